@@ -33,7 +33,8 @@ func TestConfigurationOfTheManual(t *testing.T) {
 	}
 	conf := config.Reader{Env: variables(map[string]string{"API_TOKEN": "x", "CRM_SECRET": "y",
 		"GITHUB_WEBHOOK_SECRET": "g",
-		"SHOP_KEY":              "s", "STRIPE_NEW": "n", "STRIPE_OLD": "o", "SMTP_PASSWORD": "p"})}
+		"SHOP_KEY":              "s", "STRIPE_NEW": "n", "STRIPE_OLD": "o", "SMTP_PASSWORD": "p",
+		"SHOP_PASSWORD": "shop"})}
 	c, err := config.LoadFile(path, true, "")
 	if err != nil {
 		t.Fatal(err)

@@ -3,6 +3,7 @@ package connector_test
 import (
 	"bytes"
 	"cmp"
+	"database/sql"
 	"encoding/json"
 	"flag"
 	"fmt"
@@ -27,6 +28,7 @@ import (
 	"github.com/pawl-run/pawl/engine/connector/httpcall"
 	"github.com/pawl-run/pawl/engine/connector/maildir"
 	"github.com/pawl-run/pawl/engine/connector/smtp"
+	"github.com/pawl-run/pawl/engine/connector/sqlcall"
 	"github.com/pawl-run/pawl/engine/secret"
 )
 
@@ -47,6 +49,7 @@ func builtIn(t *testing.T, page string) (registry *connector.Registry, orderURL 
 			Maildir maildir.Config
 			HTTP    httpcall.Config
 			SMTP    smtp.Config
+			SQL     sqlcall.Config
 		}
 	}
 	block := blocks(page, "yaml")
@@ -110,13 +113,35 @@ func builtIn(t *testing.T, page string) (registry *connector.Registry, orderURL 
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, c := range []interface{ Close() error }{f, c, m, h, s} {
+	notes := settings.Connectors.SQL.Databases["notes"]
+	notes.File = filepath.Join(dir, notes.File)
+	fillNotes(t, notes.File)
+	settings.Connectors.SQL.Databases["notes"] = notes
+	d, err := sqlcall.New(settings.Connectors.SQL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []interface{ Close() error }{f, c, m, h, s, d} {
 		t.Cleanup(func() { _ = c.Close() })
 	}
-	if registry, err = connector.NewRegistry(f, c, m, h, s); err != nil {
+	if registry, err = connector.NewRegistry(f, c, m, h, s, d); err != nil {
 		t.Fatal(err)
 	}
 	return registry, server.URL
+}
+
+// fillNotes makes the database that the page's queries read.
+func fillNotes(t *testing.T, path string) {
+	t.Helper()
+	db, err := sql.Open("sqlite", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	if _, err := db.ExecContext(t.Context(), "CREATE TABLE notes (id INTEGER PRIMARY KEY, customer TEXT, text TEXT); "+
+		"INSERT INTO notes VALUES (1, 'ann', 'two boxes'), (2, 'bob', 'none')"); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // orders is what stands behind https://api.example.com on the page.
@@ -358,10 +383,11 @@ var exampleCall = regexp.MustCompile(`^ctx\.(\w+)\.(\w+)\((.*)\)\n$`)
 // and there is no block of a kind that nothing tests.
 func testBlocks(t *testing.T, page string, registry *connector.Registry, orderURL string) {
 	tested := 0
-	for _, kind := range []string{"js", "json", "yaml", "go", "go tool", "sh"} {
+	for _, kind := range []string{"js", "json", "yaml", "go", "go tool", "sh", "sql"} {
 		tested += len(blocks(page, kind))
 	}
-	// The exchange of messages is tested in natsservice, where a server is.
+	// The statements of the block sql are tested in sqlcall, where a server is. The exchange of messages is tested in
+	// natsservice, where a server is.
 	tested += len(regexp.MustCompile("(?m)^```(?:json|text) wire ").FindAllString(page, -1))
 	if all := strings.Count("\n"+page, "\n```") / 2; tested != all {
 		t.Errorf("%d of %d code blocks are of a kind that a test runs", tested, all)

@@ -22,9 +22,18 @@ const (
 	CodeReads = "http.reads"
 )
 
-// Configured reports whether only another configuration of the engine ends failures of the code.
-func Configured(code string) bool {
-	return code == CodeHost || code == CodeHostPrivate || code == CodeHostInsecure || code == CodeReads
+// CodeDatabase is the failure of a call of the sql connector that names a database which is not configured.
+const CodeDatabase = "sql.database"
+
+// Configured is the setting of the engine whose correction alone ends failures of the code; empty for other codes.
+func Configured(code string) (setting string) {
+	switch code {
+	case CodeHost, CodeHostPrivate, CodeHostInsecure, CodeReads:
+		return "connectors.http.hosts"
+	case CodeDatabase:
+		return "connectors.sql.databases"
+	}
+	return ""
 }
 
 // reserved are the names that scripts find on ctx, and Pawl's own, of which "secret" stands for secrets in grants: no

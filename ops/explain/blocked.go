@@ -66,15 +66,16 @@ func (w *Why) explainBlocked(s *projections.State) {
 	}
 	changed := b.Reason == eventlog.BlockPrecondition && code == deploy.CodeChanged
 	denied := b.Reason == eventlog.BlockPermission && code == capability.CodeDenied
-	unconfigured := b.Reason == eventlog.BlockPermission && connector.Configured(code)
+	setting := connector.Configured(code)
+	unconfigured := b.Reason == eventlog.BlockPermission && setting != ""
 	switch remedy := remedies[b.Reason]; {
 	case changed:
 		w.add("Deploy the script again to accept the tool as it is now, then resume.")
 	case denied:
 		w.add("Grant what it needs, then resume.")
 	case unconfigured:
-		w.add("No grant changes that: correct connectors.http.hosts in the engine's configuration, " +
-			"start the engine again, then resume.")
+		w.add("No grant changes that: correct %s in the engine's configuration, start the engine again, then resume.",
+			setting)
 	case remedy != "":
 		w.add("%s", remedy)
 	}

@@ -18,6 +18,7 @@ var Advice = map[string]string{
 	"csv":     "give it a folder: --csv DIR, or connectors.csv.root in pawl.yaml",
 	"http":    "name the hosts it may call: connectors.http.hosts in pawl.yaml",
 	"smtp":    "name the mail server and the senders: connectors.smtp.server and from in pawl.yaml",
+	"sql":     "name the databases: connectors.sql.databases in pawl.yaml",
 }
 
 // Missing returns one warning for each built-in connector that a workflow's script calls and that is not configured. It

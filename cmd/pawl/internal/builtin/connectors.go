@@ -6,6 +6,7 @@ import (
 	"maps"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 
 	"github.com/pawl-run/pawl/cmd/pawl/internal/config"
@@ -15,6 +16,7 @@ import (
 	"github.com/pawl-run/pawl/engine/connector/httpcall"
 	"github.com/pawl-run/pawl/engine/connector/maildir"
 	"github.com/pawl-run/pawl/engine/connector/smtp"
+	"github.com/pawl-run/pawl/engine/connector/sqlcall"
 )
 
 // Open makes the compiled-in connectors that are configured. onClose is given what closes them; parser makes
@@ -68,6 +70,12 @@ func Open(
 			return nil, err
 		}
 	}
+	if c.SQL != nil {
+		made, err := sqlcall.New(*c.SQL)
+		if err := add(made, err); err != nil {
+			return nil, err
+		}
+	}
 	registry, err := connector.NewRegistry(list...)
 	if err != nil {
 		return nil, err
@@ -89,6 +97,8 @@ func Unconfigured() (*connector.Registry, func() error, error) {
 		Maildir: nowhere, Files: nowhere, CSV: nowhere,
 		HTTP: &httpcall.Config{Hosts: map[string]httpcall.HostConfig{"localhost": {}}, HostsUnknown: true},
 		SMTP: &smtp.Config{Server: "localhost:25", From: []string{"pawl@localhost"}},
+		SQL: &sqlcall.Config{Databases: map[string]sqlcall.DatabaseConfig{
+			"none": {File: filepath.Join(os.TempDir(), "none.db")}}},
 	}, nil, nil, func(end func() error) { closers = append(closers, end) })
 	return registry, func() error {
 		var errs []error

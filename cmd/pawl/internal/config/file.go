@@ -17,6 +17,7 @@ import (
 	"github.com/pawl-run/pawl/engine/connector"
 	"github.com/pawl-run/pawl/engine/connector/httpcall"
 	"github.com/pawl-run/pawl/engine/connector/smtp"
+	"github.com/pawl-run/pawl/engine/connector/sqlcall"
 	"github.com/pawl-run/pawl/engine/schedule"
 	"github.com/pawl-run/pawl/engine/secret"
 )
@@ -71,6 +72,7 @@ type Connectors struct {
 	CSV     *Root            `yaml:"csv"`
 	HTTP    *httpcall.Config `yaml:"http"`
 	SMTP    *smtp.Config     `yaml:"smtp"`
+	SQL     *sqlcall.Config  `yaml:"sql"`
 }
 
 // Root configure a connector that lives in one folder.
@@ -155,6 +157,13 @@ func (c *File) Expand(env func(string) (string, bool)) error {
 	}
 	if smtp := c.Connectors.SMTP; smtp != nil {
 		smtp.Secrets = found
+	}
+	if sql := c.Connectors.SQL; sql != nil {
+		sql.Secrets = found
+		for name, database := range sql.Databases {
+			resolve(&database.File, c.dir)
+			sql.Databases[name] = database
+		}
 	}
 	for _, root := range []*Root{c.Connectors.Maildir, c.Connectors.Files, c.Connectors.CSV} {
 		if root != nil {

@@ -28,6 +28,7 @@ connectors:
         reconcile: {get: "/orders?key={idempotencyKey}", applied: {status: 200}, failed: {status: 404}}
   csv: {root: sheets}
   smtp: {server: "smtp.example.com:465", from: [a@example.com], username: "${env:TOKEN}", password: "${env:TOKEN}"}
+  sql: {databases: {shop: {url: "postgres://pawl@localhost/shop", password: "${env:TOKEN}"}, notes: {file: notes.db}}}
 `
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
@@ -52,6 +53,11 @@ connectors:
 	}
 	if !slices.Contains(s.Connectors.SMTP.Secrets, "s3cret") {
 		t.Errorf("smtp blanks out %q", s.Connectors.SMTP.Secrets)
+	}
+	databases := s.Connectors.SQL.Databases
+	if !slices.Contains(s.Connectors.SQL.Secrets, "s3cret") || databases["shop"].Password != "s3cret" ||
+		databases["notes"].File != filepath.Join(filepath.Dir(path), "notes.db") || databases["shop"].File != "" {
+		t.Errorf("sql is %+v", s.Connectors.SQL)
 	}
 	if got, want := s.Connectors.CSV.Root, filepath.Join(filepath.Dir(path), "sheets"); got != want {
 		t.Errorf("csv root %s, want %s", got, want)

@@ -1,0 +1,73 @@
+package sqlcall
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/pawl-run/pawl/engine/connector"
+	"github.com/pawl-run/pawl/eventlog"
+)
+
+// placeAgain is how long after a call that found no free connection it is tried again.
+const placeAgain = time.Second
+
+// database is one configured database.
+type database struct {
+	name    string
+	timeout time.Duration
+	rows    int
+	// places are those of calls that are under way.
+	places  chan struct{}
+	backend backend
+}
+
+// backend is the program that keeps a database.
+type backend interface {
+	// ready makes the table of calls, where it is missing.
+	ready(ctx context.Context) error
+	// within opens a transaction on a connection that no other call uses, and hands it to use. What use has not
+	// committed never takes effect.
+	within(ctx context.Context, mode mode, use func(transaction) error) error
+	// failure is what an error of the backend means; nil for an error that is not one of its own.
+	failure(mode mode, err error) *eventlog.Failure
+	close() error
+}
+
+// mode is what a transaction is for.
+type mode int
+
+// The modes of transactions.
+const (
+	// reading changes nothing: the database refuses every change.
+	reading mode = iota
+	// changing carries out the statements of a mutation.
+	changing
+	// asking finds out what became of a mutation.
+	asking
+)
+
+// transaction is one open transaction.
+type transaction interface {
+	// run carries out one statement of a script and puts its rows into the table. It returns how many rows the statement
+	// has changed or returned.
+	run(ctx context.Context, s statement, rows *table) (affected int64, err error)
+	// record writes the row of a call, unless there is one with its key: that is what fresh tells. Where another
+	// transaction has written one and is still open, it waits for its end.
+	record(ctx context.Context, row callRow) (fresh bool, err error)
+	// find reads the row with the key; nil if there is none.
+	find(ctx context.Context, key string) (*callRow, error)
+	// commit makes the transaction last. Of an error, definite says that it does not last and never will.
+	commit(ctx context.Context) (definite bool, err error)
+}
+
+// enter takes a place, or says that there was none in the call's time. release gives it back.
+func (db *database) enter(ctx context.Context, call connector.Call) (release func(), failure *eventlog.Failure) {
+	select {
+	case db.places <- struct{}{}:
+		return func() { <-db.places }, nil
+	case <-ctx.Done():
+		return nil, connector.HeldBack(ctx, call, placeAgain, fmt.Sprintf(
+			"all %d connections to the database %s were in use", cap(db.places), db.name))
+	}
+}

@@ -1,0 +1,49 @@
+// Package sqlcall is the `sql` connector: it reads from and changes databases of PostgreSQL and SQLite that the
+// configuration names.
+//
+// What it guarantees:
+//
+//   - A query changes nothing. Its transaction is read-only in PostgreSQL and is never committed; in SQLite the file is
+//     opened for reading alone, and what SQLite asks about a statement, while it compiles it, is answered with no for
+//     all that does not read. A call is one statement: a text with several is refused.
+//   - An exec takes effect at most once, and as a whole: its statements are carried out in one transaction, together
+//     with a row in a table of Pawl's own that has the key of the call, the hash of its parameters, its result and the
+//     time. So Reconcile finds out what became of every call, for as long as the row is kept. Why that holds is said
+//     below.
+//   - A failure before the COMMIT is definite. The COMMIT is sent only after a last look at the deadline and the right
+//     to send; its outcome is uncertain unless the database answers that it has or has not been carried out.
+//   - A statement that would end the transaction or lead out of it is refused by its name, before the first effect
+//     lasts: in SQLite by what SQLite asks while it compiles, in PostgreSQL by the first word, and because the extended
+//     protocol takes one statement at a time. Neither commits implicitly.
+//   - Values are bound to placeholders and never become a part of the text of a statement.
+//   - What a call returns is bounded by rows and bytes, and so is what is read into memory for it. A statement ends
+//     with its call, in SQLite by an interrupt, in PostgreSQL by a cancellation and by the server's own timeouts.
+//   - Nothing of a call stays on its connection for the next one: no setting, lock or temporary table.
+//   - Only the configuration says where a server is, how it is reached and with which password; the environment and the
+//     files that PostgreSQL's own programs read do not. The certificate of a server beyond this machine is verified,
+//     unless sslmode says otherwise; then no method of authentication is used that shows the password to the server.
+//   - Passwords are blanked out of every result and failure, as is each value that was filled in from outside the
+//     configuration.
+//
+// Why Reconcile's answers hold. The key is unique in the table. The row of a call becomes visible with its transaction
+// and not before, so where the row has a result the call was applied, and that was its result. Where there is no row,
+// Reconcile writes one without a result and commits it, and answers failed only then. Of the two rows only one can be
+// committed: if the call's own is there and not committed yet, the database lets Reconcile wait for the end of that
+// transaction; if it comes later, it finds the key taken, and the call undoes everything. So the answer needs no clock
+// and no assumption about connections: a COMMIT that is still on its way, a server that has not noticed that a
+// connection is gone and an engine that was suspended all lead to one of the two rows. In SQLite both transactions
+// begin with the file's only lock for writing, which a file server has to keep as a local disk does.
+//
+// Rows are kept until the operator deletes them. 30 days is early enough: Reconcile concludes nothing from the absence
+// of a row of a call that began longer ago than that, less a day for clocks that disagree.
+//
+// How a failure is read: by the SQLSTATE or result code, see [postgresClass] and [sqliteClass]. No connection, a
+// shutdown, a deadlock, a full disk and the end of the call's time are transient; a login that is refused is auth, a
+// missing privilege permission, a missing database precondition. What the statement says is wrong in all other cases,
+// also where a constraint refuses it: logic.
+//
+// Not guaranteed: that a function which a statement calls does nothing outside of its transaction; what a role of
+// PostgreSQL may call is decided by its privileges, and so is whether dynamic SQL reaches the table of calls, which is
+// refused to the statements themselves. That a server keeps what it has committed: a standby that takes over without
+// the last transactions, a restored backup or another database under the same name has other rows.
+package sqlcall

@@ -1,0 +1,81 @@
+package sqlcall
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"github.com/pawl-run/pawl/engine/connector"
+	"github.com/pawl-run/pawl/eventlog"
+)
+
+// keep is how old a row of the table of calls has to be before it may be deleted, and margin what clocks may
+// disagree by: nothing is concluded from the absence of an older one.
+const (
+	keep   = 30 * 24 * time.Hour
+	margin = 24 * time.Hour
+)
+
+// CallEnding says that the end of a call is not waited for: a "failed" of Reconcile holds at any time, see there.
+func (c *Connector) CallEnding(connector.Call) connector.Ending { return connector.Ending{} }
+
+// Reconcile says whether the call's transaction was committed. Its row was written in that transaction: where the row
+// is, the rest is too. Where it is not, a row is put in its place that says "given up", and only when that row is
+// committed the answer is failed. The key is unique, so of the two rows only one can ever be committed. A call that
+// is still under way and has written its row already makes this one wait for its end; one that has not
+// yet finds the key taken then, and undoes what it did.
+func (c *Connector) Reconcile(ctx context.Context, call connector.Call) connector.Reconciliation {
+	answer := c.reconcile(ctx, call)
+	answer.Failure = c.redact.Failure(answer.Failure)
+	return answer
+}
+
+func (c *Connector) reconcile(ctx context.Context, call connector.Call) connector.Reconciliation {
+	x, failure := c.parseChange(call)
+	if failure != nil {
+		return connector.RetryWith(failure)
+	}
+	if err := x.db.backend.ready(ctx); err != nil {
+		return connector.RetryWith(x.db.failure(ctx, call, asking, err))
+	}
+	var known *callRow
+	gaveUp := false
+	forgotten := time.Since(call.StartedAt) > keep-margin
+	err := x.db.backend.within(ctx, asking, func(t transaction) (err error) {
+		if !forgotten {
+			gaveUp, err = t.record(ctx, x.row) // without a result
+			if err != nil {
+				return err
+			}
+		}
+		if gaveUp {
+			_, err = t.commit(ctx)
+			return err
+		}
+		known, err = t.find(ctx, call.Key)
+		return err
+	})
+	switch {
+	case err != nil:
+		return connector.RetryWith(x.db.failure(ctx, call, asking, err))
+	case gaveUp:
+		return c.notApplied(x, "it has no trace of the call")
+	case known == nil:
+		return connector.RetryWith(connector.Failf(eventlog.Precondition, "sql.forgotten", "the database %s has no trace "+
+			"of the "+
+			"call; such traces may be deleted after %d days, and the call is about as old, or it was deleted just now",
+			x.db.name, int(keep/(24*time.Hour))))
+	case known.hash != x.row.hash:
+		return connector.RetryWith(connector.Failf(eventlog.Internal, codeKey, "the database %s has another call with the "+
+			"same "+
+			"key", x.db.name))
+	case known.result == nil:
+		return c.notApplied(x, "an earlier check settled it so")
+	}
+	return connector.Reconciliation{Verdict: connector.VerdictApplied, Result: json.RawMessage(*known.result)}
+}
+
+func (c *Connector) notApplied(x change, why string) connector.Reconciliation {
+	return connector.Reconciliation{Verdict: connector.VerdictFailed, Failure: connector.Failf(eventlog.Transient,
+		connector.CodeNotApplied, "the database %s has not carried out the call, and never will: %s", x.db.name, why)}
+}
