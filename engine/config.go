@@ -49,6 +49,8 @@ type Config struct {
 	Connectors Connectors
 	// Secrets are the names of the secrets that hooks may verify with.
 	Secrets []string
+	// Vars are the plain settings that scripts read as ctx.vars.
+	Vars sandbox.Vars
 	// Clock is clock.System when nil.
 	Clock clock.Clock
 	// Random feeds ids; crypto/rand when nil. Jitter returns numbers in [0, 1).

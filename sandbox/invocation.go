@@ -54,6 +54,8 @@ type Invocation struct {
 	// Topics are those a publish may name: the declared topics, narrowed to `publishes` if declared.
 	Topics     []string
 	Operations []Operation
+	// Vars are what ctx.vars holds.
+	Vars Vars
 	// ReadsByID allows get operations in mutate (R6).
 	ReadsByID bool
 	// Now is where ctx.now() and Date start; they advance from it with real time. Zero is the

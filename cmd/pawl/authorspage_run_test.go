@@ -125,6 +125,7 @@ var mistakes = map[string][2]string{
 	"hook.headers":        hooked(`verify: "none", id: "{hash}", title: "t", headers: ["Authorization"]`),
 	"hook.respond":        hooked(`verify: "none", id: "{hash}", title: "t", respond: { status: 500 }`),
 	"secret.unknown":      hooked(`verify: { scheme: "github", secret: "X" }, id: "{hash}", title: "t"`),
+	"vars.unknown":        {`async handler(ctx) {`, `async handler(ctx) { ctx.log(ctx.vars.gone);`},
 	"secret.notGranted":   hooked(`verify: { scheme: "github", secret: "S" }, id: "{hash}", title: "t"`),
 	"name.workflow":       {`name: "notes"`, `name: "my notes"`},
 	"schedule.invalid":    {`interval: "1m"`, `interval: "a minute"`},

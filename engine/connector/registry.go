@@ -38,7 +38,7 @@ func Configured(code string) (setting string) {
 
 // reserved are the names that scripts find on ctx, and Pawl's own, of which "secret" stands for secrets in grants: no
 // connector may take them.
-var reserved = []string{"pawl", "secret", "peek", "getByIds", "publish", "registerInput", "log", "now"}
+var reserved = []string{"pawl", "secret", "vars", "peek", "getByIds", "publish", "registerInput", "log", "now"}
 
 // ReservedNames lists the names no connector may have: `pawl` and the members of ctx.
 func ReservedNames() []string { return slices.Clone(reserved) }

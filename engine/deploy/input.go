@@ -19,6 +19,8 @@ type Input struct {
 	UnknownConnector string
 	// Secrets are the names of those that are configured.
 	Secrets []string
+	// Vars are the names of the plain settings that are configured.
+	Vars []string
 	// Grants are those that the workflow will have.
 	Grants map[string]eventlog.Grant
 	// Previous is what the workflow has and holds now; nil for a new one.

@@ -28,6 +28,10 @@ func (c *check) operations() {
 	}
 	seen := make(map[string]found)
 	for _, use := range c.in.Definition.Uses {
+		if use.Connector == sandbox.VarsMember {
+			c.setting(use)
+			continue
+		}
 		name := use.Connector + "." + use.Operation
 		f, looked := seen[name]
 		if !looked {

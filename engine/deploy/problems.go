@@ -48,6 +48,7 @@ const (
 	CodeHookHeaders   = hook.CodeHeaders
 	CodeHookRespond   = hook.CodeRespond
 	CodeSecret        = "secret.unknown"
+	CodeVars          = "vars.unknown"
 	CodeSecretGrant   = "secret.notGranted"
 )
 

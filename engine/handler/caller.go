@@ -23,6 +23,8 @@ type Config struct {
 	Clock    clock.Clock
 	Jitter   func() float64
 	Policies schedule.Policies
+	// Vars are the plain settings that scripts read as ctx.vars.
+	Vars sandbox.Vars
 	// RunLog takes what one handler call has logged. It must not block.
 	RunLog func(eventlog.WorkflowName, eventlog.RunID, []sandbox.LogLine)
 	// DiskSpace reports why no mutation may start now (too little free space), nil when there is enough.

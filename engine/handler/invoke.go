@@ -26,7 +26,7 @@ func (c *Caller) invocation(
 	call := sandbox.Invocation{
 		Workflow: string(c.name),
 		Source:   sandbox.Source{Filename: script.Filename, Code: script.Source}, Phase: phase, Handler: string(run.Handler),
-		Now: c.cfg.Clock.Now(), Seed: uint64(c.cfg.Jitter() * (1 << 53)),
+		Vars: c.cfg.Vars, Now: c.cfg.Clock.Now(), Seed: uint64(c.cfg.Jitter() * (1 << 53)),
 		Limits: sandbox.Limits{
 			CPU: p.CPU, Wall: p.Wall, Reads: p.Reads, Source: int(p.Source), Argument: int(p.Argument),
 			Result: int(p.Result), State: int(p.State),

@@ -28,7 +28,7 @@ func (c *collector) arguments(h *holder) {
 			continue
 		}
 		switch m, own := t.builtin(); {
-		case !own && t.operation != "":
+		case t.ofConnector():
 			c.operationArguments(t, args)
 		case !own:
 		case m == sandbox.MemberPublish:

@@ -16,7 +16,7 @@ func (c *collector) mutateCalls(f ast.Expression, h *holder, e entry) {
 	m := mutateBody{collector: c, f: f, calls: make(map[ast.Node]*touch), number: make(map[ast.Node]int)}
 	for i := range h.touches {
 		t := &h.touches[i]
-		if _, own := t.builtin(); own || t.operation == "" || t.call == nil {
+		if !t.ofConnector() || t.call == nil {
 			continue
 		}
 		m.calls[t.call] = t

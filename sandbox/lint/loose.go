@@ -10,6 +10,9 @@ import (
 	"github.com/pawl-run/pawl/sandbox/similar"
 )
 
+// setting is what to write in place of an environment.
+const setting = "write a plain setting under vars in the configuration and read ctx.vars.NAME; scripts see no secrets"
+
 // advice says what to write instead of members that authors expect ctx to have.
 var advice = map[string]string{
 	"state": "the state is the second parameter of producers and prepare: async prepare(ctx, state); what next " +
@@ -45,9 +48,10 @@ var advice = map[string]string{
 	"wait":       "handlers do not wait: return wakeAt from prepare, or give the producer an interval",
 	"setTimeout": "handlers do not wait: return wakeAt from prepare, or give the producer an interval",
 	"schedule":   "give a producer an interval or a cron expression, or return wakeAt from prepare",
-	"env":        "settings and secrets belong into the configuration of a connector; scripts see none",
-	"secrets":    "settings and secrets belong into the configuration of a connector; scripts see none",
-	"config":     "settings and secrets belong into the configuration of a connector; scripts see none",
+	"env":        setting,
+	"secrets":    "a secret is named in the parameters of an operation that takes one, as secret of http does; scripts see none",
+	"config":     setting,
+	"settings":   setting,
 	"logger":     "write ctx.log(…) or console.log(…)",
 	"console":    "write ctx.log(…) or console.log(…)",
 	"debug":      "write ctx.log(…) or console.log(…)",
@@ -101,6 +105,9 @@ func (c *collector) loose(h *holder) {
 				c.fail("ctx.assigned", c.in.Start(t.e), cmp.Or(fix, keep), "%s cannot be assigned", t.name())
 			}
 			continue
+		}
+		if t.member == sandbox.VarsMember && t.call == nil && !c.in.IsAssigned(t.e) {
+			continue // all of them: which ones are read shows when they are
 		}
 		used := slices.ContainsFunc(c.uses, func(u sandbox.OperationUse) bool { return u.Connector == t.member })
 		switch {

@@ -36,6 +36,12 @@ func (t *touch) builtin() (sandbox.Member, bool) {
 	return m, ok
 }
 
+// ofConnector reports a connector's operation.
+func (t *touch) ofConnector() bool {
+	_, own := t.builtin()
+	return !own && t.operation != "" && t.member != sandbox.VarsMember
+}
+
 // promises reports a call that gives a promise.
 func (t *touch) promises() bool {
 	if t.call == nil {
@@ -43,7 +49,7 @@ func (t *touch) promises() bool {
 	}
 	switch m, own := t.builtin(); {
 	case !own:
-		return t.operation != ""
+		return t.ofConnector()
 	case m == sandbox.MemberLog || m == sandbox.MemberNow || m == sandbox.MemberRegisterInput:
 		return false
 	}
@@ -151,7 +157,7 @@ func (c *collector) site(h *holder, e ast.Expression, at file.Idx, r role) {
 	whole := c.in.Dressed(e)
 	switch p := c.in.Parent(whole).(type) {
 	case *ast.DotExpression:
-		if r.operation == "" && !own {
+		if r.operation == "" && !own { // a connector's operation, or one of vars
 			c.site(h, p, p.Identifier.Idx, r.of(p.Identifier.Name.String(), p.Identifier.Idx))
 			return
 		}
@@ -162,6 +168,9 @@ func (c *collector) site(h *holder, e ast.Expression, at file.Idx, r role) {
 		if _, name, at, ok := script.SplitProperty(p); ok {
 			c.site(h, p, at, r.of(name, at))
 			return
+		}
+		if r.member == sandbox.VarsMember { // which one is known when it is read
+			break
 		}
 		h.computed = append(h.computed, p)
 		return

@@ -12,7 +12,7 @@ import (
 	"github.com/pawl-run/pawl/sandbox/vm/value"
 )
 
-// ctxObject is the `ctx` of a handler. It has the built-in functions and the connectors of the
+// ctxObject is the `ctx` of a handler. It has the built-in functions, vars and the connectors of the
 // invocation; reading any other member ends the call with a message that names what there is,
 // instead of "cannot read property of undefined". Members are made when first read.
 type ctxObject struct {
@@ -59,6 +59,9 @@ func (c *ctxObject) Get(name string) goja.Value {
 }
 
 func (c *ctxObject) make(name string) goja.Value {
+	if name == sandbox.VarsMember {
+		return c.inv.vars()
+	}
 	if m, ok := sandbox.Builtins[name]; ok {
 		return c.inv.builtin(name, m)
 	}
@@ -79,7 +82,7 @@ func (c *ctxObject) Delete(string) bool { return false }
 func (c *ctxObject) Has(name string) bool { return slices.Contains(c.Keys(), name) }
 
 func (c *ctxObject) Keys() []string {
-	keys := slices.Clone(sandbox.BuiltinNames)
+	keys := append(slices.Clone(sandbox.BuiltinNames), sandbox.VarsMember)
 	for _, op := range c.inv.call.Operations {
 		if !slices.Contains(keys, op.Connector) {
 			keys = append(keys, op.Connector)

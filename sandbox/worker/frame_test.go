@@ -39,6 +39,7 @@ func TestFramesCross(t *testing.T) {
 	call.Source, call.Workflow, call.State, call.ReadsByID, call.Seed = sandbox.Source{}, "w", json.RawMessage{}, true,
 		1<<63+5
 	call.Prepared, call.Limits = nil, sandbox.DefaultLimits
+	call.Vars = sandbox.Vars{"a": json.RawMessage(`"x"`), "b": json.RawMessage("{}")}
 	kind, u := crossed(t, func(p *packer) {
 		packCall(p, 9, scriptRef{id: 4, source: &sandbox.Source{Filename: "a.ts", Code: "code"},
 			forget: []uint64{1, 2}}, &call)

@@ -128,6 +128,11 @@ func packCall(p *packer, serial uint64, script scriptRef, c *sandbox.Invocation)
 		p.text(o.Operation)
 		p.text(string(o.Kind))
 	})
+	p.list(len(c.Vars))
+	for name, v := range c.Vars {
+		p.text(name)
+		p.bytes(v)
+	}
 	p.flag(c.ReadsByID)
 	p.flag(!c.Now.IsZero())
 	p.num(c.Now.UnixNano())
@@ -153,6 +158,12 @@ func unpackCall(u *unpacker) (serial uint64, script scriptRef, c sandbox.Invocat
 	c.Operations = unpackEach(u, func() sandbox.Operation {
 		return sandbox.Operation{Connector: u.text(), Operation: u.text(), Kind: sandbox.OperationKind(u.text())}
 	})
+	vars := u.list()
+	c.Vars = make(sandbox.Vars, vars)
+	for range vars {
+		name := u.text()
+		c.Vars[name] = u.bytes()
+	}
 	c.ReadsByID = u.flag()
 	given, now := u.flag(), u.num()
 	if given {

@@ -55,6 +55,7 @@ type File struct {
 	Connectors Connectors        `yaml:"connectors"`
 	Policies   schedule.Policies `yaml:"policies"`
 	Secrets    secrets           `yaml:"secrets"`
+	Vars       vars              `yaml:"vars"`
 	// Profiles are named groups of settings. Those of the chosen profile replace those of the rest of the file.
 	Profiles map[string]File `yaml:"profiles"`
 
@@ -197,6 +198,9 @@ func (c *File) validate(written *configText) error {
 		}
 	}
 	if err := c.Secrets.validate(written); err != nil {
+		return err
+	}
+	if err := c.Vars.validate(written); err != nil {
 		return err
 	}
 	if c.URL != "" && c.NATS != "" {

@@ -117,6 +117,7 @@ func (r Reader) Merge(file File, flags Engine, untilIdle *bool) (s Settings, err
 		Connectors:  file.Connectors,
 		Policies:    file.Policies,
 		Secrets:     file.Values,
+		Vars:        file.Vars.asJSON(),
 		Origin:      originOf(file, flags),
 	}
 	if *cmp.Or(flags.Insecure, file.Insecure, new(bool)) {

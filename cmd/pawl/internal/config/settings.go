@@ -5,6 +5,7 @@ import (
 
 	"github.com/pawl-run/pawl/engine/schedule"
 	"github.com/pawl-run/pawl/engine/secret"
+	"github.com/pawl-run/pawl/sandbox"
 	"github.com/pawl-run/pawl/sandbox/worker/confine"
 )
 
@@ -42,6 +43,8 @@ type Settings struct {
 	Connectors Connectors
 	Policies   schedule.Policies
 	Secrets    secret.Set
+	// Vars are the plain settings that scripts read as ctx.vars.
+	Vars sandbox.Vars
 
 	Origin origin
 }

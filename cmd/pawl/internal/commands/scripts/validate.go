@@ -109,7 +109,7 @@ func validateAlone(ctx context.Context, with node.Parts, s source.Script, file c
 	}
 	_, checked := deploy.Check(deploy.Input{
 		Definition: definition, Found: problems, Catalog: node.NewCatalog(registry),
-		UnknownConnector: sandbox.SeverityWarning, Secrets: file.SecretNames(),
+		UnknownConnector: sandbox.SeverityWarning, Secrets: file.SecretNames(), Vars: file.VarNames(),
 		Handlers: file.Policies.Script.Handlers, Topics: file.Policies.Script.Topics,
 	})
 	found.Problems = append([]sandbox.Problem{}, explain.Problems(checked)...) // none is an empty list
