@@ -183,6 +183,12 @@ func TestWorkflow(t *testing.T) {
 			[]string{"(permission): mail says no.",
 				"No grant changes that: correct connectors.http.hosts in the engine's configuration, start the engine again, " +
 					"then resume."}, []string{"pawl runs show shop R1", "pawl resume shop"}},
+		"blocked, a database that is not configured": {base(func(s *projections.State) {
+			blocked(eventlog.BlockPermission)(s)
+			s.Run("R1").Failure = &eventlog.Failure{Class: eventlog.Permission, Code: "sql.database", Message: "mail says no"}
+		}), decide.Wait{Reason: decide.ReasonBlocked, Subject: "R1"}, "blocked", at, 0, "R1",
+			[]string{"No grant changes that: correct connectors.sql.databases in the engine's configuration"},
+			[]string{"pawl runs show shop R1", "pawl resume shop"}},
 		"idle, an event": {base(func(s *projections.State) {
 			s.Waiting = []projections.Waiting{{Topic: "in", Events: 1}}
 		}), decide.Wait{Reason: decide.ReasonIdle}, "idle", 0, 0, "",

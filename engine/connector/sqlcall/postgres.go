@@ -114,8 +114,8 @@ func (t *postgresTransaction) begin(ctx context.Context) error {
 	}
 	if t.mode != reading {
 		// What is answered as committed is not lost when the server falls.
-		settings = append(settings, "SELECT set_config('synchronous_commit', 'on', true) "+
-			"WHERE current_setting('synchronous_commit') = 'off'")
+		settings = append(settings, "SELECT pg_catalog.set_config('synchronous_commit', 'on', true) "+
+			"WHERE pg_catalog.current_setting('synchronous_commit') = 'off'")
 	}
 	_, err := t.conn.Exec(ctx, strings.Join(settings, "; ")).ReadAll()
 	return err
@@ -126,12 +126,14 @@ func (t *postgresTransaction) undo(ctx context.Context) bool {
 	if t.conn.IsClosed() || ctx.Err() != nil {
 		return false
 	}
-	if t.conn.TxStatus() == 'I' {
-		return true
+	// A lock that lasts longer than its transaction would be held for as long as the connection is idle.
+	last := "SELECT pg_catalog.pg_advisory_unlock_all()"
+	if t.conn.TxStatus() != 'I' {
+		last = "ROLLBACK; " + last
 	}
 	ctx, cancel := context.WithTimeout(ctx, undoTime)
 	defer cancel()
-	_, err := t.conn.Exec(ctx, "ROLLBACK").ReadAll()
+	_, err := t.conn.Exec(ctx, last).ReadAll()
 	return err == nil && t.conn.TxStatus() == 'I'
 }
 
