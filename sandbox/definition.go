@@ -29,8 +29,8 @@ type Definition struct {
 	Unread []string `json:"unread,omitempty"`
 }
 
-// OperationUse is one place in a script that names ctx.<Connector>.<Operation>; or ctx.vars.NAME, with VarsMember as the
-// Connector and the name as the Operation.
+// OperationUse is one place in a script that names ctx.<Connector>.<Operation>; or ctx.vars.NAME, with VarsMember as
+// the Connector and the name as the Operation.
 type OperationUse struct {
 	Connector string `json:"connector"`
 	Operation string `json:"operation"`

@@ -26,7 +26,8 @@ export default Pawl.workflow({
 	if err != nil || len(found) > 0 {
 		t.Fatal(err, found)
 	}
-	for severity, unknown := range map[string]string{sandbox.SeverityError: "", sandbox.SeverityWarning: sandbox.SeverityWarning} {
+	for severity, unknown := range map[string]string{sandbox.SeverityError: "",
+		sandbox.SeverityWarning: sandbox.SeverityWarning} {
 		accepted, problems := checked(deploy.Input{Definition: definition, Catalog: catalog(t),
 			Vars: []string{"baseUrl"}, UnknownConnector: unknown})
 		if len(accepted.Definition.Operations) > 0 || len(problems) < 2 {

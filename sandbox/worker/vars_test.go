@@ -17,13 +17,15 @@ func TestVars(t *testing.T) {
 		return x.Invoke(t.Context(), c, world)
 	}
 	for body, want := range map[string]string{
-		`return ctx.vars.url + ctx.vars.limits.a[1]`:                                     `"https://shop.example2.5"`,
-		`return { ...ctx.vars }`:                                                         `{"limits":{"a":[1,2.5]},"url":"https://shop.example"}`,
-		`return ["url" in ctx.vars, "gone" in ctx.vars]`:                                 `[true,false]`,
-		`const { url, ...rest } = ctx.vars; return rest`:                                 `{"limits":{"a":[1,2.5]}}`,
-		`ctx.vars.limits.a.push(3); return ctx.vars.limits.a`:                            `[1,2.5,3]`,
-		`return ctx.vars.limits.a`:                                                       `[1,2.5]`,
-		`try { ctx.vars.url = "x" } catch (e) { return [e.name, ctx.vars.url] }`:         `["TypeError","https://shop.example"]`,
+		`return ctx.vars.url + ctx.vars.limits.a[1]`: `"https://shop.example2.5"`,
+		`return { ...ctx.vars }`: `{"limits":{"a":[1,2.5]},` +
+			`"url":"https://shop.example"}`,
+		`return ["url" in ctx.vars, "gone" in ctx.vars]`:      `[true,false]`,
+		`const { url, ...rest } = ctx.vars; return rest`:      `{"limits":{"a":[1,2.5]}}`,
+		`ctx.vars.limits.a.push(3); return ctx.vars.limits.a`: `[1,2.5,3]`,
+		`return ctx.vars.limits.a`:                            `[1,2.5]`,
+		`try { ctx.vars.url = "x" } catch (e) { return [e.name, ctx.vars.url] }`: `["TypeError",` +
+			`"https://shop.example"]`,
 		`console.log(ctx.vars); return String(ctx.vars.hasOwnProperty) !== "undefined" `: `true`,
 	} {
 		if r, err := call(sandbox.Next, body); err != nil || string(r.Value) != want {

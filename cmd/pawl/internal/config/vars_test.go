@@ -9,7 +9,8 @@ import (
 // Vars are given to scripts as they are written; a secret, and what would arrive changed, is refused with its place.
 func TestVarsOfTheFile(t *testing.T) {
 	t.Parallel()
-	c, err := loadText(t, "vars:\n  baseUrl: https://shop.example\n  limits: {a: [1, 2.5, -3], on: true}\n  gone:\n  id: \"12\"\n")
+	c, err := loadText(t, "vars:\n  baseUrl: https://shop.example\n  limits: {a: [1, 2.5, -3], on: true}\n  gone:\n  "+
+		"id: \"12\"\n")
 	if err != nil {
 		t.Fatal(err)
 	}
