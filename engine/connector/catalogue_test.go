@@ -7,14 +7,12 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
-	"maps"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -272,18 +270,12 @@ func described(t *testing.T, registry *connector.Registry, names []string) strin
 		fmt.Fprintf(&out, "%s\n\n", broken(fmt.Sprintf("Returns `%s`%s", shape, more)))
 	}
 	out.WriteString("| parameter | type | |\n|---|---|---|\n")
-	var schema parameter
-	if err := json.Unmarshal(first.Schema, &schema); err != nil {
-		t.Fatal(err)
-	}
-	for _, name := range slices.SortedFunc(maps.Keys(schema.Properties), func(a, b string) int {
-		return cmp.Or(cmp.Compare(before(schema, a), before(schema, b)), cmp.Compare(a, b))
-	}) {
+	for _, p := range connector.Parameters(first.Schema) {
 		need := "optional"
-		if slices.Contains(schema.Required, name) {
+		if p.Required {
 			need = "required"
 		}
-		fmt.Fprintf(&out, "| `%s` | %s | %s |\n", name, schema.Properties[name], need)
+		fmt.Fprintf(&out, "| `%s` | %s | %s |\n", p.Name, p.Type, need)
 	}
 	return out.String() + "\n"
 }
@@ -302,79 +294,6 @@ func shapeOf(result string) (shape, more string) {
 		}
 	}
 	return result, ""
-}
-
-func before(schema parameter, name string) int {
-	if i := slices.Index(schema.Required, name); i >= 0 {
-		return i
-	}
-	return len(schema.Required)
-}
-
-// parameter is what the page tells of a JSON Schema. A schema that says more fails the test, so that
-// nothing is left out in silence.
-type parameter struct {
-	Type                 any                  `json:"type"`
-	Enum                 []string             `json:"enum"`
-	AnyOf                []parameter          `json:"anyOf"`
-	Items                *parameter           `json:"items"`
-	Properties           map[string]parameter `json:"properties"`
-	Required             []string             `json:"required"`
-	AdditionalProperties any                  `json:"additionalProperties"`
-	MinLength            int                  `json:"minLength"`
-	MaxLength            int                  `json:"maxLength"`
-	MinItems             int                  `json:"minItems"`
-	MaxItems             int                  `json:"maxItems"`
-	Minimum              *int                 `json:"minimum"`
-	Maximum              *int                 `json:"maximum"`
-}
-
-func (p parameter) String() string {
-	var parts []string
-	switch kind := p.Type.(type) {
-	case string:
-		parts = append(parts, kind)
-	case []any:
-		for _, k := range kind {
-			parts = append(parts, k.(string))
-		}
-	}
-	for _, value := range p.Enum {
-		parts = append(parts, "`"+value+"`")
-	}
-	for _, one := range p.AnyOf {
-		parts = append(parts, one.String())
-	}
-	text := cmp.Or(strings.Join(parts, " or "), "any JSON value")
-	if p.Items != nil {
-		text += " of " + p.Items.String()
-	}
-	if values, ok := p.AdditionalProperties.(map[string]any); ok {
-		encoded, _ := json.Marshal(values)
-		var value parameter
-		_ = json.Unmarshal(encoded, &value) // it came from JSON
-		text += " with values of " + value.String()
-	}
-	for _, bound := range []struct {
-		number int
-		text   string
-	}{
-		{p.MaxLength, "at most %d characters"}, {p.MaxItems, "at most %d entries"},
-	} {
-		if bound.number > 0 {
-			text += ", " + fmt.Sprintf(bound.text, bound.number)
-		}
-	}
-	if p.MinLength > 0 || p.MinItems > 0 {
-		text += ", not empty"
-	}
-	switch {
-	case p.Minimum != nil && p.Maximum != nil:
-		text += fmt.Sprintf(" from %d to %d", *p.Minimum, *p.Maximum)
-	case p.Minimum != nil:
-		text += fmt.Sprintf(" from %d", *p.Minimum)
-	}
-	return text
 }
 
 var exampleCall = regexp.MustCompile(`^ctx\.(\w+)\.(\w+)\((.*)\)\n$`)

@@ -1,14 +1,20 @@
 package term
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"strings"
 	"time"
 	"unicode"
+
+	"github.com/jedib0t/go-pretty/v6/text"
+
+	"github.com/pawl-run/pawl/eventlog"
 )
 
-// Fields prints one thing, a field per line; what is nested stands below as JSON.
+// Fields prints one thing, a field per line. What is nested is JSON: as it was sent, or, on a terminal whose line it
+// does not fit, spread over lines.
 func (s Screen) Fields(document json.RawMessage) error {
 	fields, err := orderedFields(document)
 	if err != nil {
@@ -18,14 +24,52 @@ func (s Screen) Fields(document json.RawMessage) error {
 	for _, f := range fields {
 		width = max(width, len(f.name))
 	}
-	style := s.Style(s.Out)
+	style, room := s.Style(s.Out), 0 // without a terminal there is no line to fit
+	if IsTerminal(s.Out) {
+		room = max(s.width()-width-len(gap), least)
+	}
 	for _, f := range fields {
-		fmt.Fprintf(s.Out, "%s  %s\n", style.Dim(fmt.Sprintf("%-*s", width, f.name)), f.text)
+		name := style.Dim(fmt.Sprintf("%-*s", width, f.name))
+		for _, line := range f.lines(room) {
+			fmt.Fprintf(s.Out, "%s%s%s\n", name, gap, line)
+			name = strings.Repeat(" ", width)
+		}
 	}
 	return nil
 }
 
-type field struct{ name, text string }
+// gap stands between the name of a field and its value.
+const gap = "  "
+
+type field struct {
+	name, text string
+	// nested is the JSON of an object or an array, nil for any other value.
+	nested json.RawMessage
+}
+
+// maxSpread bounds the lines over which one value is spread.
+const maxSpread = 200
+
+// lines are the lines of the value, where a line has room for so many characters; 0 is for any number.
+func (f field) lines(room int) []string {
+	var spread bytes.Buffer
+	if room == 0 || f.nested == nil || text.StringWidthWithoutEscSequences(f.text) <= room ||
+		json.Indent(&spread, f.nested, "", "  ") != nil {
+		return []string{f.text}
+	}
+	lines := strings.Split(spread.String(), "\n")
+	more := len(lines) - maxSpread
+	if more > 0 {
+		lines = lines[:maxSpread]
+	}
+	for i, line := range lines {
+		lines[i] = documentLine(json.RawMessage(line), 4000)
+	}
+	if more > 0 {
+		lines = append(lines, fmt.Sprintf("… and %s more; --json shows all", eventlog.Count(more, "line")))
+	}
+	return lines
+}
 
 // orderedFields reads an object's fields in the order in which they were sent.
 func orderedFields(document json.RawMessage) ([]field, error) {
@@ -43,7 +87,11 @@ func orderedFields(document json.RawMessage) ([]field, error) {
 		if err := d.Decode(&raw); err != nil {
 			return nil, fmt.Errorf("read the engine's answer: %w", err)
 		}
-		fields = append(fields, field{fmt.Sprint(name), fieldText(raw)})
+		f := field{name: fmt.Sprint(name), text: fieldText(raw)}
+		if len(raw) > 0 && (raw[0] == '{' || raw[0] == '[') {
+			f.nested = raw
+		}
+		fields = append(fields, f)
 	}
 	return fields, nil
 }
@@ -65,7 +113,7 @@ func fieldText(raw json.RawMessage) string {
 	return OneLine(Plain(value), 4000)
 }
 
-// DocumentLine shows JSON as it was sent, in the order and with the spaces of its writer: a
+// documentLine shows JSON as it was sent, in the order and with the spaces of its writer: a
 // hash may be over these bytes. Characters that could steer a terminal are escaped as JSON has it.
 func documentLine(raw json.RawMessage, most int) string {
 	var out strings.Builder

@@ -49,6 +49,32 @@ func TestFieldsShowDocumentsAsTheyWereSent(t *testing.T) {
 	}
 }
 
+// A nested value stands on the line where it fits, and is spread over lines where it does not: then with nothing in it
+// that a terminal would obey, and not without end.
+func TestFieldsSpreadDocuments(t *testing.T) {
+	fields, err := orderedFields(json.RawMessage(
+		"{\"id\":\"m-1\",\"params\":{\"to\":\"\u202eann\",\"items\":[1.0,2]},\"result\":null}"))
+	if err != nil || len(fields) != 3 {
+		t.Fatalf("%v, %v", fields, err)
+	}
+	flat := `{"to":"\u202eann","items":[1.0,2]}`
+	spread := "{\n  \"to\": \"\\u202eann\",\n  \"items\": [\n    1.0,\n    2\n  ]\n}"
+	for room, want := range map[int]string{0: flat, 40: flat, 20: spread} {
+		if got := strings.Join(fields[1].lines(room), "\n"); got != want {
+			t.Errorf("in %d characters: got\n%s\nwant\n%s", room, got, want)
+		}
+	}
+	for _, f := range []field{fields[0], fields[2]} {
+		if got := f.lines(1); len(got) != 1 || got[0] != f.text {
+			t.Errorf("%s: %q", f.name, got)
+		}
+	}
+	long := field{text: strings.Repeat("1,", 300), nested: json.RawMessage("[" + strings.Repeat("1,", 299) + "1]")}
+	if got := long.lines(20); len(got) != maxSpread+1 || got[maxSpread] != "… and 102 lines more; --json shows all" {
+		t.Errorf("%d lines, the last: %s", len(got), got[len(got)-1])
+	}
+}
+
 func TestStyleOnlyForTerminals(t *testing.T) {
 	if (Screen{}).Style(&bytes.Buffer{}) {
 		t.Error("a buffer is no terminal")

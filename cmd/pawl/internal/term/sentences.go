@@ -1,6 +1,7 @@
 package term
 
 import (
+	"fmt"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -11,10 +12,23 @@ import (
 // maxSentences bounds what Sentences takes of a text, in characters.
 const maxSentences = 2000
 
+// margin stands before what belongs to the line above it.
+const margin = "  "
+
+// Indented prints a text that any party may have written, a little to the right; on a terminal no wider than its line.
+func (s Screen) Indented(of string) {
+	lines := []string{OneLine(of, maxSentences)}
+	if IsTerminal(s.Out) {
+		lines = strings.Split(text.WrapSoft(lines[0], max(s.width()-len(margin), least)), "\n")
+	}
+	for _, line := range lines {
+		fmt.Fprintf(s.Out, "%s%s\n", margin, strings.TrimRight(line, " "))
+	}
+}
+
 // Sentences breaks a text that any party may have written into its sentences, each on a line of its own. On a terminal
 // a longer one goes on in the next line, a little to the right.
 func (s Screen) Sentences(of string) []string {
-	const margin = "  "
 	var lines []string
 	for _, sentence := range sentences(OneLine(of, maxSentences)) {
 		if !IsTerminal(s.Out) {

@@ -133,3 +133,51 @@ func TestWidth(t *testing.T) {
 		}
 	}
 }
+
+// Rows that come one by one fit the terminal as a table does. What the last column tells is never cut.
+func TestRowsFitTheTerminal(t *testing.T) {
+	columns := []Column{{Title: "position"}, {Title: "time", Entire: true, Spare: 2}, {Title: "workflow", Spare: 1},
+		{Title: "by", Spare: 3}, {Title: "facts", Whole: true}}
+	rows := [][]string{
+		{"0:9", "2026-10-26 08:00:00", "book-orders 9", "pawl", "run.committed event.consumed session.ended"},
+		{"0:10", "2026-10-26 08:00:01", "book-orders 10", "ann of the desk (user)", "workflow.paused"},
+		{"0:11", "2026-10-26 08:00:02", "book-orders 11", "pawl", "workflow.resumed"},
+	}
+	for width, want := range map[int]string{
+		130: "" +
+			" 0:9  2026-10-26 08:00:00  book-orders 9  pawl  run.committed event.consumed session.ended\n" +
+			" 0:10  2026-10-26 08:00:01  book-orders 10  ann of the desk (user)  workflow.paused\n" +
+			" 0:11  2026-10-26 08:00:02  book-orders 11  pawl                    workflow.resumed\n",
+		82: "" +
+			" 0:9  2026-10-26 08:00:00  book-orders 9  pawl  run.committed event.consumed\n" +
+			"                                                session.ended\n" +
+			" 0:10  2026-10-26 08:00:01  book-orders 10  ann of the…  workflow.paused\n" +
+			" 0:11  2026-10-26 08:00:02  book-orders 11  pawl         workflow.resumed\n",
+		45: "" +
+			" 0:9  book-orders…  run.committed\n" +
+			"                    event.consumed\n" +
+			"                    session.ended\n" +
+			" 0:10  book-order…  workflow.paused\n" +
+			" 0:11  book-order…  workflow.resumed\n",
+	} {
+		var out strings.Builder
+		r := Screen{Out: &out}.Rows(columns...)
+		for _, cells := range rows {
+			line := r.fit(cells, width)
+			for part := range strings.SplitSeq(line, "\n") {
+				if n := utf8.RuneCountInString(part); n > width {
+					t.Errorf("at %d: a line of %d: %s", width, n, part)
+				}
+			}
+			out.WriteString(line + "\n")
+		}
+		if out.String() != want {
+			t.Errorf("at %d: got\n%s\nwant\n%s", width, out.String(), want)
+		}
+	}
+	var out bytes.Buffer
+	r := Screen{Out: &out}.Rows(columns...)
+	if err := r.Print(rows[0]...); err != nil || out.String() != strings.Join(rows[0], "\t")+"\n" {
+		t.Errorf("for programs: %q, %v", out.String(), err)
+	}
+}

@@ -3,17 +3,21 @@ package look
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
+	"strings"
+	"time"
 
 	"github.com/pawl-run/pawl/cmd/pawl/internal/builtin"
 	"github.com/pawl-run/pawl/cmd/pawl/internal/client"
 	"github.com/pawl-run/pawl/cmd/pawl/internal/exit"
 	"github.com/pawl-run/pawl/cmd/pawl/internal/term"
+	"github.com/pawl-run/pawl/engine/connector"
 )
 
 // Connectors is `pawl connectors`: list and try connectors, and give tools their users.
 type Connectors struct {
 	List   connectorsList  `cmd:"" default:"withargs" help:"List connectors and their operations."`
-	Show   showConnector   `cmd:"" help:"Show a connector's operations with the schemas of their parameters."`
+	Show   showConnector   `cmd:"" help:"Show a connector's operations with their parameters; --json has the schemas too."`
 	Call   callConnector   `cmd:"" help:"Call one operation, outside of any workflow."`
 	Check  checkConnector  `cmd:"" help:"Try whether a tool on NATS keeps what safe mutations rest on."`
 	Add    addConnector    `cmd:"" help:"Give a tool on NATS a user of its own and print its URL: no other tool gets its requests."`
@@ -29,12 +33,14 @@ type showConnector struct {
 
 type offered struct {
 	Name       string
-	Operations []struct {
-		Name, Kind, Summary string
-		Reconciles          bool
-		TimeoutMS           int64
-		Schema              json.RawMessage
-	}
+	Operations []offeredOperation
+}
+
+type offeredOperation struct {
+	Name, Kind, Summary string
+	Reconciles          bool
+	TimeoutMS           int64
+	Schema              json.RawMessage
 }
 
 type refusedService struct{ Service, Endpoint, Reason string }
@@ -81,6 +87,41 @@ func (c *connectorsList) Run(engine *client.Finder, screen term.Screen) error {
 	})
 }
 
+// print tells of an operation: what it does and returns, and its parameters. Its schema is for --json.
+func (o offeredOperation) print(screen term.Screen, of string) {
+	does, returns, _ := strings.Cut(o.Summary, " -> ")
+	fmt.Fprintf(screen.Out, "%s.%s  %s\n", of, o.Name, o.Kind)
+	if does != "" {
+		screen.Indented(does)
+	}
+	if returns != "" {
+		screen.Indented("returns " + returns)
+	}
+	asked := ""
+	if o.Kind == string(connector.Mutate) {
+		asked = ", and cannot be asked what became of a call"
+		if o.Reconciles {
+			asked = ", and can be asked what became of a call"
+		}
+	}
+	screen.Indented(fmt.Sprintf("ends a call after %s%s", time.Duration(o.TimeoutMS)*time.Millisecond, asked))
+	page, columns := term.Page{}, []term.Column{{Title: "parameter", Field: "name"},
+		{Title: "type", Field: "type", Whole: true}, {Title: "required", Field: "required"}}
+	parameters := connector.Parameters(o.Schema)
+	if slices.ContainsFunc(parameters, func(p connector.Parameter) bool { return p.Means != "" }) {
+		columns = append(columns, term.Column{Title: "what it means", Field: "means", Whole: true})
+	}
+	for _, p := range slices.Backward(parameters) {
+		required := "no"
+		if p.Required {
+			required = "yes"
+		}
+		page.Items = append(page.Items, map[string]any{"name": p.Name, "type": strings.ReplaceAll(p.Type, "`", `"`),
+			"required": required, "means": p.Means})
+	}
+	screen.Table(page, columns, "  any JSON object")
+}
+
 // printRefused says on standard error why services are not offered to scripts; of all, or of one.
 func printRefused(screen term.Screen, refused []refusedService, name string) {
 	for _, r := range refused {
@@ -110,19 +151,21 @@ func (c *showConnector) Run(engine *client.Finder, screen term.Screen) error {
 	}
 	printRefused(screen, list.Refused, c.Name)
 	for _, raw := range list.Items {
-		var connector offered
-		if err := json.Unmarshal(raw, &connector); err != nil {
+		var shown offered
+		if err := json.Unmarshal(raw, &shown); err != nil {
 			return fmt.Errorf("read the engine's answer: %w", err)
 		}
-		if connector.Name != c.Name {
+		if shown.Name != c.Name {
 			continue
 		}
 		if c.JSON {
 			return screen.JSON(raw)
 		}
-		for _, op := range connector.Operations {
-			fmt.Fprintf(screen.Out, "%s.%s  %s\n  %s\n  parameters: %s\n", connector.Name, op.Name, op.Kind, op.Summary,
-				term.OneLine(string(op.Schema), 4000))
+		for i, op := range shown.Operations {
+			if i > 0 {
+				fmt.Fprintln(screen.Out)
+			}
+			op.print(screen, shown.Name)
 		}
 		return nil
 	}

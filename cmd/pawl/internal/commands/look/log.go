@@ -38,6 +38,7 @@ func (c *Log) Run(ctx context.Context, engine *client.Finder, screen term.Screen
 	if query.From == "" && query.Tail == 0 {
 		query.Tail = tail
 	}
+	rows := screen.Rows(logColumns...)
 	last := ""
 	for raw, err := range connected.Client.Log(ctx, query) {
 		switch {
@@ -62,11 +63,11 @@ func (c *Log) Run(ctx context.Context, engine *client.Finder, screen term.Screen
 			}
 			continue
 		}
-		line, err := logLine(raw)
+		cells, err := logCells(raw)
 		if err != nil {
 			return err
 		}
-		if _, err := fmt.Fprintln(screen.Out, line); err != nil {
+		if err := rows.Print(cells...); err != nil {
 			return err
 		}
 	}
@@ -89,9 +90,14 @@ func positionAfter(raw json.RawMessage) (string, error) {
 	return fmt.Sprintf("%d:%d", t.Partition, t.Seq+1), nil
 }
 
-// logLine renders a transition for people: position, time, actor, and its facts by name. Payloads are
-// for --json.
-func logLine(raw json.RawMessage) (string, error) {
+// logColumns are what a line of the log tells: position, time, workflow with its revision, actor, and facts.
+var logColumns = []term.Column{
+	{Title: "position"}, {Title: "time", Entire: true, Spare: 2}, {Title: "workflow", Spare: 1}, {Title: "by", Spare: 3},
+	{Title: "facts", Whole: true},
+}
+
+// logCells renders a transition for people, its facts by name. Payloads are for --json.
+func logCells(raw json.RawMessage) ([]string, error) {
 	var t struct {
 		Partition, Seq, Revision uint64
 		Workflow, Kind, At       string
@@ -99,7 +105,7 @@ func logLine(raw json.RawMessage) (string, error) {
 		Events                   []struct{ Type string }
 	}
 	if err := json.Unmarshal(raw, &t); err != nil {
-		return "", fmt.Errorf("read the log: %w", err)
+		return nil, fmt.Errorf("read the log: %w", err)
 	}
 	counted := map[string]int{}
 	var order []string
@@ -113,8 +119,9 @@ func logLine(raw json.RawMessage) (string, error) {
 			order[i] = fmt.Sprintf("%s×%d", name, n)
 		}
 	}
-	return fmt.Sprintf("%d:%d\t%s\t%s %d\t%s\t%s", t.Partition, t.Seq, term.Moment(t.At), t.Workflow, t.Revision,
-		actorLabel(t.Actor.Kind, t.Actor.Name), strings.Join(order, " ")), nil
+	return []string{fmt.Sprintf("%d:%d", t.Partition, t.Seq), term.Moment(t.At),
+		fmt.Sprintf("%s %d", t.Workflow, t.Revision), actorLabel(t.Actor.Kind, t.Actor.Name),
+		strings.Join(order, " ")}, nil
 }
 
 // actorLabel names the actor of a transition. A person may take the engine's name: the engine alone
