@@ -63,8 +63,8 @@ type Config struct {
 	// Observe is told of every transition this engine records, in order per workflow. It must
 	// not block.
 	Observe func(eventlog.Record)
-	// RunLog takes what one handler call has logged. It must not block.
-	RunLog func(eventlog.WorkflowName, eventlog.RunID, []sandbox.LogLine)
+	// RunLog takes what one call of the handler has logged. It must not block.
+	RunLog func(eventlog.WorkflowName, eventlog.RunID, eventlog.Handler, []sandbox.LogLine)
 	// DiskSpace reports why no new work may start now (too little disk space); nil when there is enough.
 	DiskSpace func() error
 	// FlushEvery is how long at most finished work stays in memory before it is written to the

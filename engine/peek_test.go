@@ -34,7 +34,7 @@ func TestPrepareSeesAsFarAsItLooks(t *testing.T) {
 	b := enginetest.New(t)
 	var mu sync.Mutex
 	said := map[eventlog.RunID]int{}
-	b.Config.RunLog = func(_ eventlog.WorkflowName, run eventlog.RunID, lines []sandbox.LogLine) {
+	b.Config.RunLog = func(_ eventlog.WorkflowName, run eventlog.RunID, _ eventlog.Handler, lines []sandbox.LogLine) {
 		mu.Lock()
 		defer mu.Unlock()
 		for _, line := range lines {

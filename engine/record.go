@@ -357,5 +357,9 @@ func (a *aggregate) warn(cmd decide.Command, warnings []string) {
 	for i, text := range warnings {
 		lines[i] = sandbox.LogLine{At: a.engine.cfg.Clock.Now(), Level: "warn", Text: "prepare: " + text}
 	}
-	log(a.name, prepared.Run, lines)
+	handler := eventlog.Handler("")
+	if run := a.state().Run(prepared.Run); run != nil {
+		handler = run.Handler
+	}
+	log(a.name, prepared.Run, handler, lines)
 }

@@ -19,7 +19,7 @@ func TestIgnoredPartsAreLogged(t *testing.T) {
 	b := enginetest.New(t)
 	var mu sync.Mutex
 	var said []sandbox.LogLine
-	b.Config.RunLog = func(_ eventlog.WorkflowName, _ eventlog.RunID, lines []sandbox.LogLine) {
+	b.Config.RunLog = func(_ eventlog.WorkflowName, _ eventlog.RunID, _ eventlog.Handler, lines []sandbox.LogLine) {
 		mu.Lock()
 		defer mu.Unlock()
 		said = append(said, lines...)

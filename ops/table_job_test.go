@@ -27,7 +27,7 @@ func (k *keptLines) Read(_ context.Context, _ eventlog.WorkflowName, run eventlo
 	return k.lines[run], nil
 }
 
-func (k *keptLines) write(_ eventlog.WorkflowName, run eventlog.RunID, lines []sandbox.LogLine) {
+func (k *keptLines) write(_ eventlog.WorkflowName, run eventlog.RunID, _ eventlog.Handler, lines []sandbox.LogLine) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	for _, line := range lines {

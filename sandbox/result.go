@@ -52,6 +52,8 @@ type LogLine struct {
 	At    time.Time `json:"at"`
 	Level string    `json:"level"`
 	Text  string    `json:"text"`
+	// Line is the line of the author's source that made the call, 0 where that is not known.
+	Line int `json:"line,omitempty"`
 }
 
 // Result of an invocation that ended well.

@@ -25,8 +25,8 @@ type Config struct {
 	Policies schedule.Policies
 	// Vars are the plain settings that scripts read as ctx.vars.
 	Vars sandbox.Vars
-	// RunLog takes what one handler call has logged. It must not block.
-	RunLog func(eventlog.WorkflowName, eventlog.RunID, []sandbox.LogLine)
+	// RunLog takes what one call of the handler has logged. It must not block.
+	RunLog func(eventlog.WorkflowName, eventlog.RunID, eventlog.Handler, []sandbox.LogLine)
 	// DiskSpace reports why no mutation may start now (too little free space), nil when there is enough.
 	DiskSpace func() error
 	// Pinned checks the parameters of calls against the schemas that deploys have pinned.

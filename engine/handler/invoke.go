@@ -84,7 +84,7 @@ func (h *host) invoke(ctx context.Context, call sandbox.Invocation) (sandbox.Res
 		}
 		slices.SortStableFunc(lines, func(a, b sandbox.LogLine) int { return a.At.Compare(b.At) })
 		if len(lines) > 0 {
-			log(c.name, h.run.ID, lines)
+			log(c.name, h.run.ID, h.run.Handler, lines)
 		}
 	}
 	return out, err

@@ -33,6 +33,8 @@ type Line struct {
 	At    time.Time `json:"at"`
 	Level string    `json:"level"`
 	Text  string    `json:"text"`
+	// Line is that of the script, 0 where it is not known.
+	Line int `json:"line,omitempty"`
 }
 
 // Stream is the stream of all runs' lines. It is safe for concurrent use.

@@ -17,8 +17,12 @@ func (s *session) write(level string, args []goja.Value) {
 	for i, v := range args {
 		parts[i] = s.format(v)
 	}
-	s.log.add(s.now(), level, strings.Join(parts, " "))
+	s.log.add(s.now(), level, strings.Join(parts, " "), s.place(s.rt.CaptureCallStack(maxCallers, nil)).Line)
 }
+
+// maxCallers is how many frames are looked through for the author's line: the innermost are the natives through which
+// the call came.
+const maxCallers = 4
 
 // format writes a value as a log shows it: strings as they are, errors with their stack, objects as
 // JSON. It throws nothing, whatever the value's getters do.

@@ -16,7 +16,7 @@ type logBuffer struct {
 	cut   bool
 }
 
-func (b *logBuffer) add(at time.Time, level, text string) {
+func (b *logBuffer) add(at time.Time, level, text string, line int) {
 	if b.cut {
 		return
 	}
@@ -24,12 +24,13 @@ func (b *logBuffer) add(at time.Time, level, text string) {
 	if len(text) > left {
 		b.cut = true
 		if left > 0 {
-			b.lines = append(b.lines, sandbox.LogLine{At: at, Level: level, Text: sandbox.Clip(text, left)})
+			b.lines = append(b.lines, sandbox.LogLine{At: at, Level: level, Text: sandbox.Clip(text, left),
+				Line: line})
 		}
 		b.lines = append(b.lines, sandbox.LogLine{At: at, Level: "warn",
-			Text: fmt.Sprintf("log cut: one handler call may log %d bytes", b.limit)})
+			Text: fmt.Sprintf("log cut: one handler call may log %d bytes", b.limit), Line: line})
 		return
 	}
 	b.bytes += len(text) + sandbox.LogLineCost
-	b.lines = append(b.lines, sandbox.LogLine{At: at, Level: level, Text: text})
+	b.lines = append(b.lines, sandbox.LogLine{At: at, Level: level, Text: text, Line: line})
 }

@@ -53,7 +53,7 @@ func (inv *invocation) publish(args []goja.Value) goja.Value {
 	for _, name := range event.Others(sandbox.EventMembers) {
 		inv.log.add(inv.now(), "warn",
 			fmt.Sprintf("ctx.publish: %q is no member of an event and was dropped; put data into payload",
-				sandbox.Clip(name, 100)))
+				sandbox.Clip(name, 100)), inv.place(inv.frames()).Line)
 	}
 
 	inv.publishBytes += p.Size()

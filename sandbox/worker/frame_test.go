@@ -57,7 +57,7 @@ func TestFramesCross(t *testing.T) {
 		Publishes: []sandbox.Publish{{Topics: []string{"t"}, MessageID: "m", Title: "ü", Payload: json.RawMessage("1"),
 			InputID: "i"}},
 		Inputs: []sandbox.Input{{ID: "1", Source: "2", Type: "3", ExtID: "4", Title: "5"}},
-		Logs:   []sandbox.LogLine{{At: time.Unix(5, 6).UTC(), Level: "info", Text: "x"}}}
+		Logs:   []sandbox.LogLine{{At: time.Unix(5, 6).UTC(), Level: "info", Text: "x", Line: 8}}}
 	fault := &sandbox.Error{Fault: sandbox.FaultRead, Code: "c", Message: "m", Line: 1, Column: 2, Stack: "s",
 		Cause: &remoteError{read: 3, text: "m"}}
 	_, u = crossed(t, func(p *packer) { packResult(p, 9, &result, fault) })

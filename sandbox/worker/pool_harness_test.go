@@ -195,7 +195,7 @@ func sameFault(a, b *sandbox.Error) bool {
 func timeless(r sandbox.Result) sandbox.Result {
 	logs := make([]sandbox.LogLine, len(r.Logs))
 	for i, l := range r.Logs {
-		logs[i] = sandbox.LogLine{Level: l.Level, Text: l.Text}
+		logs[i] = sandbox.LogLine{Level: l.Level, Text: l.Text, Line: l.Line}
 	}
 	r.Logs = logs
 	return r

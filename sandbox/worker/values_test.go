@@ -199,20 +199,23 @@ func TestLogs(t *testing.T) {
 		console.warn(new TypeError("bad")); console.error(() => 1, Symbol("s"), { get x() { throw 1 } }); console.debug(Promise.resolve());
 		const c = {}; c.c = c; console.info(c); [1, 2].map(console.log); throw new Error("end")`)
 	wantFault(t, err, sandbox.FaultScript, "script.threw")
-	want := []struct{ level, text string }{
-		{"info", `a 1 {"x":[true]} null undefined`},
-		{"warn", "TypeError: bad\nat h.next (flow.ts:2:16)"},
-		{"error", "[function] Symbol(s) [object that cannot be shown]"},
-		{"debug", "[promise: write await before it]"},
-		{"info", "[object that cannot be shown]"},
-		{"info", "1 0 [1,2]"}, {"info", "2 1 [1,2]"},
+	want := []struct {
+		level, text string
+		line        int
+	}{
+		{"info", `a 1 {"x":[true]} null undefined`, 1},
+		{"warn", "TypeError: bad\nat h.next (flow.ts:2:16)", 2},
+		{"error", "[function] Symbol(s) [object that cannot be shown]", 2},
+		{"debug", "[promise: write await before it]", 2},
+		{"info", "[object that cannot be shown]", 3},
+		{"info", "1 0 [1,2]", 3}, {"info", "2 1 [1,2]", 3},
 	}
 	if len(r.Logs) != len(want) {
 		t.Fatalf("logs %+v", r.Logs)
 	}
 	for i, w := range want {
 		l := r.Logs[i]
-		if l.Level != w.level || (l.Text != w.text && i != 1) || l.At.Year() != 2026 {
+		if l.Level != w.level || (l.Text != w.text && i != 1) || l.At.Year() != 2026 || l.Line != w.line {
 			t.Errorf("%d: %+v, want %+v", i, l, w)
 		}
 	}

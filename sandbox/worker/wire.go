@@ -315,6 +315,7 @@ func packResult(p *packer, serial uint64, r *sandbox.Result, fault *sandbox.Erro
 		p.num(l.At.UnixNano())
 		p.text(l.Level)
 		p.text(l.Text)
+		p.num(int64(l.Line))
 	})
 	p.num(int64(r.Reads))
 	p.num(int64(r.Malformed.Line))
@@ -343,7 +344,8 @@ func unpackResult(u *unpacker, call *sandbox.Invocation) (serial uint64, r sandb
 			Oversize: int(u.num())}
 	}
 	r.Logs = unpackAtMost(u, sandbox.MaxLogLines(call.Limits), func() sandbox.LogLine {
-		return sandbox.LogLine{At: time.Unix(0, u.num()).UTC(), Level: u.text(), Text: u.text()}
+		return sandbox.LogLine{At: time.Unix(0, u.num()).UTC(), Level: u.text(), Text: u.text(),
+			Line: int(u.num())}
 	})
 	r.Reads = int(u.num())
 	r.Malformed = sandbox.Place{Line: int(u.num()), Column: int(u.num())}

@@ -64,6 +64,7 @@ func Operate(
 		err = d.end(err)
 		out.Close()
 	}()
+	d.scripts.tell = progress.Said
 	if progress.Before, err = d.ends(ctx); err != nil {
 		return explainLog(s.Data, err)
 	}

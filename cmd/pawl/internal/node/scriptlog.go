@@ -14,19 +14,18 @@ import (
 	"github.com/pawl-run/pawl/sandbox"
 )
 
-// scriptLog takes the lines that scripts write: it keeps them with their runs, and shows them on standard error with
-// everything else that is not a result.
+// scriptLog takes the lines that scripts write: it keeps them with their runs, and tells them.
 type scriptLog struct {
 	stream *runlog.Stream // nil where the disk is too full to keep lines
-	logger *slog.Logger
+	// tell shows a line to a person; nil where nobody looks. It must not block.
+	tell func(eventlog.WorkflowName, eventlog.Handler, sandbox.LogLine)
 }
 
 // openScriptLog opens what keeps the lines. They are no facts: a disk too full for them does not keep an engine from
 // finishing what is under way. limit is what the broker may store in all, in bytes.
 func openScriptLog(
 	ctx context.Context, nc *nats.Conn, limit int64, data string, with Parts, logger *slog.Logger,
-) (scriptLog, error) {
-	l := scriptLog{logger: logger}
+) (l scriptLog, err error) {
 	stream, err := runlog.Open(ctx, nc, runlog.Config{MaxBytes: diskspace.RunLogLimit(limit)})
 	if err = diskspace.Unwritten(err, data, with.free); diskspace.IsFull(err) {
 		logger.Warn("what scripts log is not kept before the next start: there is too little free space", "data", data)
@@ -48,22 +47,20 @@ func (l scriptLog) reader() ops.RunLog {
 }
 
 // write takes the lines that one call of a script wrote.
-func (l scriptLog) write(w eventlog.WorkflowName, run eventlog.RunID, lines []sandbox.LogLine) {
+func (l scriptLog) write(
+	w eventlog.WorkflowName, run eventlog.RunID, of eventlog.Handler, lines []sandbox.LogLine,
+) {
 	kept := make([]runlog.Line, len(lines))
 	for i, line := range lines {
-		kept[i] = runlog.Line{At: line.At, Level: line.Level, Text: line.Text}
-		level := slog.LevelInfo
+		kept[i] = runlog.Line{At: line.At, Level: line.Level, Text: line.Text, Line: line.Line}
 		switch line.Level {
-		case handler.LevelInputs, handler.LevelCall:
-			continue // what was read from outside is kept with the run; it may be private mail
-		case "warn":
-			level = slog.LevelWarn
-		case "error":
-			level = slog.LevelError
-		case "debug":
-			level = slog.LevelDebug
+		case handler.LevelInputs, handler.LevelCall: // what was read from outside may be private mail: it is only kept
+		case "debug": // kept too, for a person who looks for it
+		default:
+			if l.tell != nil {
+				l.tell(w, of, line)
+			}
 		}
-		l.logger.Log(context.Background(), level, line.Text, "workflow", string(w), "run", string(run), "from", "script")
 	}
 	if l.stream != nil {
 		l.stream.Write(w, run, kept)

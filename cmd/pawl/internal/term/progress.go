@@ -130,6 +130,7 @@ func (p *Progress) lines(r eventlog.Record) []string {
 			if run.call.Connector == "" {
 				p.rememberCall(run, r.Workflow, f.Mutation)
 			}
+			run.call.Reconciles = run.call.Reconciles || f.Reconciles
 			then := "asking again %s what became of it"
 			if !run.call.Reconciles {
 				then = "a person can decide %s, when nothing of the call can be under way any more"

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/sandbox"
 )
 
 var began = eventlog.At(time.Date(2026, 10, 26, 8, 0, 0, 0, time.UTC))
@@ -301,5 +302,27 @@ func TestProgressTellsWhatHappenedSinceThisProcessBegan(t *testing.T) {
 	}
 	if want := (Counts{applied: 1, failed: 1}); p.Count() != want {
 		t.Errorf("counted %+v, want %+v", p.Count(), want)
+	}
+}
+
+// What a script logs is told with where it comes from, and cannot steer the terminal.
+func TestProgressTellsWhatScriptsLog(t *testing.T) {
+	var told []string
+	p := NewProgress(func(lines ...string) { told = append(told, lines...) }, false)
+	for _, line := range []sandbox.LogLine{
+		{Level: "info", Text: "took 3 orders", Line: 12}, {Level: "warn", Text: "\x1b[2Jtwo\nlines"},
+		{Level: "error", Text: strings.Repeat("x", 2*maxSaid), Line: -1},
+	} {
+		p.Said("orders", "take", line)
+	}
+	if len(told) != 3 || told[0] != "orders  › take (line 12): took 3 orders" ||
+		told[1] != "orders  › take: [2Jtwo lines" || len(told[2]) > maxSaid+100 || !strings.HasSuffix(told[2], "x…") {
+		t.Errorf("%q", told)
+	}
+	told = nil
+	p.Style = true
+	p.Said("orders", "take", sandbox.LogLine{Level: "error", Text: "no"})
+	if len(told) != 1 || !strings.Contains(told[0], p.Style.Red("›")) {
+		t.Errorf("%q", told)
 	}
 }
