@@ -64,8 +64,8 @@ type outbox interface {
 	send(m *projections.Mutation, overtaken bool)
 	// unseenOf is how long the outside may go on with the calls that runs of another process have in flight.
 	unseenOf(*projections.State) time.Duration
-	// mayTakeEffect says whether an indeterminate mutation's call can take effect yet.
-	mayTakeEffect(*projections.State, eventlog.MutationID) bool
+	// outlook is what this process knows of the call of an indeterminate mutation.
+	outlook(*projections.State, eventlog.MutationID) Outlook
 }
 
 func newAggregate(p *process, number int, j journal, name eventlog.WorkflowName, s projections.State) *aggregate {

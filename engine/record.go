@@ -302,7 +302,8 @@ func (a *aggregate) env(s *projections.State, cmd decide.Command, actor eventlog
 		env.Unseen = a.outbox.unseenOf(s)
 	}
 	if resolves, ok := cmd.(decide.Resolve); ok {
-		env.MayTakeEffect = a.outbox.mayTakeEffect(s, resolves.Mutation)
+		outlook := a.outbox.outlook(s, resolves.Mutation)
+		env.MayTakeEffect, env.Asks = outlook.MayTakeEffect, outlook.Asks
 	}
 	def, version := s.Definition(), s.Version
 	if d, ok := cmd.(decide.Deploy); ok {

@@ -43,25 +43,49 @@ func (c *calls) unseenOf(s *projections.State) (unseen time.Duration) {
 	return unseen
 }
 
-// mayTakeEffect says whether an indeterminate mutation's call can take effect yet, so that a person cannot know that
-// it did not happen (O1). A call of this process can while its exchange is open. A call of a process that is gone can
-// if it was open at its deadline, until the longest time that a call is given has passed by either clock: a person has
-// looked, and need not wait for both clocks.
-func (c *calls) mayTakeEffect(s *projections.State, id eventlog.MutationID) bool {
+// Outlook is what an engine knows of the call of an indeterminate mutation beside the log, as of now.
+type Outlook struct {
+	// MayTakeEffect says that the call can take effect yet, so that a person cannot know that it did not happen (O1).
+	// Until is when it cannot any more; zero while its exchange is open, since nobody knows when that ends.
+	MayTakeEffect bool
+	Until         eventlog.Instant
+	// Asks says that its connector can be asked what became of it (O3).
+	Asks bool
+}
+
+// Outlook says what can become of a workflow's mutation; zero for one that is not indeterminate.
+func (e *Engine) Outlook(name eventlog.WorkflowName, id eventlog.MutationID) Outlook {
+	r, ok := e.partitionOf(name).runner(name)
+	if !ok {
+		return Outlook{}
+	}
+	return r.calls.outlook(r.workflow.state(), id)
+}
+
+// outlook of a call of this process: it can take effect while its exchange is open. A call of a process that is gone
+// can if it was open at its deadline, until the longest time that a call is given has passed by either clock: a person
+// has looked, and need not wait for both clocks.
+func (c *calls) outlook(s *projections.State, id eventlog.MutationID) Outlook {
 	m := s.Mutation(id)
 	if m == nil || m.Status != eventlog.MutationIndeterminate {
-		return false // decide refuses what is resolved otherwise
+		return Outlook{} // decide refuses what is resolved otherwise
 	}
+	out := Outlook{Asks: c.workflow.engine.cfg.Connectors.Reconciles(c.call(m))}
 	now := c.workflow.engine.moment()
 	x := c.sightings.See(id, now)
 	if x.Own {
-		return !x.Over
+		out.MayTakeEffect = !x.Over
+		return out
 	}
 	if run := s.Run(m.Run); m.OverAt != 0 || run != nil && run.EndedAt < m.Deadline {
-		return false // it was over when it was left to a person, or its exchange broke off
+		return out // it was over when it was left to a person, or its exchange broke off
 	}
 	after := decide.ReconcileMargin + timeAfterDeadline(m, c.workflow.engine.cfg.Connectors.Ending(c.call(m)))
-	return now.Clock.Before(m.Deadline.Time().Add(after)) && now.Elapsed < x.First.Elapsed+callTimeout(m)+after
+	left := min(m.Deadline.Time().Add(after).Sub(now.Clock), x.First.Elapsed+callTimeout(m)+after-now.Elapsed)
+	if left > 0 {
+		out.MayTakeEffect, out.Until = true, eventlog.At(now.Clock.Add(left)).Add(time.Microsecond) // rounded up
+	}
+	return out
 }
 
 // leftOpen lists the mutations whose request this process has sent and whose exchange has not ended.

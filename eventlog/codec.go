@@ -39,7 +39,7 @@ var upcasts = map[FactType]map[int]func([]byte) ([]byte, error){
 	"run.prepared":                 {1: unchanged},
 	"event.released":               {1: unchanged},
 	"event.retry_scheduled":        {1: unchanged, 2: unchanged},
-	"mutation.reconcile_scheduled": {1: unchanged},
+	"mutation.reconcile_scheduled": {1: unchanged, 2: unchanged},
 }
 
 // unchanged is the upcast to a version that only adds fields which may be left out.

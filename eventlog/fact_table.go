@@ -51,7 +51,7 @@ var facts = map[FactType]struct {
 	"mutation.applied":             {1, func() Fact { return new(MutationApplied) }},
 	"mutation.failed":              {1, func() Fact { return new(MutationFailed) }},
 	"mutation.skipped":             {1, func() Fact { return new(MutationSkipped) }},
-	"mutation.reconcile_scheduled": {2, func() Fact { return new(MutationReconcileScheduled) }},
+	"mutation.reconcile_scheduled": {3, func() Fact { return new(MutationReconcileScheduled) }},
 	"mutation.left_indeterminate":  {1, func() Fact { return new(MutationLeftIndeterminate) }},
 	"mutation.commented":           {1, func() Fact { return new(MutationCommented) }},
 	"mutation.contradicted":        {1, func() Fact { return new(MutationContradicted) }},

@@ -110,6 +110,8 @@ type (
 		// OverAt is when nothing of the call can be under way any more: attempts before it were not counted.
 		// Zero while that is not known. Version 1 did not have it, and attempts were counted too early.
 		OverAt Instant `msgpack:"overAt,omitempty" json:"overAt,omitempty"`
+		// Reconciles says that the connector of a call that could not be asked about can be asked since.
+		Reconciles bool `msgpack:"reconciles,omitempty" json:"reconciles,omitempty"`
 	}
 	// MutationLeftIndeterminate: nothing automatic can find out what happened.
 	MutationLeftIndeterminate struct {
@@ -131,9 +133,12 @@ type (
 	}
 )
 
-// needs: version 2 added OverAt.
+// needs: version 2 added OverAt, version 3 Reconciles.
 func (f *MutationReconcileScheduled) needs() int {
-	if f.OverAt != 0 {
+	switch {
+	case f.Reconciles:
+		return 3
+	case f.OverAt != 0:
 		return 2
 	}
 	return 1

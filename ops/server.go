@@ -47,7 +47,7 @@ func New(cfg Config) (*Server, error) {
 		return nil, fmt.Errorf("ops: %w", err)
 	}
 	reader := *cfg.Reader
-	reader.Ends = explain.Ends
+	reader.Ends = explain.Beside{Outlook: cfg.Engine.Outlook}.Ends
 	cfg.Reader = &reader
 	b := &backend{cfg: cfg, guard: guard,
 		followers: auth.NewQuota("readers of the log", "log.followers", maxFollowers, maxFollowersEach),

@@ -133,9 +133,10 @@ func (b *backend) explainTodo(state *projections.State, todo decide.Todo) explai
 		if err != nil {
 			b.cfg.Logger.Warn("the explanation of a wait says less", "workflow", string(state.Name), "error", err)
 		}
-		return explain.WithCause(state, wait, b.present(state), cause)
+		return explain.Workflow(state, wait, b.present(state),
+			explain.Beside{Cause: cause, Outlook: b.cfg.Engine.Outlook})
 	}
-	return explain.Workflow(state, todo, b.present(state))
+	return explain.Workflow(state, todo, b.present(state), explain.Beside{Outlook: b.cfg.Engine.Outlook})
 }
 
 func explainAll(ctx context.Context, c *Call, _ *everything) (readmodel.Page[explain.Why], error) {

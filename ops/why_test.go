@@ -18,12 +18,13 @@ func TestExplainCoversEveryReason(t *testing.T) {
 	t.Parallel()
 	s := projections.State{}.Hydrate(&projections.Workflow{Name: "shop", Head: eventlog.Head{Revision: 1}})
 	for _, reason := range knownReasons() {
-		w := explain.Workflow(&s, decide.Wait{Reason: reason}, decide.Present{})
+		w := explain.Workflow(&s, decide.Wait{Reason: reason}, decide.Present{}, explain.Beside{})
 		if strings.HasPrefix(w.Message, "Workflow shop waits: ") {
 			t.Errorf("%s is not rendered: %s", reason, w.Message)
 		}
 	}
-	if w := explain.Workflow(&s, decide.Wait{Reason: "new"}, decide.Present{}); w.Message != "Workflow shop waits: new." {
+	w := explain.Workflow(&s, decide.Wait{Reason: "new"}, decide.Present{}, explain.Beside{})
+	if w.Message != "Workflow shop waits: new." {
 		t.Errorf("an unknown reason: %s", w.Message)
 	}
 	stopped := explain.Stopped("shop", errors.New("revision 3 is missing"))
@@ -54,7 +55,7 @@ func TestWhyNamesWhatAnAcceptedLossEnded(t *testing.T) {
 			{Topic: "in", MessageID: "c", Title: "C"}, {Topic: "in", MessageID: "d", Title: "D"},
 		},
 	}})
-	why := explain.Workflow(&s, decide.Wait{Reason: decide.ReasonIdle}, decide.Present{})
+	why := explain.Workflow(&s, decide.Wait{Reason: decide.ReasonIdle}, decide.Present{}, explain.Beside{})
 	if a := why.Attention; a == nil || a.Reason != projections.AttentionUnknown || a.Failures != 5 || a.Since != at {
 		t.Errorf("attention %+v", a)
 	}

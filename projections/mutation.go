@@ -126,6 +126,7 @@ func (f *folding) reconcileScheduled(e *eventlog.MutationReconcileScheduled) err
 	return f.changeOpen(e.Mutation, func(m *Mutation) {
 		m.Status, m.ReconcileAttempts, m.ReconcileAt, m.Failure = eventlog.MutationNeedsReconcile, e.Attempt, e.At, &failure
 		m.OverAt = e.OverAt
+		m.Call.Reconciles = m.Call.Reconciles || e.Reconciles
 	})
 }
 

@@ -35,6 +35,7 @@ type bench struct {
 	hold     decide.HoldReason
 	unseen   time.Duration
 	open     bool
+	asks     bool
 	actor    string
 	runs     int
 	sessions int
@@ -90,7 +91,7 @@ func (b *bench) do(cmd decide.Command) error {
 	}
 	env := decide.Env{
 		Now: b.now, Engine: b.engine, Jitter: b.jitter, Policies: b.policies, MaxHeld: b.maxHeld, Hold: b.hold,
-		Unseen: b.unseen, MayTakeEffect: b.open,
+		Unseen: b.unseen, MayTakeEffect: b.open, Asks: b.asks,
 		Run: eventlog.RunID(fmt.Sprintf("R%d", b.runs+1)), Session: eventlog.SessionID(fmt.Sprintf("S%d", b.sessions+1)),
 		Actor: eventlog.Actor{Kind: "user", Name: b.actor}, NextDue: map[eventlog.Handler]eventlog.Instant{},
 	}

@@ -132,6 +132,8 @@ type Env struct {
 	// MayTakeEffect says that the call of the mutation that a Resolve names can take effect yet: its request is still
 	// open, or was open not long ago in a process that is gone (O1).
 	MayTakeEffect bool
+	// Asks says that the connector of the mutation that a Resolve names can be asked now what became of its call (O3).
+	Asks bool
 	// MaxHeld bounds the events that a concurrent consumer may have held: with so many no run begins (C3).
 	MaxHeld int
 	// Policies bound retries, budgets and wake times.

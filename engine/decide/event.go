@@ -249,6 +249,20 @@ func (d *decision) changeEvent(action EventAction, ref eventlog.EventRef, reason
 		d.dirtySubscriber(e.Topic)
 		return nil
 	}
+	if action == ActionRedrive && e.Status == eventlog.EventPending {
+		// J3 brings back what has ended. What waits for its retry comes by itself (J2), so it is said when.
+		if e.ScheduledAt > d.env.Now {
+			return refuse(Conflict, CodeJobState, "the job is %s and is tried again by itself at %s; to redrive it at once, "+
+				"with its attempts counted anew, cancel it first", e.Job(), e.ScheduledAt).
+				hint(hint.CancelFirst, s.Name, e.Topic)
+		}
+		consumer, _ := s.Definition().Subscriber(e.Topic)
+		if b := s.Backoff; b != nil && b.Until > d.env.Now && !consumer.Concurrent() {
+			return refuse(Conflict, CodeJobState, "the job is %s: the workflow backs off, and tries again by itself at %s",
+				e.Job(), b.Until).
+				hint(hint.Resume, s.Name)
+		}
+	}
 	possible := map[EventAction]string{
 		ActionSkip:    "pending and reserved events can be skipped",
 		ActionCancel:  "available and retryable jobs can be cancelled",

@@ -58,6 +58,9 @@ func brief(f eventlog.Fact, now eventlog.Instant) string {
 		if f.OverAt > now && f.OverAt != f.At {
 			add("over", in(f.OverAt))
 		}
+		if f.Reconciles {
+			add("can be asked since")
+		}
 	case *eventlog.MutationCommented:
 		add(f.Mutation, fmt.Sprintf("%q", f.Comment))
 	case *eventlog.MutationContradicted:

@@ -92,7 +92,8 @@ func (c Resolve) decide(d *decision) error {
 		d.emit(&eventlog.RunAdvanced{Run: run.ID, Phase: eventlog.PhaseMutated})
 		d.unblockUncertain(run)
 	case TryAgain:
-		if !m.Call.Reconciles {
+		// A connector that could not be asked when the call was made may have got a way since.
+		if !m.Call.Reconciles && !d.env.Asks {
 			return refuse(Conflict, "mutation.noReconcile", "%s.%s cannot be asked what became of it", m.Call.Connector,
 				m.Call.Operation).
 				hint(hint.FindOut, m.ID)
@@ -100,7 +101,8 @@ func (c Resolve) decide(d *decision) error {
 		f := uncertainty(m.Failure)
 		// Never before the call's own end: an answer then could still be overtaken by it.
 		at := max(d.env.Now, d.afterDeadline(m))
-		d.lead(&eventlog.MutationReconcileScheduled{Mutation: m.ID, At: at, Failure: f, OverAt: m.OverAt})
+		d.lead(&eventlog.MutationReconcileScheduled{Mutation: m.ID, At: at, Failure: f, OverAt: m.OverAt,
+			Reconciles: !m.Call.Reconciles})
 		d.comment(m.ID, c.Comment)
 		d.holdFor(m, run.ID)
 	default:

@@ -216,6 +216,9 @@ func (b *bench) command(line string) error {
 	case "open":
 		b.open = w.first() == "yes"
 		return nil
+	case "asks":
+		b.asks = w.first() == "yes"
+		return nil
 	case "hold":
 		b.hold = map[string]decide.HoldReason{"on": decide.HeldByEngine, "damage": decide.HeldByDamage}[w.first()]
 		return nil

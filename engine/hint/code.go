@@ -37,6 +37,7 @@ const (
 	Actions          Code = "job.actions"
 	LookAgain        Code = "job.lookAgain"   // workflow
 	AfterRun         Code = "job.afterRun"    // workflow
+	CancelFirst      Code = "job.cancelFirst" // workflow, topic
 	RunProgress      Code = "job.runProgress" // workflow
 	IncludingUnknown Code = "job.includingUnknown"
 	// Mutations.

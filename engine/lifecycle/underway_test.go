@@ -2,6 +2,7 @@ package lifecycle_test
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -94,6 +95,12 @@ func TestO1_AnOpenCallMayHappenYet(t *testing.T) {
 		if !strings.Contains(problem.Detail, "can take effect yet") {
 			t.Errorf("the refusal says %q", problem.Detail)
 		}
+		why := l.wantWhy(decide.ReasonIndeterminate)
+		if said := strings.Join(why.Commands, "\n"); strings.Contains(said, "did-not-happen") ||
+			!strings.Contains(said, " --happened") || !strings.Contains(said, " --skip") ||
+			!strings.Contains(why.Message, "That it did not happen can be said ") {
+			t.Errorf("what is refused is offered: %q, %s", why.Commands, why.Message)
+		}
 		l.wantEvent("a", "reserved")
 	}
 	t.Run("then it takes effect", func(t *testing.T) {
@@ -118,7 +125,14 @@ func TestO1_AnOpenCallMayHappenYet(t *testing.T) {
 		refused(l)
 		l.advance((connector.DefaultEnding().Lasting + decide.ReconcileMargin - time.Second).String())
 		refused(l)
+		from := l.clock.Now().Add(time.Second).UTC().Format("2006-01-02T15:04:05")
+		if why := l.why(); !strings.Contains(why.Message, "can be said from "+from) {
+			t.Errorf("it does not say that it can be from %s on: %s", from, why.Message)
+		}
 		l.advance("2s") // the call's timeout, too
+		if why := l.why(); !strings.Contains(strings.Join(why.Commands, "\n"), "--did-not-happen") {
+			t.Errorf("what is taken is not offered: %q, %s", why.Commands, why.Message)
+		}
 		l.do("resolveMutation", nil, "mutation", l.mutation().ID, "resolution", "did_not_happen")
 		l.rest()
 		l.wantEvent("a", "consumed")
@@ -136,6 +150,42 @@ func TestO1_AnOpenCallMayHappenYet(t *testing.T) {
 		end <- lost
 		l.sound()
 	})
+}
+
+// O3: a connector that could not be asked when the call was made, and has got a way since, is asked once a person
+// says so. Nothing is sent.
+func TestO3_AConnectorThatCanBeAskedSince(t *testing.T) {
+	l := live(t)
+	l.deploy(shop{mutate: fires})
+	m := l.indeterminate()
+	again := "pawl resolve " + string(m.ID) + " --try-again"
+	if why := l.wantWhy(decide.ReasonIndeterminate); slices.Contains(why.Commands, again) {
+		t.Errorf("it cannot be asked: %q", why.Commands)
+	}
+	l.refused("mutation.noReconcile", "resolveMutation", "mutation", m.ID, "resolution", "try_again")
+
+	l.close()
+	l.world.Offer(connector.Operation{Name: "list", Kind: connector.List},
+		connector.Operation{Name: "fire", Kind: connector.Mutate, Reconciles: true, Timeout: 5 * time.Second})
+	l.reconciles(connector.VerdictRetry)
+	l.boot()
+	l.rest()
+	l.wantMutation("indeterminate") // nothing is asked before a person says so
+	why := l.wantWhy(decide.ReasonIndeterminate)
+	if !slices.Contains(why.Commands, again) ||
+		!strings.Contains(why.Message, "can be asked since. Its answer is believed") {
+		t.Errorf("it can be asked: %q, %s", why.Commands, why.Message)
+	}
+	l.do("resolveMutation", nil, "mutation", m.ID, "resolution", "try_again")
+	l.rest()
+	l.wantMutation("needs_reconcile")
+	l.restart() // the log remembers that it can be asked
+	l.reconciles(connector.VerdictApplied)
+	l.advance("10m")
+	l.wantMutation("applied reconcile")
+	l.wantEvent("a", "consumed")
+	l.wantSent(1)
+	l.sound()
 }
 
 // F5: a call that has ended without an answer may go on at the other side for a while.

@@ -10,7 +10,7 @@ import (
 	"github.com/pawl-run/pawl/projections/readmodel"
 )
 
-// Cause reads the run that a wait comes from, for [WithCause]: nil if memory still has it, or if there is none. Where
+// Cause reads the run that a wait comes from, for [Beside]: nil if memory still has it, or if there is none. Where
 // it cannot be read, the explanation says less. The error is that of the local store.
 func Cause(
 	ctx context.Context, reader readmodel.Reader, state *projections.State, wait decide.Wait,

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/pawl-run/pawl/engine"
 	"github.com/pawl-run/pawl/engine/decide"
 	"github.com/pawl-run/pawl/engine/schedule"
 	"github.com/pawl-run/pawl/eventlog"
@@ -130,7 +131,7 @@ func (l *life) uncertain(m eventlog.MutationID) {
 
 func (l *life) why() Why {
 	l.Helper()
-	return Workflow(&l.state, Owed(&l.state, l.present()), l.present())
+	return Workflow(&l.state, Owed(&l.state, l.present()), l.present(), Beside{})
 }
 
 // check is what an explanation must say, and the commands that it must name.
@@ -208,7 +209,7 @@ func TestEnds(t *testing.T) {
 	held := func(id eventlog.MessageID) []string {
 		e := l.state.Event("in", id)
 		run, m := heldBy(&l.state, e)
-		return Ends(&l.state.Workflow, e, run, m)
+		return Beside{}.Ends(&l.state.Workflow, e, run, m)
 	}
 	if got := held("a"); len(got) != 0 {
 		t.Errorf("what is being asked for ends by %q", got)
@@ -223,6 +224,21 @@ func TestEnds(t *testing.T) {
 		"pawl resolve R1 --skip"}
 	if got := held("a"); !slices.Equal(got, resolves) {
 		t.Errorf("indeterminate: %q", got)
+	}
+	// What a person cannot know yet is not offered (O1).
+	open := Beside{Outlook: func(w eventlog.WorkflowName, id eventlog.MutationID) engine.Outlook {
+		return engine.Outlook{MayTakeEffect: w == "shop" && id == "R1"}
+	}}
+	e := l.state.Event("in", "a")
+	run, of := heldBy(&l.state, e)
+	without := slices.Delete(slices.Clone(resolves), 2, 3)
+	if got := open.Ends(&l.state.Workflow, e, run, of); !slices.Equal(got, without) {
+		t.Errorf("while it may take effect: %q", got)
+	}
+	why := Workflow(&l.state, Owed(&l.state, l.present()), l.present(), open)
+	if said := strings.Join(why.Commands, "; "); strings.Contains(said, "did-not-happen") ||
+		!strings.Contains(said, "R1 --happened") || !strings.Contains(why.Message, "once its exchange has ended") {
+		t.Errorf("while it may take effect: %s %s", why.Message, said)
 	}
 	l.do(decide.Archive{})
 	if got := held("a"); !slices.Equal(got, resolves) {

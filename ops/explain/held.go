@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/pawl-run/pawl/engine"
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/projections"
 	"github.com/pawl-run/pawl/projections/readmodel"
@@ -145,7 +146,11 @@ func (w *Why) canEnd(s *projections.State, reason eventlog.HeldReason, of []held
 		} else {
 			w.once("pawl jobs show %s %s %s", s.Name, e.Topic, shellWord(e.MessageID))
 		}
-		for _, command := range Ends(&s.Workflow, e, run, m) {
+		ends := w.with.Ends(&s.Workflow, e, run, m)
+		if reason == eventlog.HeldIndeterminate && m != nil {
+			ends = w.resolutions(s.Name, m, string(m.ID))
+		}
+		for _, command := range ends {
 			w.once("%s", command)
 		}
 		return
@@ -160,9 +165,9 @@ func (w *Why) canEnd(s *projections.State, reason eventlog.HeldReason, of []held
 	switch {
 	case reason == eventlog.HeldReconcile:
 	case reason == eventlog.HeldIndeterminate:
-		w.once("pawl resolve %s --happened", mutations)
-		w.once("pawl resolve %s --did-not-happen", mutations)
-		w.once("pawl resolve %s --skip", mutations)
+		for _, command := range resolutions(mutations, w.outlookOf(s, of)) {
+			w.once("%s", command)
+		}
 	case s.Archived:
 		w.once("pawl skip %s", events)
 	case reason == eventlog.HeldApproval:
@@ -182,9 +187,36 @@ func (w *Why) canEnd(s *projections.State, reason eventlog.HeldReason, of []held
 	}
 }
 
+// outlookOf is the outlook of the calls for which events are held: what is taken of one of them is taken in bulk. It
+// says of how many it cannot be said yet that they did not happen.
+func (w *Why) outlookOf(s *projections.State, groups []heldGroup) engine.Outlook {
+	all := engine.Outlook{MayTakeEffect: true}
+	open := 0
+	for _, g := range groups {
+		for _, e := range g.events {
+			_, m := heldBy(s, e)
+			if m == nil {
+				continue
+			}
+			one := w.with.outlook(s.Name, m)
+			all.Asks = all.Asks || one.Asks
+			all.MayTakeEffect = all.MayTakeEffect && one.MayTakeEffect
+			if one.MayTakeEffect {
+				open++
+			}
+		}
+	}
+	if open > 0 {
+		w.add("Of %s it cannot be said yet that it did not happen: what it asks for can take effect until a few minutes "+
+			"after its deadline.", eventlog.Count(open, "call"))
+	}
+	return all
+}
+
 // Ends names the commands that end what holds the event, the most likely one first, each accepted in this very state
 // (C5). There are none for a call whose outcome is being asked for: that ends by itself.
-func Ends(w *projections.Workflow, e *projections.TopicEvent, run *projections.Run, m *projections.Mutation) []string {
+func (b Beside) Ends(w *projections.Workflow, e *projections.TopicEvent, run *projections.Run,
+	m *projections.Mutation) []string {
 	var commands []string
 	can := func(format string, args ...any) { commands = append(commands, fmt.Sprintf(format, args...)) }
 	event := fmt.Sprintf("%s %s %s", w.Name, e.Topic, shellWord(e.MessageID))
@@ -193,12 +225,7 @@ func Ends(w *projections.Workflow, e *projections.TopicEvent, run *projections.R
 		return nil
 	case e.Held.Reason == eventlog.HeldIndeterminate:
 		if m != nil {
-			if m.Call.Reconciles {
-				can("pawl resolve %s --try-again", m.ID)
-			}
-			can("pawl resolve %s --happened", m.ID)
-			can("pawl resolve %s --did-not-happen", m.ID)
-			can("pawl resolve %s --skip", m.ID)
+			return resolutions(string(m.ID), b.outlook(w.Name, m))
 		}
 		return commands
 	case w.Archived:

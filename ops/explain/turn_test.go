@@ -37,7 +37,7 @@ func TestTurns(t *testing.T) {
 			[]string{"2 calls of it wait for their turn at a.example (at most 10/s, connectors.http.hosts); the next turn is " +
 				"at 2023-11-14T22:14:00Z.", "1 call of it waits for its turn at b.example (at most 2 calls at once, "}, nil},
 	} {
-		w := Workflow(&s, decide.AwaitCall{Mutation: "M1"}, decide.Present{})
+		w := Workflow(&s, decide.AwaitCall{Mutation: "M1"}, decide.Present{}, Beside{})
 		w.Turns(&s, c.calls)
 		for _, text := range c.says {
 			if !strings.Contains(w.Message, text) {

@@ -214,6 +214,7 @@ func (w *Why) explainBackoff(s *projections.State, wait decide.Wait) {
 			}
 			w.say("Workflow %s has nothing to do until event %q of topic %s may be tried again, by itself at %s%s.",
 				name, wait.Subject, e.Topic, wait.Until, failed)
+			w.add("Cancelled, it can be redriven at once, with its attempts counted anew.")
 			w.can("pawl jobs show %s %s %s", name, e.Topic, shellWord(e.MessageID))
 			w.can("pawl cancel %s %s %s", name, e.Topic, shellWord(e.MessageID))
 			break
@@ -231,7 +232,7 @@ func (w *Why) explainBackoff(s *projections.State, wait decide.Wait) {
 		run = LastFailed(s)
 	}
 	if run == nil {
-		run = w.cause
+		run = w.with.Cause
 	}
 	if run != nil {
 		w.about(string(run.ID))
@@ -281,35 +282,6 @@ func (w *Why) explainApproval(s *projections.State, wait decide.Wait, m *project
 		w.can("pawl approve %s", wait.Subject)
 	}
 	w.can("pawl reject %s", wait.Subject)
-}
-
-func (w *Why) explainIndeterminate(s *projections.State, wait decide.Wait, m *projections.Mutation) {
-	if s.Blocked != nil {
-		w.Since = s.Blocked.Since
-	}
-	w.say("Only a person can say what became of mutation %s.", wait.Subject)
-	w.can("pawl mutations show %s", wait.Subject)
-	if m != nil {
-		happened, afresh, skipped := "next goes on", "it is done afresh", "its events are skipped and next goes on"
-		if s.Archived {
-			happened, afresh, skipped = "it is recorded so", "its events are freed", "its events are skipped"
-		}
-		w.say("%s left at %s; it is not known whether it was applied%s. Look at the other side, then say that it happened "+
-			"(%s), that it did not (%s), or skip it (%s).",
-			callName(s, m), m.StartedAt, because(m.Failure), happened, afresh, skipped)
-		if s.Archived {
-			w.add("The workflow is archived: nothing of it runs again, and the record is all that changes.")
-		} else {
-			w.add("If it happened, next is given the result that you write behind --happened, as JSON, or null.")
-		}
-		if m.Call.Reconciles {
-			w.add("Its connector can also be asked again.")
-			w.can("pawl resolve %s --try-again", wait.Subject)
-		}
-	}
-	w.can("pawl resolve %s --happened", wait.Subject)
-	w.can("pawl resolve %s --did-not-happen", wait.Subject)
-	w.can("pawl resolve %s --skip", wait.Subject)
 }
 
 // settled says what a run whose next is owed has changed outside.

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/pawl-run/pawl/engine"
 	"github.com/pawl-run/pawl/engine/decide"
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/projections"
@@ -32,13 +33,32 @@ type Why struct {
 	// NeedsPerson says that only a person lets it go on, or should look: `pawl why` then ends with exit code 3.
 	NeedsPerson bool `json:"needsPerson"`
 
-	cause *projections.Run
+	with Beside
+}
+
+// Beside is what an explanation is told beside the state. The zero value knows nothing more.
+type Beside struct {
+	// Cause is the run that a wait comes from, where memory has let go of it: see [Cause]. A state is not hydrated for
+	// that: only its worker may write to copies of it.
+	Cause *projections.Run
+	// Outlook is what the engine knows of the call of an indeterminate mutation; nil for nothing.
+	Outlook func(eventlog.WorkflowName, eventlog.MutationID) engine.Outlook
+}
+
+// outlook of a mutation's call. Without an engine that says it, what the log says counts.
+func (b Beside) outlook(w eventlog.WorkflowName, m *projections.Mutation) engine.Outlook {
+	out := engine.Outlook{}
+	if b.Outlook != nil {
+		out = b.Outlook(w, m.ID)
+	}
+	out.Asks = out.Asks || m.Call.Reconciles
+	return out
 }
 
 // run returns a run that the explanation speaks of, or nil.
 func (w *Why) run(s *projections.State, id eventlog.RunID) *projections.Run {
-	if w.cause != nil && w.cause.ID == id {
-		return w.cause
+	if cause := w.with.Cause; cause != nil && cause.ID == id {
+		return cause
 	}
 	return s.Run(id)
 }

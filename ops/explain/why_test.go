@@ -279,7 +279,7 @@ func TestWorkflow(t *testing.T) {
 		"mutate":   {base(running), decide.RunMutate{Run: "R1"}, "", at, 0, "R1", []string{"mutate"}, nil},
 		"next":     {base(running), decide.RunNext{Run: "R1"}, "", at, 0, "R1", []string{"next"}, nil},
 	} {
-		w := Workflow(c.state, c.todo, decide.Present{Now: at, MaxHeld: 1000})
+		w := Workflow(c.state, c.todo, decide.Present{Now: at, MaxHeld: 1000}, Beside{})
 		if c.reason == "" && (!w.Moving || w.Reason != nil) || c.reason != "" &&
 			(w.Moving || w.Reason == nil || *w.Reason != c.reason) {
 			t.Errorf("%s: moving %v, reason %v", name, w.Moving, w.Reason)

@@ -11,14 +11,8 @@ import (
 )
 
 // Workflow renders what the rules say the workflow owes or waits for at that time. It decides nothing itself.
-func Workflow(s *projections.State, todo decide.Todo, at decide.Present) Why {
-	return WithCause(s, todo, at, nil)
-}
-
-// WithCause is Workflow that is also given the run that a wait comes from, where memory has let go of
-// it. A state is not hydrated for that: only its worker may write to copies of it.
-func WithCause(s *projections.State, todo decide.Todo, at decide.Present, cause *projections.Run) Why {
-	w := Why{Workflow: s.Name, Commands: []string{}, cause: cause}
+func Workflow(s *projections.State, todo decide.Todo, at decide.Present, with Beside) Why {
+	w := Why{Workflow: s.Name, Commands: []string{}, with: with}
 	standings := decide.Standings(s, at)
 	if wait, ok := todo.(decide.Wait); ok && wait.Reason != decide.ReasonCall {
 		if len(standings) > 0 {

@@ -73,7 +73,7 @@ func (a attention) explain(ctx context.Context, name eventlog.WorkflowName, stop
 	}
 	at := decide.Present{Now: eventlog.At(a.now()), Engine: explain.Stepper(&state),
 		MaxHeld: a.engine.Policies().Held.Max}
-	why := explain.Workflow(&state, *wait, at)
+	why := explain.Workflow(&state, *wait, at, explain.Beside{Outlook: a.engine.Outlook})
 	if !why.NeedsPerson {
 		return why
 	}
@@ -81,7 +81,7 @@ func (a attention) explain(ctx context.Context, name eventlog.WorkflowName, stop
 	if err != nil {
 		a.logger.Warn("the explanation of a wait says less", "workflow", string(name), "error", err)
 	}
-	return explain.WithCause(&state, *wait, at, cause)
+	return explain.Workflow(&state, *wait, at, explain.Beside{Cause: cause, Outlook: a.engine.Outlook})
 }
 
 // caughtUp says how far the work is done: never that all is while something stands still, or is not deployed.

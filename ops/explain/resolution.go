@@ -1,0 +1,72 @@
+package explain
+
+import (
+	"fmt"
+
+	"github.com/pawl-run/pawl/engine"
+	"github.com/pawl-run/pawl/engine/decide"
+	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/projections"
+)
+
+func (w *Why) explainIndeterminate(s *projections.State, wait decide.Wait, m *projections.Mutation) {
+	if s.Blocked != nil {
+		w.Since = s.Blocked.Since
+	}
+	w.say("Only a person can say what became of mutation %s.", wait.Subject)
+	w.can("pawl mutations show %s", wait.Subject)
+	if m != nil {
+		happened, afresh, skipped := "next goes on", "it is done afresh", "its events are skipped and next goes on"
+		if s.Archived {
+			happened, afresh, skipped = "it is recorded so", "its events are freed", "its events are skipped"
+		}
+		w.say("%s left at %s; it is not known whether it was applied%s. Look at the other side, then say that it happened "+
+			"(%s), that it did not (%s), or skip it (%s).",
+			callName(s, m), m.StartedAt, because(m.Failure), happened, afresh, skipped)
+		if s.Archived {
+			w.add("The workflow is archived: nothing of it runs again, and the record is all that changes.")
+		} else {
+			w.add("If it happened, next is given the result that you write behind --happened, as JSON, or null.")
+		}
+	}
+	for _, command := range w.resolutions(s.Name, m, wait.Subject) {
+		w.can("%s", command)
+	}
+}
+
+// resolutions are the commands that end an indeterminate mutation, each of which is taken now. What is not taken yet is
+// said with its time.
+func (w *Why) resolutions(name eventlog.WorkflowName, m *projections.Mutation, id string) []string {
+	if m == nil {
+		return resolutions(id, engine.Outlook{})
+	}
+	outlook := w.with.outlook(name, m)
+	switch {
+	case outlook.Asks && !m.Call.Reconciles:
+		w.add("Its connector can be asked since. Its answer is believed: ask only if the other side has kept the key of "+
+			"this call (%s).", m.Key)
+	case outlook.Asks:
+		w.add("Its connector can also be asked again.")
+	}
+	switch {
+	case outlook.MayTakeEffect && outlook.Until != 0:
+		w.add("That it did not happen can be said from %s on: what it asks for can take effect until then.", outlook.Until)
+	case outlook.MayTakeEffect:
+		w.add("That it did not happen can be said once its exchange has ended, at most a few minutes after its deadline "+
+			"(%s): what it asks for can take effect until then.", m.Deadline)
+	}
+	return resolutions(id, outlook)
+}
+
+// resolutions are the commands that are taken of a mutation with this outlook, the most likely one first.
+func resolutions(id string, outlook engine.Outlook) []string {
+	var commands []string
+	if outlook.Asks {
+		commands = append(commands, fmt.Sprintf("pawl resolve %s --try-again", id))
+	}
+	commands = append(commands, fmt.Sprintf("pawl resolve %s --happened", id))
+	if !outlook.MayTakeEffect {
+		commands = append(commands, fmt.Sprintf("pawl resolve %s --did-not-happen", id))
+	}
+	return append(commands, fmt.Sprintf("pawl resolve %s --skip", id))
+}
