@@ -37,7 +37,7 @@ type commandLine struct {
 	Why        look.Why        `cmd:"" group:"look" help:"Say what a workflow is doing or waiting for."`
 	Log        look.Log        `cmd:"" group:"look" help:"Print the log, transition by transition."`
 	State      look.State      `cmd:"" group:"look" help:"Rebuild a workflow's state, also of the past."`
-	Verify     look.Verify     `cmd:"" group:"look" help:"Check the whole log."`
+	Verify     look.Verify     `cmd:"" group:"look" help:"Check the whole log; nothing is changed unless --accept-loss says so."`
 
 	Push    act.Push    `cmd:"" group:"act" help:"Push events into a topic of a workflow, from outside."`
 	Pause   act.Pause   `cmd:"" group:"act" help:"Hold a workflow after the run that has begun."`

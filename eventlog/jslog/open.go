@@ -99,7 +99,7 @@ func (l *Log) start(ctx context.Context, infos []*jetstream.StreamInfo) error {
 // resumeMark creates the mark where there is none. The mark is only ever raised: what is above
 // it may be an append of the last moment that was not acknowledged.
 func (l *Log) resumeMark(ends []point) error {
-	if l.cfg.Mark == "" || l.cfg.KeepMark && l.mark == nil {
+	if l.cfg.Mark == "" || l.cfg.KeepMark && (l.mark == nil || l.cfg.LookOnly) {
 		return nil
 	}
 	switch {

@@ -22,6 +22,9 @@ func (s *Store) fault(doing string, err error) error {
 
 // markDamaged keeps the next Open from trusting the store.
 func (s *Store) markDamaged() {
+	if s.cfg.LookOnly {
+		return
+	}
 	f, err := s.fs.Create(s.fs.PathJoin(s.cfg.Dir, damageMark), vfs.WriteCategoryUnspecified)
 	if err == nil {
 		err = f.Close()

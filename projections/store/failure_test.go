@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io/fs"
 	"log/slog"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -25,6 +26,63 @@ func failing() *Store {
 	s := new(Store)
 	s.failure.Store(newFailure())
 	return s
+}
+
+// looksOnly opens the store without changing it, and says whether it found what was committed.
+func looksOnly(t *testing.T, dir string, filled bool) {
+	t.Helper()
+	contents := func() map[string][sha256.Size]byte {
+		all := map[string][sha256.Size]byte{}
+		err := filepath.WalkDir(filepath.Dir(dir), func(path string, d fs.DirEntry, err error) error {
+			if err != nil || d.IsDir() || d.Name() == "LOCK" {
+				return err
+			}
+			b, err := os.ReadFile(path)
+			all[path] = sha256.Sum256(b)
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return all
+	}
+	before := contents()
+	s, err := Open(Config{Dir: dir, LookOnly: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, found, err := s.Checkpoint(0); err != nil || found != filled || filled == (len(s.Warnings()) > 0) {
+		t.Errorf("a look finds a checkpoint: %t, %v; it warns %q", found, err, s.Warnings())
+	}
+	s.corrupted(pebble.DataCorruptionInfo{Details: errors.New("a bad block")})
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+	if after := contents(); !maps.Equal(before, after) {
+		t.Errorf("a look has changed the store: %d files, and %d before", len(after), len(before))
+	}
+}
+
+// TestLookOnly: a store that is looked at stays as it is, and so does one that is not there.
+func TestLookOnly(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "store")
+	s := open(t, Config{Dir: dir})
+	commit(t, s, whole(grow(t, foldtest.NewLog(6), "w", 30)))
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	looksOnly(t, dir, true)
+	s, err := Open(Config{Dir: dir + "2", LookOnly: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Stat(dir + "2"); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a look has made a store: %v", err)
+	}
 }
 
 // TestUnusableStoresAreSetAside: whatever is found in the directory, Open starts, and says so.
@@ -93,6 +151,7 @@ func TestUnusableStoresAreSetAside(t *testing.T) {
 			t.Parallel()
 			dir := filepath.Join(t.TempDir(), "store")
 			spoil(t, dir)
+			looksOnly(t, dir, false)
 			s := open(t, Config{Dir: dir})
 			if w := s.Warnings(); len(w) != 1 || !strings.Contains(w[0], dir+asideExt) {
 				t.Errorf("warnings %q do not say where the old store went", w)

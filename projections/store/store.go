@@ -36,6 +36,9 @@ type Config struct {
 	// Dir is created if missing. It must be the store's own: a directory with anything else in
 	// it is set aside.
 	Dir string
+	// LookOnly leaves Dir as it is but for its lock: what is written lies in memory, and is gone with the store. Where
+	// there is no store in Dir that can be used, an empty one in memory takes its place.
+	LookOnly bool
 	// InMemory keeps everything in memory, for tests.
 	InMemory bool
 	// Logger takes errors of background work; nil discards them.
@@ -89,6 +92,9 @@ func Open(cfg Config) (*Store, error) {
 			s.fs = vfs.NewMem()
 		}
 	}
+	if cfg.LookOnly {
+		return s.look()
+	}
 	err := s.open()
 	if err == nil {
 		return s, nil
@@ -131,8 +137,10 @@ func (s *Store) open() error {
 	}
 	cache := pebble.NewCache(memory)
 	defer cache.Unref()
+	disk := newOverlay(s.fs, s.fail)
+	disk.givenUp.Store(s.cfg.LookOnly)
 	opts := &pebble.Options{
-		Cache: cache, FS: newOverlay(s.fs, s.fail), Lock: lock, Logger: quiet{s},
+		Cache: cache, FS: disk, Lock: lock, Logger: quiet{s},
 		FormatMajorVersion: pebble.FormatNewest, Merger: adder,
 		MemTableSize: memTableSize, MemTableStopWritesThreshold: 2,
 		MaxOpenFiles: 256,
@@ -143,6 +151,7 @@ func (s *Store) open() error {
 		FlushSplitBytes:       512 << 10,
 		L0CompactionThreshold: 16, L0StopWritesThreshold: 40,
 	}
+	opts.DisableAutomaticCompactions = s.cfg.LookOnly // their output would lie in memory
 	opts.EventListener = &pebble.EventListener{DataCorruption: s.corrupted}
 	opts.EnsureDefaults()
 	for i := range opts.Levels {
@@ -156,8 +165,8 @@ func (s *Store) open() error {
 		var emptied bool
 		if emptied, err = claim(db); emptied {
 			s.warnings = append(s.warnings,
-				fmt.Sprintf("local store %s was written by another version of pawl; it is rebuilt from the log, nothing is lost",
-					s.cfg.Dir))
+				fmt.Sprintf("local store %s was written by another version of pawl; it is rebuilt from the log%s, nothing is lost",
+					s.cfg.Dir, map[bool]string{true: " at the next start"}[s.cfg.LookOnly]))
 		}
 		if err == nil {
 			s.commits, err = counted(db)

@@ -34,6 +34,9 @@ type Data struct {
 	ended error
 }
 
+// looks reports whether nothing of the directory is to change but what the broker itself changes.
+func (d *Data) looks() bool { return d.stopped && !d.accepts }
+
 // openBroker opens the broker, and with it locks the directory against other processes.
 func (d *Data) openBroker(ctx context.Context) (err error) {
 	d.Broker, err = openBroker(ctx, d.Settings, d.with, d.logger, trust(d.Settings.Data, d.accepts), &d.opened)
@@ -48,11 +51,12 @@ func (d *Data) openLog(ctx context.Context) (err error) {
 		return explainLog(data, diskspace.Unwritten(err, data, d.with.free))
 	}
 	d.opened.add(d.Log.Close)
-	d.scripts, err = openScriptLog(ctx, d.Broker.NC, d.Broker.limit, data, d.with, d.logger)
-	if err != nil {
-		return exit.Failed("", err)
+	if !d.stopped { // scripts run in an engine alone
+		if d.scripts, err = openScriptLog(ctx, d.Broker.NC, d.Broker.limit, data, d.with, d.logger); err != nil {
+			return exit.Failed("", err)
+		}
 	}
-	c := store.Config{Dir: filepath.Join(data, "store"), Logger: d.logger}
+	c := store.Config{Dir: filepath.Join(data, "store"), Logger: d.logger, LookOnly: d.looks()}
 	if d.with.Store != nil {
 		c = d.with.Store(c)
 	}
@@ -73,7 +77,7 @@ func (d *Data) logConfig() jslog.Config {
 	synced := d.Settings.SyncInterval == 0
 	return jslog.Config{
 		Mark:         filepath.Join(d.Settings.Data, datadir.MarkFile),
-		EmbeddedSync: synced && !d.stopped, Unsynced: !synced, KeepMark: d.stopped,
+		EmbeddedSync: synced && !d.stopped, Unsynced: !synced, KeepMark: d.stopped, LookOnly: d.looks(),
 		Healthy: d.Broker.Server.Healthy, Stage: d.Broker.Server.StageInMemory, Logger: d.logger,
 		BeforeUpdate: d.Broker.Server.KeepMetadata,
 		Unserved: func(stream string) (error, bool) {
