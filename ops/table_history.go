@@ -16,7 +16,7 @@ type (
 		Cursor string    `json:"cursor,omitempty" in:"query" jsonschema:"the next of the page before"`
 		Limit  pageLimit `json:"limit,omitempty" in:"query" jsonschema:"the most items on a page; 100 when left out"`
 		Order  order     `json:"order,omitempty" in:"query" jsonschema:"asc (oldest first) when left out"`
-		Q      string    `json:"q,omitempty" in:"query" jsonschema:"text to find in titles, ids and error messages"`
+		Q      string    `json:"q,omitempty" in:"query" jsonschema:"text to find in titles, ids and error messages; of a run or a mutation also in ids and titles of its events"`
 	}
 	period struct {
 		Since eventlog.Instant `json:"since,omitempty" in:"query" jsonschema:"what happened at this time or later: the start of a run or a session, the publishing of an event, the end of a job or the publishing of one that is not over, the request of a mutation, the arrival of an input"`
@@ -32,6 +32,8 @@ type (
 		Status  eventlog.RunStatus `json:"status,omitempty" in:"query" jsonschema:"the run's status"`
 		Phase   eventlog.Phase     `json:"phase,omitempty" in:"query" jsonschema:"the run's phase"`
 		Handler eventlog.Handler   `json:"handler,omitempty" in:"query" jsonschema:"a handler's name"`
+		Class   eventlog.Class     `json:"class,omitempty" in:"query" jsonschema:"the class of the error that it ended with"`
+		Ended   *bool              `json:"ended,omitempty" in:"query" jsonschema:"whether it has ended; of those in paused:approval, one that has not awaits an approval"`
 	}
 	eventsQuery struct {
 		paging
@@ -128,6 +130,7 @@ func (q *runsQuery) options() readmodel.ListOptions {
 	o := q.paging.options()
 	o.Since, o.Until = q.Since, q.Until
 	o.Status, o.Phase, o.Handler = string(q.Status), string(q.Phase), string(q.Handler)
+	o.Class, o.Ended = string(q.Class), q.Ended
 	return o
 }
 

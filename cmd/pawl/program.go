@@ -63,7 +63,7 @@ func (p program) execute(ctx context.Context, screen term.Screen, args []string)
 		return err
 	}
 	if words, ok := rest.CompletionRequest(args); ok {
-		rest.Complete(grammar.Model.Node, words, screen.Out)
+		rest.Complete(grammar.Model.Node, words, look.ChoicesOf, screen.Out)
 		return nil
 	}
 	// Kong prints help while it parses and expects Exit to end the program.

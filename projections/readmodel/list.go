@@ -43,11 +43,15 @@ type ListOptions struct {
 	// Status, Phase, Handler, Topic, State and Held are exact; State is that of a job, Held what an event is held for
 	// or a mutation waits for.
 	Status, Phase, Handler, Topic, State, Held string
+	// Class is that of a run's error; Ended, where it is set, says whether the run is over.
+	Class string
+	Ended *bool
 	// Since and Until keep what happened at Since or later, and before Until; zero for no bound. It is the start
 	// of a run or a session, the publishing of an event, the end of a job or the publishing of one that is not
 	// over, the request of a mutation and the arrival of an input. A workflow happens at no time.
 	Since, Until eventlog.Instant
-	// Q is searched for in titles, ids and error messages, whatever the case of its letters.
+	// Q is searched for in titles, ids and error messages, whatever the case of its letters; of a run or a mutation also
+	// in the ids and titles of the events that it was about.
 	Q string
 }
 
@@ -60,23 +64,61 @@ type Page[T any] struct {
 
 // row is one entity as the filters see it. An empty field means that the kind has none.
 type row struct {
-	status, phase, handler, topic, state, held string
-	at                                         eventlog.Instant
-	text                                       []string
+	status, phase, handler, topic, state, held, class string
+	ended                                             bool
+	at                                                eventlog.Instant
+	text                                              []string
+	// events names those that it was about, whose ids and titles are text too; nil where there are none.
+	events func() ([]eventlog.EventRef, error)
+}
+
+// fits reports whether the row is among what the list holds. The titles of events are read where nothing else says it.
+func (o *ListOptions) fits(v *view, w eventlog.WorkflowName, r *row) (bool, error) {
+	if !o.match(r) {
+		return false, nil
+	}
+	if o.Q == "" || o.says(r.text...) {
+		return true, nil
+	}
+	if r.events == nil {
+		return false, nil
+	}
+	events, err := r.events()
+	if err != nil {
+		return false, err
+	}
+	for chunk := range slices.Chunk(events, eventsAtOnce) {
+		for _, e := range chunk {
+			if o.says(string(e.MessageID)) {
+				return true, nil
+			}
+		}
+		titles, err := v.titles(w, chunk)
+		if err != nil {
+			return false, err
+		}
+		if o.says(slices.Collect(maps.Values(titles))...) {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// eventsAtOnce bounds the events that are in memory while their titles are read.
+const eventsAtOnce = 100
+
+// says reports whether one of the texts has what is searched for, whatever the case of its letters.
+func (o *ListOptions) says(texts ...string) bool {
+	return slices.ContainsFunc(texts, func(s string) bool { return strings.Contains(strings.ToLower(s), o.Q) })
 }
 
 func (o *ListOptions) match(r *row) bool {
 	is := func(want, got string) bool { return want == "" || want == got }
 	if !is(o.Status, r.status) || !is(o.Phase, r.phase) || !is(o.Handler, r.handler) || !is(o.Topic, r.topic) ||
-		!is(o.State, r.state) || !is(o.Held, r.held) {
+		!is(o.State, r.state) || !is(o.Held, r.held) || !is(o.Class, r.class) || o.Ended != nil && *o.Ended != r.ended {
 		return false
 	}
-	if r.at < o.Since || o.Until != 0 && r.at >= o.Until {
-		return false
-	}
-	return o.Q == "" || slices.ContainsFunc(r.text, func(s string) bool {
-		return strings.Contains(strings.ToLower(s), o.Q)
-	})
+	return r.at >= o.Since && (o.Until == 0 || r.at < o.Until)
 }
 
 // large is an item that shows what may take much space: so many bytes.
@@ -120,7 +162,11 @@ func list[E, V any](ctx context.Context, r *Reader, kind projections.EntityKind,
 			if err != nil {
 				return page, err
 			}
-			if !o.match(&row) {
+			fits, err := o.fits(v, item.Workflow, &row)
+			if err != nil {
+				return page, err
+			}
+			if !fits {
 				continue
 			}
 			if full {

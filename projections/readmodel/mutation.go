@@ -90,6 +90,13 @@ func (r *Reader) Mutations(ctx context.Context, o ListOptions) (Page[Mutation], 
 				status: string(m.Status), held: string(heldFor(m)), at: m.RequestedAt,
 				text: append(failureText(m.Failure), m.Call.UITitle, string(m.ID), string(m.Run), m.Call.Connector+"."+
 					m.Call.Operation),
+				events: func() ([]eventlog.EventRef, error) {
+					run, err := optionally[projections.Run](v, w, projections.RunKey(m.Run))
+					if run == nil {
+						return nil, err
+					}
+					return run.Reserved, nil
+				},
 			}, func() (Mutation, error) { return v.mutationView(w, m) }, nil
 		})
 }

@@ -303,6 +303,20 @@ func TestFilters(t *testing.T) {
 	count("runs", readmodel.ListOptions{Workflow: "wf-1", Q: "NOT A FUNCTION"}, func(f map[string]any) bool {
 		return strings.Contains(fmt.Sprint(f["error"]), "not a function")
 	})
+	class := func(class any) func(map[string]any) bool {
+		return func(f map[string]any) bool {
+			failed, _ := f["error"].(map[string]any)
+			return failed != nil && failed["class"] == class
+		}
+	}
+	count("runs", readmodel.ListOptions{Class: "logic"}, class("logic"))
+	over := false
+	count("runs", readmodel.ListOptions{Ended: &over}, func(f map[string]any) bool { return f["endedAt"] == nil })
+	about := func(text string) func(map[string]any) bool {
+		return func(f map[string]any) bool { return strings.Contains(strings.ToLower(fmt.Sprint(f["events"])), text) }
+	}
+	count("runs", readmodel.ListOptions{Q: "MESSAGE MSG 00000"}, about("message msg 00000"))
+	count("mutations", readmodel.ListOptions{Q: "MESSAGE MSG 00000"}, about("message msg 00000"))
 	count("events", readmodel.ListOptions{Topic: "in.out"}, is("topic", "in.out"))
 	count("events", readmodel.ListOptions{Status: "consumed"}, is("status", "consumed"))
 	count("events", readmodel.ListOptions{Q: "MESSAGE MSG 00000"}, has("message msg 00000"))

@@ -82,25 +82,30 @@ const maxRunEvents = 10
 
 // runView renders a run with the titles of its events.
 func (v *view) runView(w eventlog.WorkflowName, r *projections.Run) (Run, error) {
-	shown := RunView(w, r, nil)
-	if len(shown.Events) == 0 {
-		return shown, nil
-	}
-	keys := make([]projections.Key, len(shown.Events))
-	for i, e := range shown.Events {
-		keys[i] = projections.EventKey(e.Topic, e.MessageID)
-	}
-	rows, err := v.Get(w, keys)
+	titles, err := v.titles(w, r.Reserved[:min(len(r.Reserved), maxRunEvents)])
 	if err != nil {
 		return Run{}, err
 	}
-	titles := make(map[eventlog.EventRef]string, len(rows))
+	return RunView(w, r, func(ref eventlog.EventRef) string { return titles[ref] }), nil
+}
+
+// titles reads the titles of events.
+func (v *view) titles(w eventlog.WorkflowName, of []eventlog.EventRef) (map[eventlog.EventRef]string, error) {
+	titles := make(map[eventlog.EventRef]string, len(of))
+	if len(of) == 0 {
+		return titles, nil
+	}
+	keys := make([]projections.Key, len(of))
+	for i, e := range of {
+		keys[i] = projections.EventKey(e.Topic, e.MessageID)
+	}
+	rows, err := v.Get(w, keys)
 	for _, row := range rows {
 		if e, ok := row.(*projections.TopicEvent); ok {
 			titles[eventlog.EventRef{Topic: e.Topic, MessageID: e.MessageID}] = e.Title
 		}
 	}
-	return RunView(w, r, func(ref eventlog.EventRef) string { return titles[ref] }), nil
+	return titles, err
 }
 
 // RunView renders a run, also one that comes from memory or from a fold of the past. The title of an event is
@@ -133,9 +138,15 @@ func raw(m json.RawMessage) json.RawMessage {
 func (r *Reader) Runs(ctx context.Context, o ListOptions) (Page[Run], error) {
 	return list(ctx, r, projections.KindRun, o,
 		func(v *view, w eventlog.WorkflowName, run *projections.Run) (row, func() (Run, error), error) {
+			class := ""
+			if run.Failure != nil {
+				class = string(run.Failure.Class)
+			}
 			return row{
 				status: string(run.Status), phase: string(run.Phase), handler: string(run.Handler), at: run.StartedAt,
-				text: append(failureText(run.Failure), string(run.ID), run.UITitle, string(run.Mutation), string(run.RetryOf)),
+				class: class, ended: run.EndedAt != 0,
+				text:   append(failureText(run.Failure), string(run.ID), run.UITitle, string(run.Mutation), string(run.RetryOf)),
+				events: func() ([]eventlog.EventRef, error) { return run.Reserved, nil },
 			}, func() (Run, error) { return v.runView(w, run) }, nil
 		})
 }

@@ -15,9 +15,9 @@ type eventsList struct {
 	listFlags
 	ofWorkflow
 	Topic  string `help:"Only those of this topic."`
-	Status string `help:"Only those of this status: ${event_status}."`
-	State  string `help:"Only those whose job is in this state: ${job_state}."`
-	Held   string `help:"Only those that are held for this: ${held}."`
+	Status string `choices:"event_status" help:"Only those of this status: ${event_status}."`
+	State  string `choices:"job_state" help:"Only those whose job is in this state: ${job_state}."`
+	Held   string `choices:"held" help:"Only those that are held for this: ${held}."`
 }
 
 type showEvent struct {
@@ -28,7 +28,7 @@ type showEvent struct {
 }
 
 func (c *eventsList) Run(engine *client.Finder, screen term.Screen) error {
-	filters := map[string]string{"topic": c.Topic, "status": c.Status, "state": c.State, "held": c.Held}
+	filters := map[string]any{"topic": c.Topic, "status": c.Status, "state": c.State, "held": c.Held}
 	return list(engine, screen, c.listFlags, "Events", c.ofWorkflow, filters, []term.Column{
 		{Title: "topic", Field: "topic", Spare: 3}, {Title: "status", Field: "status"},
 		{Title: "message id", Field: "messageId", Width: 40}, {Title: "title", Field: "title", Width: 70, Spare: 2},

@@ -14,7 +14,7 @@ type Inputs struct {
 type inputsList struct {
 	listFlags
 	ofWorkflow
-	Status string `help:"Only those of this status: ${input_status}."`
+	Status string `choices:"input_status" help:"Only those of this status: ${input_status}."`
 }
 
 type showInput struct {
@@ -24,7 +24,7 @@ type showInput struct {
 }
 
 func (c *inputsList) Run(engine *client.Finder, screen term.Screen) error {
-	return list(engine, screen, c.listFlags, "Inputs", c.ofWorkflow, map[string]string{"status": c.Status}, []term.Column{
+	return list(engine, screen, c.listFlags, "Inputs", c.ofWorkflow, map[string]any{"status": c.Status}, []term.Column{
 		{Title: "input", Field: "id"}, {Title: "source", Field: "source", Spare: 5},
 		{Title: "type", Field: "type", Spare: 3}, {Title: "status", Field: "status"},
 		{Title: "outputs", Field: "outputs", Show: term.Length, Spare: 4},

@@ -17,14 +17,14 @@ type jobsList struct {
 	listFlags
 	ofWorkflow
 	Topic string `help:"Only those of this topic."`
-	State string `help:"Only those in this state: ${job_state}."`
-	Held  string `help:"Only those whose event is held for this: ${held}."`
+	State string `choices:"job_state" help:"Only those in this state: ${job_state}."`
+	Held  string `choices:"held" help:"Only those whose event is held for this: ${held}."`
 }
 
 type showJob struct{ showEvent }
 
 func (c *jobsList) Run(engine *client.Finder, screen term.Screen) error {
-	filters := map[string]string{"topic": c.Topic, "state": c.State, "held": c.Held}
+	filters := map[string]any{"topic": c.Topic, "state": c.State, "held": c.Held}
 	return listWith(engine, screen, c.listFlags, "Jobs", c.ofWorkflow, filters, []term.Column{
 		{Title: "topic", Field: "topic", Spare: 2}, {Title: "state", Field: "state"},
 		{Title: "attempt", Field: "attemptOf", Spare: 4},

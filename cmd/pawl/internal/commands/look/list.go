@@ -16,35 +16,46 @@ type listFlags struct {
 	client.Flags
 	Limit int    `default:"50" help:"How many of the newest to show, at most 1000."`
 	After string `placeholder:"CURSOR" help:"Go on with the older ones behind a page that has shown this: next of --json."`
-	Q     string `name:"q" placeholder:"TEXT" help:"Only those with this text in a title, id or error."`
+	Q     string `name:"q" placeholder:"TEXT" help:"Only those with this text in a title, id or error; of runs and mutations also in the id or title of an event."`
+}
+
+// choiceSeparator stands between the values of a filter.
+const choiceSeparator = ", "
+
+// ChoicesOf are the values that a flag takes, nil where it takes any.
+func ChoicesOf(flag *kong.Flag) []string {
+	if choices := Choices()[flag.Tag.Get("choices")]; choices != "" {
+		return strings.Split(choices, choiceSeparator)
+	}
+	return nil
 }
 
 // Choices are the values of filters, as the table of operations has them, for the help.
 func Choices() kong.Vars {
 	vars := kong.Vars{}
 	for name, of := range map[string][2]string{
-		"workflow_status": {"listWorkflows", "status"}, "run_status": {"listRuns", "status"},
-		"run_phase":    {"listRuns", "phase"},
+		"workflow_status": {"listWorkflows", "status"}, "run_phase": {"listRuns", "phase"},
 		"event_status": {"listEvents", "status"}, "job_state": {"listJobs", "state"},
 		"mutation_status": {"listMutations", "status"}, "mutation_held": {"listMutations", "held"},
 		"held":         {"listJobs", "held"},
 		"input_status": {"listInputs", "status"}, "session_result": {"listSessions", "status"},
 	} {
-		vars[name] = strings.Join(ops.Possible(of[0], of[1]), ", ")
+		vars[name] = strings.Join(ops.Possible(of[0], of[1]), choiceSeparator)
 	}
+	vars["run_status"] = strings.Join(runStatuses(), choiceSeparator)
 	return vars
 }
 
 // list asks for the newest and prints them.
 func list(engine *client.Finder, screen term.Screen, f listFlags, what string, of ofWorkflow,
-	filters map[string]string, columns []term.Column,
+	filters map[string]any, columns []term.Column,
 ) error {
 	return listWith(engine, screen, f, what, of, filters, columns, func(*client.Connection, term.Page) {})
 }
 
 // listWith is list, and complete adds to what is printed for people.
 func listWith(engine *client.Finder, screen term.Screen, f listFlags, what string, of ofWorkflow,
-	filters map[string]string, columns []term.Column, complete func(*client.Connection, term.Page),
+	filters map[string]any, columns []term.Column, complete func(*client.Connection, term.Page),
 ) error {
 	c, err := engine.Connect(f.Flags)
 	if err != nil {

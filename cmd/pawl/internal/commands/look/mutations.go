@@ -14,8 +14,8 @@ type Mutations struct {
 type mutationsList struct {
 	listFlags
 	ofWorkflow
-	Status string `help:"Only those of this status: ${mutation_status}."`
-	Held   string `help:"Only those that keep their run waiting for this: ${mutation_held}."`
+	Status string `choices:"mutation_status" help:"Only those of this status: ${mutation_status}."`
+	Held   string `choices:"mutation_held" help:"Only those that keep their run waiting for this: ${mutation_held}."`
 }
 
 type showMutation struct {
@@ -24,7 +24,7 @@ type showMutation struct {
 }
 
 func (c *mutationsList) Run(engine *client.Finder, screen term.Screen) error {
-	filters := map[string]string{"status": c.Status, "held": c.Held}
+	filters := map[string]any{"status": c.Status, "held": c.Held}
 	return listWith(engine, screen, c.listFlags, "Mutations", c.ofWorkflow, filters,
 		[]term.Column{
 			{Title: "mutation", Field: "id"}, {Title: "workflow", Field: "workflow", Spare: 3},

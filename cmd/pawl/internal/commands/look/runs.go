@@ -4,11 +4,16 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/pawl-run/pawl/cmd/pawl/internal/client"
 	"github.com/pawl-run/pawl/cmd/pawl/internal/exit"
 	"github.com/pawl-run/pawl/cmd/pawl/internal/term"
+	"github.com/pawl-run/pawl/engine/decide"
+	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/ops"
 )
 
 // Runs is `pawl runs`.
@@ -20,13 +25,17 @@ type Runs struct {
 type runsList struct {
 	listFlags
 	ofWorkflow
-	Status  string `help:"Only those of this status: ${run_status}. Of those in paused:approval, an ended run is shown as failed with its class (auth, permission, precondition): it awaits nothing."`
-	Phase   string `help:"Only those in this phase: ${run_phase}."`
+	Status  string `choices:"run_status" help:"Only those of this status: ${run_status}."`
+	Phase   string `choices:"run_phase" help:"Only those in this phase: ${run_phase}."`
 	Handler string `help:"Only those of this handler."`
 }
 
 func (c *runsList) Run(engine *client.Finder, screen term.Screen) error {
-	filters := map[string]string{"status": c.Status, "phase": c.Phase, "handler": c.Handler}
+	filters, err := statusFilter(c.Status)
+	if err != nil {
+		return err
+	}
+	filters["phase"], filters["handler"] = c.Phase, c.Handler
 	return listWith(engine, screen, c.listFlags, "Runs", c.ofWorkflow, filters, []term.Column{
 		{Title: "run", Field: "id"}, {Title: "workflow", Field: "workflow", Spare: 2},
 		{Title: "handler", Field: "handler", Spare: 3}, {Title: "status", Field: "status"},
@@ -39,19 +48,52 @@ func (c *runsList) Run(engine *client.Finder, screen term.Screen) error {
 	})
 }
 
+// runStatuses are the statuses of runs as lists show them.
+func runStatuses() []string {
+	var all []string
+	for _, status := range ops.Possible("listRuns", "status") {
+		if all = append(all, status); status == awaitsPerson {
+			for _, class := range ops.Possible("listRuns", "class") {
+				if decide.StatusOf(eventlog.Class(class)) == eventlog.RunPausedApproval {
+					all = append(all, failedAs+class)
+				}
+			}
+		}
+	}
+	return all
+}
+
+// statusFilter chooses the runs that a list shows with the status; all of them where it is empty.
+func statusFilter(shown string) (map[string]any, error) {
+	if shown != "" && !slices.Contains(runStatuses(), shown) {
+		return nil, exit.Misconfigured("", "--status is %q; it must be one of %s", shown, strings.Join(runStatuses(), ", "))
+	}
+	class, named := strings.CutPrefix(shown, failedAs)
+	switch {
+	case shown == awaitsPerson:
+		return map[string]any{"status": shown, "ended": false}, nil
+	case named && !slices.Contains(ops.Possible("listRuns", "status"), shown):
+		return map[string]any{"status": awaitsPerson, "class": class}, nil
+	}
+	return map[string]any{"status": shown}, nil
+}
+
 // nameFailures shows the class of a run that has failed, where its status is that of one that awaits approval (F2): the
 // run is over, and what a person can do is in the error.
 func nameFailures(p term.Page) {
 	for _, run := range p.Items {
 		if class := term.Plain(term.At(run, "error.class")); term.Plain(run["status"]) == awaitsPerson &&
 			run["endedAt"] != nil && class != term.None {
-			run["status"] = "failed:" + class
+			run["status"] = failedAs + class
 		}
 	}
 }
 
 // awaitsPerson is the status of a run that awaits an approval, and of one that has failed for a person (F2).
-const awaitsPerson = "paused:approval"
+const awaitsPerson = string(eventlog.RunPausedApproval)
+
+// failedAs stands before the class of a failure in a run's status.
+const failedAs = "failed:"
 
 // failureNamed is nameFailures for one run as it was answered: its fields keep their order.
 func failureNamed(run json.RawMessage) json.RawMessage {

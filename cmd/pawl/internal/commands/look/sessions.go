@@ -14,7 +14,7 @@ type Sessions struct {
 type sessionsList struct {
 	listFlags
 	ofWorkflow
-	Status string `name:"result" aliases:"status" help:"Only those with this result: ${session_result}."`
+	Status string `name:"result" aliases:"status" choices:"session_result" help:"Only those with this result: ${session_result}."`
 }
 
 type showSession struct {
@@ -24,7 +24,7 @@ type showSession struct {
 }
 
 func (c *sessionsList) Run(engine *client.Finder, screen term.Screen) error {
-	return list(engine, screen, c.listFlags, "Sessions", c.ofWorkflow, map[string]string{"status": c.Status},
+	return list(engine, screen, c.listFlags, "Sessions", c.ofWorkflow, map[string]any{"status": c.Status},
 		[]term.Column{
 			{Title: "session", Field: "id"}, {Title: "result", Field: "result"}, {Title: "runs", Field: "runs", Spare: 2},
 			{Title: "started", Field: "startedAt", Show: term.Moment, Entire: true, Spare: 1},

@@ -23,7 +23,7 @@ type Workflows struct {
 
 type workflowsList struct {
 	listFlags
-	Status string `help:"Only those of this status: ${workflow_status}."`
+	Status string `choices:"workflow_status" help:"Only those of this status: ${workflow_status}."`
 }
 
 type showWorkflow struct {
@@ -39,7 +39,7 @@ type showSource struct {
 }
 
 func (c *workflowsList) Run(engine *client.Finder, screen term.Screen) error {
-	filters := map[string]string{"status": c.Status}
+	filters := map[string]any{"status": c.Status}
 	return listWith(engine, screen, c.listFlags, "Workflows", ofWorkflow{}, filters, []term.Column{
 		{Title: "workflow", Field: "name"}, {Title: "version", Field: "version", Spare: 1},
 		{Title: "status", Field: "status"}, {Title: "revision", Field: "revision", Spare: 2},

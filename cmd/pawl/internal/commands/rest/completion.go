@@ -68,8 +68,10 @@ func CompletionRequest(args []string) ([]string, bool) {
 	return args[1:], true
 }
 
-// Complete prints what may stand at the end of the words: commands, or flags once a dash is written.
-func Complete(root *kong.Node, words []string, out io.Writer) {
+// Complete prints what may stand at the end of the words: commands, flags once a dash is written, or the values of a
+// flag that takes certain ones, which choices lists.
+func Complete(root *kong.Node, words []string, choices func(*kong.Flag) []string, out io.Writer) {
+	words, known := rejoined(words)
 	partial := ""
 	if len(words) > 0 {
 		partial, words = strings.TrimSpace(words[len(words)-1]), words[:len(words)-1]
@@ -80,11 +82,54 @@ func Complete(root *kong.Node, words []string, out io.Writer) {
 			node = child
 		}
 	}
-	for _, candidate := range candidates(node, strings.HasPrefix(partial, "-")) {
-		if strings.HasPrefix(candidate, partial) {
-			fmt.Fprintln(out, candidate)
+	possible := candidates(node, strings.HasPrefix(partial, "-"))
+	name, _, assigned := strings.Cut(partial, "=")
+	switch {
+	case assigned:
+		possible = nil
+		for _, value := range choicesOf(node, name, choices) {
+			possible = append(possible, name+"="+value)
+		}
+	case len(words) > 0:
+		if values := choicesOf(node, words[len(words)-1], choices); values != nil {
+			possible = values
 		}
 	}
+	for _, candidate := range possible {
+		if rest, ok := strings.CutPrefix(candidate, partial); ok {
+			fmt.Fprintln(out, partial[min(known, len(partial)):]+rest)
+		}
+	}
+}
+
+// rejoined puts together the words that bash takes apart at each colon and equals sign. Of the last one, it has the
+// first known bytes already, and asks for what follows them.
+func rejoined(split []string) (words []string, known int) {
+	glue := func(word string) bool { return word == ":" || word == "=" }
+	for i, word := range split {
+		if i > 0 && len(words) > 0 && (glue(word) || glue(split[i-1])) {
+			last := &words[len(words)-1]
+			if known = len(*last); glue(word) {
+				known += len(word)
+			}
+			*last += word
+			continue
+		}
+		words, known = append(words, word), 0
+	}
+	return words, known
+}
+
+// choicesOf are the values of the flag that is written so, nil where it takes any.
+func choicesOf(node *kong.Node, written string, choices func(*kong.Flag) []string) []string {
+	for _, group := range node.AllFlags(true) {
+		for _, flag := range group {
+			if written == "--"+flag.Name {
+				return choices(flag)
+			}
+		}
+	}
+	return nil
 }
 
 // ChildOf is the command of that name below a node, nil for none; hidden ones do not count.
