@@ -54,6 +54,14 @@ func DecodeParams(params json.RawMessage, into any) *eventlog.Failure {
 	return nil
 }
 
+// ClosedBy says of an error of a connection that was closed who closed it, and returns any other error as it is.
+func ClosedBy(who string, err error) error {
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return errors.New(who + " closed the connection")
+	}
+	return err
+}
+
 // ContextFailure says in which way ctx ended a call, or nil while it has not ended: the call ran
 // out of time, or its caller gave it up. Both are transient (F2).
 func ContextFailure(ctx context.Context, call Call) *eventlog.Failure {

@@ -85,3 +85,21 @@ func (w *Why) attendUndecided(s *projections.State) {
 	w.add("Look at the other side. A redrive with --including-unknown does %s again; a skip says that %s.",
 		number(n, "it", "each"), number(n, "it was handled", "one was handled"))
 }
+
+func pendingEvents(s *projections.State) int {
+	pending := 0
+	for _, waiting := range s.Waiting {
+		pending += waiting.Events
+	}
+	return pending
+}
+
+func unreadEvents(s *projections.State) int {
+	unread := 0
+	for _, waiting := range s.Waiting {
+		if _, read := s.Definition().Subscriber(waiting.Topic); !read {
+			unread += waiting.Events
+		}
+	}
+	return unread
+}

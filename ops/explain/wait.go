@@ -172,24 +172,6 @@ func (w *Why) explainUnread(s *projections.State) {
 	}
 }
 
-func unreadEvents(s *projections.State) int {
-	unread := 0
-	for _, waiting := range s.Waiting {
-		if _, read := s.Definition().Subscriber(waiting.Topic); !read {
-			unread += waiting.Events
-		}
-	}
-	return unread
-}
-
-func pendingEvents(s *projections.State) int {
-	pending := 0
-	for _, waiting := range s.Waiting {
-		pending += waiting.Events
-	}
-	return pending
-}
-
 func (w *Why) explainBackoff(s *projections.State, wait decide.Wait) {
 	name := s.Name
 	if c, ok := s.Definition().Consumer(eventlog.Handler(wait.Subject)); ok && c.Concurrent() {
@@ -282,12 +264,4 @@ func (w *Why) explainApproval(s *projections.State, wait decide.Wait, m *project
 		w.can("pawl approve %s", wait.Subject)
 	}
 	w.can("pawl reject %s", wait.Subject)
-}
-
-// settled says what a run whose next is owed has changed outside.
-func settled(run *projections.Run) string {
-	if run != nil && run.Mutation == "" {
-		return "It had nothing to change outside"
-	}
-	return "What it had to change outside is settled"
 }

@@ -106,3 +106,11 @@ var remedies = map[eventlog.BlockReason]string{
 	eventlog.BlockLoss: "A part of the log was lost and accepted as lost. " +
 		"Check what the other side holds before resuming.",
 }
+
+// settled says what a run whose next is owed has changed outside.
+func settled(run *projections.Run) string {
+	if run != nil && run.Mutation == "" {
+		return "It had nothing to change outside"
+	}
+	return "What it had to change outside is settled"
+}

@@ -117,6 +117,26 @@ func (d *Dir) Read(name string, limit int64) ([]byte, *eventlog.Failure) {
 	return data, nil
 }
 
+// MakeFolders makes the folders above a file, each of them durable.
+func (d *Dir) MakeFolders(name string) *eventlog.Failure {
+	folder := filepath.Dir(name)
+	if folder == "." {
+		return nil
+	}
+	if err := d.Root.MkdirAll(folder, 0o755); err != nil {
+		return d.Failure("make the folder", folder, err)
+	}
+	// Each new folder's name lives in the one above it.
+	for above := filepath.Dir(folder); ; above = filepath.Dir(above) {
+		if err := d.SyncDir(above); err != nil {
+			return d.Failure("sync", above, err)
+		}
+		if above == "." {
+			return nil
+		}
+	}
+}
+
 // SyncDir makes the names in a folder durable: after a power loss a created or renamed file is
 // still there. It fails when the system cannot say so.
 func (d *Dir) SyncDir(name string) error {

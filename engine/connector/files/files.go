@@ -2,17 +2,12 @@ package files
 
 import (
 	"cmp"
-	"context"
-	"encoding/base64"
 	"encoding/json"
-	"fmt"
 	"slices"
 	"time"
-	"unicode/utf8"
 
 	"github.com/pawl-run/pawl/engine/connector"
 	"github.com/pawl-run/pawl/engine/connector/confined"
-	"github.com/pawl-run/pawl/eventlog"
 )
 
 // maxFile is the most bytes that can be read or written at once. Encoded as JSON or base64 it has
@@ -117,62 +112,4 @@ const (
   "from": {"type": "string", "minLength": 1}, "to": {"type": "string", "minLength": 1}}}`
 )
 
-// Read performs list, watch and read.
-func (c *Connector) Read(ctx context.Context, call connector.Call) (json.RawMessage, error) {
-	var result any
-	var failure *eventlog.Failure
-	switch call.Operation {
-	case "list":
-		result, failure = c.list(ctx, call)
-	case "watch":
-		result, failure = c.watch(ctx, call)
-	case "read":
-		result, failure = c.read(call.Params)
-	default:
-		failure = c.dir.Fail(eventlog.Internal, "operation", "files.%s is not a read", call.Operation)
-	}
-	if failure != nil {
-		return nil, failure
-	}
-	out, err := json.Marshal(result)
-	if err != nil {
-		return nil, fmt.Errorf("write the result of files.%s: %w", call.Operation, err)
-	}
-	return out, nil
-}
-
 func timestamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
-
-func (c *Connector) read(params json.RawMessage) (any, *eventlog.Failure) {
-	p := struct {
-		Path     string `json:"path"`
-		Encoding string `json:"encoding"`
-	}{Encoding: "utf8"}
-	if failure := connector.DecodeParams(params, &p); failure != nil {
-		return nil, failure
-	}
-	name, failure := c.dir.Clean(p.Path)
-	if failure != nil {
-		return nil, failure
-	}
-	data, failure := c.dir.Read(name, maxFile)
-	if failure != nil {
-		return nil, failure
-	}
-	info, err := c.dir.Root.Stat(name)
-	if err != nil {
-		return nil, c.dir.Failure("look at", name, err)
-	}
-	content := string(data)
-	switch {
-	case p.Encoding == "base64":
-		content = base64.StdEncoding.EncodeToString(data)
-	case !utf8.Valid(data):
-		return nil, c.dir.Fail(eventlog.Precondition, "encoding", "%s is not UTF-8 text: read it with encoding base64",
-			name)
-	}
-	return map[string]any{
-		"path": p.Path, "content": content, "encoding": p.Encoding, "size": len(data),
-		"modified": timestamp(info.ModTime()),
-	}, nil
-}

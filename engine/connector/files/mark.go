@@ -27,6 +27,13 @@ const (
 	refused = "refused"
 )
 
+// moveLock is the file whose lock a move holds until it is settled, and reconcile while it looks. So a process that
+// stands still within a move never goes on after reconcile has said that nothing was moved.
+const moveLock = markFolder + "/moves.lock"
+
+// tokenSuffix ends the name of a move's token, which begins with that of its mark.
+const tokenSuffix = ".moved"
+
 // marks are the traces that writes and moves leave, one for each idempotency key.
 type marks struct {
 	dir *confined.Dir

@@ -14,15 +14,8 @@ import (
 	"github.com/pawl-run/pawl/eventlog"
 )
 
-// moveLock is the file whose lock a move holds until it is settled, and reconcile while it looks. So a process that
-// stands still within a move never goes on after reconcile has said that nothing was moved.
-const moveLock = markFolder + "/moves.lock"
-
 // lockAgain is how long after a move that did not get the lock it is tried again.
 const lockAgain = time.Second
-
-// tokenSuffix ends the name of a move's token, which begins with that of its mark.
-const tokenSuffix = ".moved"
 
 // moveCall is a checked move.
 type moveCall struct {
@@ -149,7 +142,7 @@ func (c *Connector) placeOfMoved(m moveCall) (place, error) {
 
 // lockMoves waits for the lock of all moves, within the time of the call.
 func (c *Connector) lockMoves(ctx context.Context, call connector.Call, m moveCall) (*os.File, *eventlog.Failure) {
-	if err := c.marks.prepare(time.Now()); err != nil {
+	if err := c.marks.prepare(c.now()); err != nil {
 		return nil, c.dir.Failure("prepare", markFolder, err)
 	}
 	file, err := c.dir.Root.OpenFile(moveLock, os.O_RDWR|os.O_CREATE, ownersAlone)
@@ -180,7 +173,7 @@ func (c *Connector) checkMove(m moveCall) *eventlog.Failure {
 	} else if !errors.Is(err, fs.ErrNotExist) {
 		return c.dir.Failure("look at", m.to, err)
 	}
-	return c.makeFolders(m.to)
+	return c.dir.MakeFolders(m.to)
 }
 
 // link gives the file the token as a second name. A token that is there already was left by a call with the same key

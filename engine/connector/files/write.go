@@ -12,7 +12,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"time"
 
 	"github.com/pawl-run/pawl/engine/connector"
 	"github.com/pawl-run/pawl/eventlog"
@@ -67,17 +66,6 @@ func (c *Connector) parseWrite(call connector.Call) (writeCall, json.RawMessage,
 	return w, answer, nil
 }
 
-// Perform writes or moves a file.
-func (c *Connector) Perform(ctx context.Context, call connector.Call) connector.Outcome {
-	switch call.Operation {
-	case "write":
-		return c.write(ctx, call)
-	case "move":
-		return c.move(ctx, call)
-	}
-	return connector.FailedWith(c.dir.Fail(eventlog.Internal, "operation", "files.%s is not a mutation", call.Operation))
-}
-
 // write writes a file. Up to the rename everything is a definite failure.
 func (c *Connector) write(ctx context.Context, call connector.Call) connector.Outcome {
 	w, answer, failure := c.parseWrite(call)
@@ -85,7 +73,7 @@ func (c *Connector) write(ctx context.Context, call connector.Call) connector.Ou
 		return connector.FailedWith(failure)
 	}
 	mark, content := c.marks.names(call.Key)
-	if err := c.marks.prepare(time.Now()); err != nil {
+	if err := c.marks.prepare(c.now()); err != nil {
 		return connector.FailedWith(c.dir.Failure("prepare", markFolder, err))
 	}
 	if out, settled := c.repeated(mark, w.path, codeNotWritten); settled {
@@ -122,24 +110,6 @@ func (c *Connector) write(ctx context.Context, call connector.Call) connector.Ou
 	return connector.Outcome{Status: connector.Applied, Result: answer}
 }
 
-// repeated answers a key that was there before: the first answer again, and no second effect.
-func (c *Connector) repeated(mark, name, code string) (connector.Outcome, bool) {
-	known, first, err := c.marks.read(mark)
-	switch {
-	case err != nil:
-		return connector.FailedWith(c.dir.Failure("read the mark of", name, err)), true
-	case known == done:
-		return connector.Outcome{Status: connector.Applied, Result: first}, true
-	case known == barred:
-		return connector.FailedWith(c.notDone(code, name, "an earlier check settled this call as failed, so it is not "+
-			"carried out")), true
-	case known == begun:
-		return connector.UncertainWith(c.dir.Fail(eventlog.Transient, "begun",
-			"%s: a call with the same key was begun before", name)), true
-	}
-	return connector.Outcome{}, false
-}
-
 // giveUp removes the content, so that nothing can rename it any more. Only if that is sure is the
 // failure definite.
 func (c *Connector) giveUp(content string, failure *eventlog.Failure) connector.Outcome {
@@ -149,29 +119,10 @@ func (c *Connector) giveUp(content string, failure *eventlog.Failure) connector.
 	return connector.FailedWith(failure)
 }
 
-// makeFolders makes the folders above a file.
-func (c *Connector) makeFolders(name string) *eventlog.Failure {
-	if folder := filepath.Dir(name); folder != "." {
-		if err := c.dir.Root.MkdirAll(folder, 0o755); err != nil {
-			return c.dir.Failure("make the folder", folder, err)
-		}
-		// Each new folder's name lives in the one above it.
-		for above := filepath.Dir(folder); ; above = filepath.Dir(above) {
-			if err := c.dir.SyncDir(above); err != nil {
-				return c.dir.Failure("sync", above, err)
-			}
-			if above == "." {
-				break
-			}
-		}
-	}
-	return nil
-}
-
 // checkPlace makes the folders above a file, and refuses to replace what is no regular file. It returns the mode
 // that the file is to have: that of the one that is replaced.
 func (c *Connector) checkPlace(name string) (fs.FileMode, *eventlog.Failure) {
-	if failure := c.makeFolders(name); failure != nil {
+	if failure := c.dir.MakeFolders(name); failure != nil {
 		return 0, failure
 	}
 	info, err := c.dir.Root.Lstat(name)
@@ -195,20 +146,12 @@ func (c *Connector) writeContent(name string, data []byte, mode fs.FileMode) err
 	return errors.Join(err, file.Chmod(mode), file.Sync(), file.Close())
 }
 
-// Reconcile says whether the file was written or moved. See the package comment for why its `failed` holds.
-func (c *Connector) Reconcile(ctx context.Context, call connector.Call) connector.Reconciliation {
-	if call.Operation == "move" {
-		return c.reconcileMove(ctx, call)
-	}
-	return c.reconcileWrite(call)
-}
-
 func (c *Connector) reconcileWrite(call connector.Call) connector.Reconciliation {
 	w, answer, failure := c.parseWrite(call)
 	if failure != nil {
 		return connector.RetryWith(failure)
 	}
-	if err := c.marks.prepare(time.Now()); err != nil {
+	if err := c.marks.prepare(c.now()); err != nil {
 		return connector.RetryWith(c.dir.Failure("prepare", markFolder, err))
 	}
 	mark, content := c.marks.names(call.Key)
@@ -269,16 +212,4 @@ func (c *Connector) compare(mark string, w writeCall, answer json.RawMessage) co
 		return connector.RetryWith(c.dir.Failure("mark the write of", w.path, err))
 	}
 	return connector.Reconciliation{Verdict: connector.VerdictApplied, Result: answer}
-}
-
-// The codes of calls that were not carried out, behind "files.".
-const (
-	codeNotWritten = "notWritten"
-	codeNotMoved   = "notMoved"
-)
-
-// notDone is the failure of a write or move, by its code, that was not carried out.
-func (c *Connector) notDone(code, name, why string) *eventlog.Failure {
-	what := map[string]string{codeNotWritten: "written", codeNotMoved: "moved"}[code]
-	return c.dir.Fail(eventlog.Transient, code, "%s was not %s: %s", name, what, why)
 }

@@ -1,13 +1,8 @@
 package httpcall
 
 import (
-	"context"
-	"crypto/tls"
 	"fmt"
-	"net"
 	"net/netip"
-	"syscall"
-	"time"
 )
 
 // refusedAddress is the error of dialling an address that the host may not have.
@@ -56,58 +51,4 @@ func isPublic(address netip.Addr) bool {
 		}
 	}
 	return true
-}
-
-// dialer opens connections to configured hosts. The address is checked after the name was
-// resolved and right before it is dialled, so a name that resolves differently the second time
-// gains nothing.
-type dialer struct {
-	hosts hosts
-	tls   *tls.Config
-}
-
-func (d *dialer) dial(ctx context.Context, network, address string) (net.Conn, error) {
-	h, known := d.hosts[address]
-	if !known {
-		return nil, fmt.Errorf("%s is not a configured host", address)
-	}
-	netDialer := net.Dialer{KeepAlive: 30 * time.Second}
-	if !h.private {
-		netDialer.Control = func(_, dialled string, _ syscall.RawConn) error {
-			target, err := netip.ParseAddrPort(dialled)
-			if err != nil {
-				return fmt.Errorf("check address %s: %w", dialled, err)
-			}
-			if !isPublic(target.Addr()) {
-				return &refusedAddress{host: h.name, address: target.Addr()}
-			}
-			return nil
-		}
-	}
-	raw, err := netDialer.DialContext(ctx, network, address)
-	if err != nil {
-		return nil, err
-	}
-	return &conn{Conn: raw}, nil
-}
-
-// dialTLS does the handshake itself, so that conn counts a request's bytes and not TLS's own.
-func (d *dialer) dialTLS(ctx context.Context, network, address string) (net.Conn, error) {
-	plain, err := d.dial(ctx, network, address)
-	if err != nil {
-		return nil, err
-	}
-	name, _, err := net.SplitHostPort(address)
-	if err != nil {
-		plain.Close()
-		return nil, fmt.Errorf("name of server %s: %w", address, err)
-	}
-	config := d.tls.Clone()
-	config.ServerName = name
-	secure := tls.Client(plain.(*conn).Conn, config)
-	if err := secure.HandshakeContext(ctx); err != nil {
-		plain.Close()
-		return nil, fmt.Errorf("TLS handshake with %s: %w", address, err)
-	}
-	return &conn{Conn: secure, secure: true}, nil
 }

@@ -138,23 +138,6 @@ func newHosts(configured map[string]HostConfig) (hosts, error) {
 	return byAddress, nil
 }
 
-const hostsKey = "connectors.http.hosts"
-
-// wrongHost is a mistake in a host's settings; of a *connector.SettingError the key is inside of them.
-func wrongHost(name string, err error) error {
-	key := hostsKey + "." + name
-	var inside *connector.SettingError
-	if errors.As(err, &inside) {
-		return &connector.SettingError{Key: key + "." + inside.Key, Err: fmt.Errorf("%s: %w", key, err)}
-	}
-	return &connector.SettingError{Key: key, Err: fmt.Errorf("%s: %w", key, err)}
-}
-
-// wrong is a mistake in the setting of a host that the key names.
-func wrong(key, format string, args ...any) error {
-	return &connector.SettingError{Key: key, Err: fmt.Errorf(format, args...)}
-}
-
 func newHost(name string, config HostConfig) (*host, []string, error) {
 	addresses, err := addressesOf(name)
 	if err != nil {
@@ -200,7 +183,7 @@ func newHost(name string, config HostConfig) (*host, []string, error) {
 	if h.reads, err = newListedReads(config.Reads); err != nil {
 		return nil, nil, err
 	}
-	if h.turns, err = newTurns(name, config); err != nil {
+	if h.turns, err = newTurns(name, config.Concurrency, config.Rate); err != nil {
 		return nil, nil, err
 	}
 	if config.Reconcile != nil {

@@ -13,12 +13,3 @@ func forbiddenHeader(name string) bool {
 		return strings.HasPrefix(lower, "pawl-") || strings.HasPrefix(lower, "proxy-")
 	}
 }
-
-// overridesMethod says whether servers read another method or another address out of the header than the request has.
-func overridesMethod(name string) bool {
-	switch strings.ToLower(name) {
-	case "x-http-method-override", "x-http-method", "x-method-override", "x-original-url", "x-rewrite-url":
-		return true
-	}
-	return false
-}

@@ -1,6 +1,7 @@
 package httpcall
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"encoding/json"
@@ -10,13 +11,8 @@ import (
 
 	"github.com/pawl-run/pawl/engine/connector"
 	"github.com/pawl-run/pawl/engine/connector/redact"
+	"github.com/pawl-run/pawl/eventlog"
 )
-
-// maxConnections is how many connections to one host each transport has at most, one for each call at
-// once, also while it is listened to after its deadline. A call that gets none within its time was not sent.
-// An open call never gives its connection up to another: the host may still carry it out, and nothing but its own
-// end says when it no longer does.
-const maxConnections = 256
 
 // methods of the mutations.
 var methods = map[string]string{
@@ -123,26 +119,29 @@ func (c *Connector) openOAuth(h *host, config *tls.Config) {
 	h.oauth.learned = c.blanks.learn
 }
 
-func newTransport(d *dialer) *http.Transport {
-	var http1 http.Protocols
-	http1.SetHTTP1(true)
-	return &http.Transport{
-		// No proxy: the address dialled must be the host's own.
-		DialContext: d.dial, DialTLSContext: d.dialTLS,
-		// HTTP/2 has resends of its own.
-		Protocols: &http1, TLSNextProto: map[string]func(string, *tls.Conn) http.RoundTripper{},
-		DisableCompression: true,
-		MaxIdleConns:       256, MaxIdleConnsPerHost: 64, IdleConnTimeout: 30 * time.Second,
-		MaxConnsPerHost:        maxConnections,
-		MaxResponseHeaderBytes: 64 << 10,
-	}
-}
-
 // Name is "http".
 func (c *Connector) Name() string { return "http" }
 
 // Operations lists get, read, post, put, patch and delete.
 func (c *Connector) Operations() []connector.Operation { return c.operations }
+
+// Waiting lists the workflow's calls that wait for their turn at a host, by host and run.
+func (c *Connector) Waiting(workflow eventlog.WorkflowName) []connector.Waiting {
+	var all []connector.Waiting
+	for _, t := range c.turns {
+		t.mu.Lock()
+		for w := range t.waiting {
+			if w.Workflow == workflow {
+				all = append(all, *w)
+			}
+		}
+		t.mu.Unlock()
+	}
+	slices.SortFunc(all, func(a, b connector.Waiting) int {
+		return cmp.Or(cmp.Compare(a.Target, b.Target), cmp.Compare(a.Run, b.Run), cmp.Compare(a.Key, b.Key))
+	})
+	return all
+}
 
 // Close ends the calls that listen on after their deadline and drops idle connections.
 func (c *Connector) Close() error {

@@ -19,9 +19,6 @@ import (
 	"github.com/pawl-run/pawl/eventlog"
 )
 
-// codeToken is the code of a call for which there is no access token, or whose token was refused.
-const codeToken = "http.token"
-
 // OAuthConfig says where the access tokens for a host come from (OAuth 2.0): by client credentials, or by a refresh
 // token where there is one. Scripts never see any of it.
 type OAuthConfig struct {

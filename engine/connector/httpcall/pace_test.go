@@ -15,7 +15,7 @@ import (
 // are told to come again one after the other.
 func TestRefusedCallsTakeNoTurnAway(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		turns, err := newTurns("a.example", HostConfig{Rate: "1/s"})
+		turns, err := newTurns("a.example", 0, "1/s")
 		if err != nil {
 			t.Fatal(err)
 		}

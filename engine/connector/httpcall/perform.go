@@ -79,7 +79,7 @@ func (c *Connector) perform(ctx context.Context, call connector.Call) connector.
 		}
 		return connector.UncertainWith(noAnswer(ctx, call, place(method, t), err))
 	}
-	return outcomeOf(ctx, call, place(method, t), authorized.judge(c.readAnswer(response)), p)
+	return outcomeOf(ctx, call, place(method, t), authorized.judge(readAnswer(response, c.blanks.now.Load())), p)
 }
 
 // outcomeOf reads the answer to a mutation (F4).

@@ -173,7 +173,7 @@ func (c *Connector) exchange(ctx context.Context, call connector.Call, request *
 	if err != nil {
 		return answer{}, noAnswer(ctx, call, where, err)
 	}
-	return authorized.judge(c.readAnswer(response)), nil
+	return authorized.judge(readAnswer(response, c.blanks.now.Load())), nil
 }
 
 func readResult(ctx context.Context, call connector.Call, a answer, p params, where string) (json.RawMessage,

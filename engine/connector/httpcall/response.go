@@ -45,6 +45,9 @@ var errTooBig = errors.New("body too big")
 // errSwitched: the other side wants to go on in another protocol, which is no answer.
 var errSwitched = errors.New("the other side switches to another protocol")
 
+// codeToken is the code of a call for which there is no access token, or whose token was refused.
+const codeToken = "http.token"
+
 // answer is a response read to its end.
 type answer struct {
 	status int
@@ -60,9 +63,9 @@ type answer struct {
 }
 
 // readAnswer reads and closes a response. It blanks out secrets.
-func (c *Connector) readAnswer(response *http.Response) answer {
+func readAnswer(response *http.Response, secrets *redact.Redactor) answer {
 	defer response.Body.Close()
-	a := answer{status: response.StatusCode, header: response.Header, redact: c.blanks.now.Load()}
+	a := answer{status: response.StatusCode, header: response.Header, redact: secrets}
 	if a.status == http.StatusSwitchingProtocols {
 		a.err = errSwitched // the body is the bare connection, which no deadline ends
 		return a
@@ -241,11 +244,6 @@ func (a answer) retryAfter(now time.Time) time.Duration {
 // complete says whether the answer was read to its end.
 func (a answer) complete() bool { return a.err == nil || errors.Is(a.err, errTooBig) }
 
-// place names a URL in messages, without its query.
-func place(method string, t target) string {
-	return method + " " + t.url.Scheme + "://" + t.url.Host + t.url.EscapedPath()
-}
-
 // unreached describes a call that never left: a failed connection, or one that was dead already.
 func unreached(ctx context.Context, call connector.Call, where, what string, err error) *eventlog.Failure {
 	var refused *refusedAddress
@@ -268,15 +266,11 @@ func noAnswer(ctx context.Context, call connector.Call, where string, err error)
 	return connector.Failf(eventlog.Transient, "http.answer", "%s has no usable answer: %v", where, cause(err))
 }
 
-// cause says it of a connection that was closed, and else drops the URL that net/http writes into some errors: its
-// query may be confidential.
+// cause drops the URL that net/http writes into some errors: its query may be confidential.
 func cause(err error) error {
-	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		return errors.New("the other side closed the connection")
-	}
 	var urlError *url.Error
 	if errors.As(err, &urlError) {
-		return urlError.Err
+		err = urlError.Err
 	}
-	return err
+	return connector.ClosedBy("the other side", err)
 }

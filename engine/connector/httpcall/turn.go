@@ -1,10 +1,8 @@
 package httpcall
 
 import (
-	"cmp"
 	"context"
 	"fmt"
-	"slices"
 	"sync"
 	"time"
 
@@ -13,6 +11,12 @@ import (
 	"github.com/pawl-run/pawl/engine/connector"
 	"github.com/pawl-run/pawl/eventlog"
 )
+
+// maxConnections is how many connections to one host each transport has at most, one for each call at
+// once, also while it is listened to after its deadline. A call that gets none within its time was not sent.
+// An open call never gives its connection up to another: the host may still carry it out, and nothing but its own
+// end says when it no longer does.
+const maxConnections = 256
 
 // maxConcurrency is the most calls at once that a host can be configured with: there are no more connections.
 const maxConcurrency = maxConnections
@@ -40,20 +44,20 @@ type turns struct {
 }
 
 // newTurns checks the bounds of a host; nil for none.
-func newTurns(name string, config HostConfig) (*turns, error) {
-	if config.Concurrency < 0 || config.Concurrency > maxConcurrency {
+func newTurns(name string, concurrency int, perTime string) (*turns, error) {
+	if concurrency < 0 || concurrency > maxConcurrency {
 		return nil, wrong("concurrency", "concurrency: want a number from 1 to %d, or 0 for no bound", maxConcurrency)
 	}
-	bound, err := eventlog.ParseRate(config.Rate)
+	bound, err := eventlog.ParseRate(perTime)
 	if err != nil {
 		return nil, wrong("rate", "rate: %w", err)
 	}
-	if config.Concurrency == 0 && bound.Runs == 0 {
+	if concurrency == 0 && bound.Runs == 0 {
 		return nil, nil
 	}
-	t := &turns{host: name, rate: config.Rate, waiting: make(map[*connector.Waiting]struct{})}
-	if config.Concurrency > 0 {
-		t.slots = make(chan struct{}, config.Concurrency)
+	t := &turns{host: name, rate: perTime, waiting: make(map[*connector.Waiting]struct{})}
+	if concurrency > 0 {
+		t.slots = make(chan struct{}, concurrency)
 	}
 	if bound.Runs > 0 {
 		t.spacing = bound.Spacing()
@@ -163,22 +167,4 @@ func (t *turns) wait(call connector.Call, bound string, until time.Time) (done f
 		delete(t.waiting, w)
 		t.mu.Unlock()
 	}
-}
-
-// Waiting lists the workflow's calls that wait for their turn at a host, by host and run.
-func (c *Connector) Waiting(workflow eventlog.WorkflowName) []connector.Waiting {
-	var all []connector.Waiting
-	for _, t := range c.turns {
-		t.mu.Lock()
-		for w := range t.waiting {
-			if w.Workflow == workflow {
-				all = append(all, *w)
-			}
-		}
-		t.mu.Unlock()
-	}
-	slices.SortFunc(all, func(a, b connector.Waiting) int {
-		return cmp.Or(cmp.Compare(a.Target, b.Target), cmp.Compare(a.Run, b.Run), cmp.Compare(a.Key, b.Key))
-	})
-	return all
 }

@@ -57,11 +57,11 @@ func (c *Connector) perform(ctx context.Context, call connector.Call) connector.
 	})()
 
 	if err := s.greet(ctx); err != nil {
-		return connector.FailedWith(c.refused(ctx, call, s, err))
+		return connector.FailedWith(c.failureBefore(ctx, call, s, err))
 	}
 	data, err := s.begin(m)
 	if err != nil {
-		return connector.FailedWith(c.refused(ctx, call, s, err))
+		return connector.FailedWith(c.failureBefore(ctx, call, s, err))
 	}
 	// The last look before the mail is handed over: without its last line the server must forget it. The session sends
 	// nothing more when this refuses, since any command would write that line first.
@@ -77,17 +77,17 @@ func (c *Connector) perform(ctx context.Context, call connector.Call) connector.
 		s.quit(c.closed, c.farewell)
 		return c.applied(m, answer.StatusText)
 	}
-	return c.answered(ctx, call, s, m, err)
+	return c.outcomeAfter(ctx, call, s, m, err)
 }
 
-// refused is why a mail was not handed over, by what the server has answered or by what became of the connection.
-func (c *Connector) refused(ctx context.Context, call connector.Call, s *session, err error) *eventlog.Failure {
+// failureBefore is why a mail was not handed over, by what the server has answered or by what became of the connection.
+func (c *Connector) failureBefore(ctx context.Context, call connector.Call, s *session, err error) *eventlog.Failure {
 	var reply *smtp.SMTPError
 	var noLogin *noLogin
 	switch {
 	case errors.As(err, &reply):
 		s.quit(c.closed, c.farewell)
-		return c.no(err, reply)
+		return c.refusal(err, reply)
 	case errors.As(err, &noLogin):
 		s.quit(c.closed, c.farewell)
 		return connector.Failf(eventlog.Auth, "smtp.auth", "the mail server %s: %v", c.server.address, noLogin)
@@ -95,8 +95,8 @@ func (c *Connector) refused(ctx context.Context, call connector.Call, s *session
 	return c.server.notHanded(ctx, call, err)
 }
 
-// no is a refusal in the words of the server.
-func (c *Connector) no(err error, reply *smtp.SMTPError) *eventlog.Failure {
+// refusal is a refusal in the words of the server.
+func (c *Connector) refusal(err error, reply *smtp.SMTPError) *eventlog.Failure {
 	what := "the mail"
 	var asked *asked
 	if errors.As(err, &asked) {
@@ -106,15 +106,15 @@ func (c *Connector) no(err error, reply *smtp.SMTPError) *eventlog.Failure {
 		c.said(reply))
 }
 
-// answered is the outcome of a mail that was handed over and not plainly taken.
-func (c *Connector) answered(ctx context.Context, call connector.Call, s *session, m finished,
+// outcomeAfter is the outcome of a mail that was handed over and not plainly taken.
+func (c *Connector) outcomeAfter(ctx context.Context, call connector.Call, s *session, m finished,
 	err error) connector.Outcome {
 	var reply *smtp.SMTPError
 	if !errors.As(err, &reply) {
 		failure := outOfTime(ctx, call, err)
 		if failure == nil {
 			failure = connector.Failf(eventlog.Transient, "smtp.answer", "the mail server %s has not answered: %v",
-				c.server.address, cause(err))
+				c.server.address, connector.ClosedBy("the server", err))
 		}
 		failure.Message += "; the mail was handed over and may have been sent: look for the Message-ID <" + m.id + ">"
 		return connector.UncertainWith(failure)
@@ -125,7 +125,7 @@ func (c *Connector) answered(ctx context.Context, call connector.Call, s *sessio
 		return c.applied(m, reply.Message)
 	case reply.Code >= 400 && reply.Code <= 599 && reply.Code != closing:
 		s.quit(c.closed, c.farewell)
-		return connector.FailedWith(c.no(err, reply))
+		return connector.FailedWith(c.refusal(err, reply))
 	}
 	return connector.UncertainWith(connector.Failf(eventlog.Transient, "smtp.answer", "the mail server %s answered %s; "+
 		"the mail was handed over and may have been sent: look for the Message-ID <%s>", c.server.address,

@@ -5,7 +5,6 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"os"
 	"sync/atomic"
@@ -149,7 +148,7 @@ func (s *server) notHanded(ctx context.Context, call connector.Call, err error) 
 		return ended
 	}
 	return connector.Failf(eventlog.Transient, "smtp.connect", "the mail was not handed over to %s: %v", s.address,
-		cause(err))
+		connector.ClosedBy("the server", err))
 }
 
 // outOfTime says that a call was ended, or nil. The connection keeps the same deadline as the context, and may be
@@ -170,10 +169,3 @@ type asked struct {
 
 // Unwrap is the error alone.
 func (a *asked) Unwrap() error { return a.error }
-
-func cause(err error) error {
-	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		return errors.New("the server closed the connection")
-	}
-	return err
-}

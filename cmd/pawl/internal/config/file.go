@@ -5,9 +5,11 @@ import (
 	"cmp"
 	"errors"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"time"
 
@@ -94,6 +96,9 @@ func (Connectors) setRoot(to **Root, root string) {
 	*to = &settings
 }
 
+// SecretNames are those of the configured secrets, sorted.
+func (c *File) SecretNames() []string { return slices.Sorted(maps.Keys(c.Secrets)) }
+
 // LoadFile reads one configuration file over the defaults, with the profile in it that is named, if any. A missing file
 // is the defaults, unless it or the profile was named. The error names the file, the line and what is wanted there.
 func LoadFile(path string, named bool, profile string) (File, error) {
@@ -150,9 +155,11 @@ func (c *File) Expand(env func(string) (string, bool)) error {
 		}
 		return exit.Misconfigured("", "%s: connectors.%v", at, err)
 	}
-	if err := c.expandSecrets(secrets); err != nil {
+	values, err := c.Secrets.expand(secrets, c.text)
+	if err != nil {
 		return err
 	}
+	c.Values = values
 	if http := c.Connectors.HTTP; http != nil {
 		http.Named, http.Secrets = c.Values, found
 	}

@@ -20,25 +20,6 @@ type secretSettings struct {
 	Hosts []string `yaml:"hosts"`
 }
 
-// values are references to the values of one secret: one, or several while one is being replaced.
-type values []string
-
-// UnmarshalYAML takes a text or a list of them.
-func (v *values) UnmarshalYAML(decode func(any) error) error {
-	var several []string
-	if err := decode(&several); err == nil {
-		*v = several
-		return nil
-	}
-	var one string
-	err := decode(&one)
-	*v = values{one}
-	return err
-}
-
-// SecretNames are those of the configured secrets, sorted.
-func (c *File) SecretNames() []string { return slices.Sorted(maps.Keys(c.Secrets)) }
-
 // validate refuses names that nothing can name, and secrets that stand in the file itself.
 func (s secrets) validate(written *configText) error {
 	for _, name := range slices.Sorted(maps.Keys(s)) {
@@ -60,11 +41,11 @@ func (s secrets) validate(written *configText) error {
 	return nil
 }
 
-// expandSecrets reads the values. The error names the secret whose value cannot be read.
-func (c *File) expandSecrets(from connector.Secrets) error {
-	byName := make(map[string]secret.Secret, len(c.Secrets))
-	for _, name := range c.SecretNames() {
-		settings := c.Secrets[name]
+// expand reads the values. The error names the secret whose value cannot be read, and its place in what is written.
+func (s secrets) expand(from connector.Secrets, written *configText) (secret.Set, error) {
+	byName := make(map[string]secret.Secret, len(s))
+	for _, name := range slices.Sorted(maps.Keys(s)) {
+		settings := s[name]
 		read := make([]string, 0, len(settings.Value))
 		var fault error
 		for _, reference := range settings.Value {
@@ -75,9 +56,9 @@ func (c *File) expandSecrets(from connector.Secrets) error {
 			byName[name], fault = secret.Of(read, settings.Hosts)
 		}
 		if fault != nil {
-			return exit.Misconfigured("", "%s: secrets.%s.value: %v", c.text.place("secrets."+name+".value"), name, fault)
+			return secret.Set{}, exit.Misconfigured("", "%s: secrets.%s.value: %v",
+				written.place("secrets."+name+".value"), name, fault)
 		}
 	}
-	c.Values = secret.NewSet(byName)
-	return nil
+	return secret.NewSet(byName), nil
 }

@@ -242,3 +242,19 @@ func found(node ast.Node) string {
 	}
 	return term.OneLine(cmp.Or(scalar(node), node.Type().YAMLName()), 80)
 }
+
+// values are references to the values of one secret: one, or several while one is being replaced.
+type values []string
+
+// UnmarshalYAML takes a text or a list of them.
+func (v *values) UnmarshalYAML(decode func(any) error) error {
+	var several []string
+	if err := decode(&several); err == nil {
+		*v = several
+		return nil
+	}
+	var one string
+	err := decode(&one)
+	*v = values{one}
+	return err
+}
