@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/pawl-run/pawl/engine/decide"
+	"github.com/pawl-run/pawl/engine/hint"
 	"github.com/pawl-run/pawl/engine/memory"
 	"github.com/pawl-run/pawl/engine/schedule"
 	"github.com/pawl-run/pawl/engine/signal"
@@ -100,7 +101,7 @@ func (a *aggregate) damagedBy() *DamagedPast { return a.damage.Load() }
 // Everything else goes on.
 func (a *aggregate) stop(err error) {
 	if a.stopped.CompareAndSwap(nil, &err) {
-		a.log.Error("workflow stopped: its log cannot be followed; run `pawl verify`", "error", err)
+		a.log.Error("workflow stopped: its log cannot be followed", "error", err, "hint", hint.Of(hint.VerifyWorkflow))
 	}
 	a.engine.idle.Notify()
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/pawl-run/pawl/engine/clock"
+	"github.com/pawl-run/pawl/engine/hint"
 	"github.com/pawl-run/pawl/engine/schedule"
 	"github.com/pawl-run/pawl/eventlog"
 )
@@ -238,7 +239,7 @@ func (p *partition) damaged(name eventlog.WorkflowName, err error) {
 	a, ok := p.workflow(name)
 	if !ok {
 		if _, isNew := e.audit.report(err.Error()); isNew {
-			e.log.Error("the log is damaged; pawl verify says how", "partition", p.number, "error", err)
+			e.log.Error("the log is damaged", "partition", p.number, "error", err, "hint", hint.Of(hint.Verify))
 		}
 		return
 	}
@@ -249,7 +250,7 @@ func (p *partition) damaged(name eventlog.WorkflowName, err error) {
 	if !a.damage.CompareAndSwap(nil, &DamagedPast{err, a.now(), found}) {
 		return
 	}
-	a.log.Error("the log of this workflow is damaged: it begins nothing new, the others go on; "+
-		"stop the engine, keep a copy of its data, then: pawl verify --accept-loss", "error", err)
+	a.log.Error("the log of this workflow is damaged: it begins nothing new, the others go on", "error", err,
+		"hint", hint.Of(hint.AcceptLoss))
 	a.nudge()
 }

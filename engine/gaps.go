@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/pawl-run/pawl/engine/checkpoint"
+	"github.com/pawl-run/pawl/engine/hint"
 	"github.com/pawl-run/pawl/engine/schedule"
 	"github.com/pawl-run/pawl/eventlog"
 )
@@ -67,8 +68,8 @@ func (p *partition) inspectGap(ctx context.Context, g checkpoint.Gap, o *openGap
 	case !shouldLog:
 	case at.Seq != 0:
 		p.engine.log.Error("the log holds a message that belongs to no workflow, or lacks one: "+
-			"the store's checkpoint stays before it, and no engine starts on it; run `pawl verify`",
-			"position", at.String(), "error", err)
+			"the store's checkpoint stays before it, and no engine starts on it",
+			"position", at.String(), "error", err, "hint", hint.Of(hint.Verify))
 	default:
 		p.engine.log.Warn("what others have written cannot be read yet; trying again", "partition", p.number, "from", g.From,
 			"error", err, "in", pause)

@@ -116,7 +116,9 @@ var layers = []layer{
 		external: anyLibrary},
 	// The commands are put together from rooms of which none knows a command.
 	{folders: "cmd/pawl/example", project: []string{"sandbox"}},
-	{folders: "cmd/pawl/internal/term", project: []string{"eventlog", "projections", "sandbox"}, external: anyLibrary},
+	{folders: "cmd/pawl/internal/term",
+		project:  []string{"engine/hint", "eventlog", "ops/explain", "projections", "sandbox"},
+		external: anyLibrary},
 	{folders: "cmd/pawl/internal/exit", project: append([]string{"ops/rpc"}, rooms("term")...)},
 	{folders: "cmd/pawl/internal/datadir", project: append([]string{"eventlog/durable"}, rooms("exit")...),
 		external: anyLibrary},

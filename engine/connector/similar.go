@@ -48,7 +48,7 @@ func nearest(name string, candidates []string) []string {
 // unknown describes a connector or operation that is not there (any more).
 func (r *Registry) unknown(call Call) *eventlog.Failure {
 	full := call.Connector + "." + call.Operation
-	hint := "start its connector, or see `pawl connectors`"
+	hint := "start its connector"
 	if advice, ok := r.advice[call.Connector]; ok {
 		return Failf(eventlog.Transient, CodeUnknown, "connector %s is not configured (%s); %s, and start the engine again",
 			call.Connector, full, advice)

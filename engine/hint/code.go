@@ -72,5 +72,6 @@ const (
 	NamesKnown     Code = "log.namesKnown"
 	Verify         Code = "log.verify"
 	VerifyWorkflow Code = "log.verifyWorkflow"
+	AcceptLoss     Code = "log.acceptLoss"
 	ManualClock    Code = "clock.manual"
 )

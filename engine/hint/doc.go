@@ -1,5 +1,5 @@
-// Package hint lists what a caller can do about an answer, such as an operation that is refused. The rules choose a
-// code, and name the workflow, event or mutation that it is about.
+// Package hint lists what a caller can do about an answer, such as an operation that is refused, and an operator about
+// a message of the log. The rules choose a code, and name the workflow, event or mutation that it is about.
 //
 // Not here: the texts. They name commands, which an interface has and the rules do not know. All interfaces take them
 // from one table, in package ops/explain.

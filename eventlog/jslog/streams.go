@@ -198,7 +198,7 @@ func checkConfig(c jetstream.StreamConfig) error {
 		c.MaxMsgsPerSubject > 0 {
 		return fmt.Errorf("%w: stream %s was configured to drop messages "+
 			"(retention %s, max age %s, messages %d, bytes %d, per subject %d); "+
-			"remove the limits and run `pawl verify`",
+			"remove the limits, then look whether the log is whole",
 			eventlog.ErrDamaged, c.Name, c.Retention, c.MaxAge, c.MaxMsgs, c.MaxBytes, c.MaxMsgsPerSubject)
 	}
 	return nil

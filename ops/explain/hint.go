@@ -104,5 +104,6 @@ var hints = map[hint.Code]string{
 	hint.NamesKnown:     "pawl verify --accept-loss --names-known",
 	hint.Verify:         "check the log and the local store: pawl verify",
 	hint.VerifyWorkflow: "pawl verify says what is wrong with its log",
+	hint.AcceptLoss:     "stop the engine, keep a copy of its data, then: pawl verify --accept-loss",
 	hint.ManualClock:    "start it with --clock=manual",
 }
