@@ -162,8 +162,8 @@ func (u *pendingAppend) add(e eventlog.Entry, t eventlog.Transition) {
 	u.entries, u.transitions = append(u.entries, e), append(u.transitions, t)
 }
 
-// rest is what is not known to be written, on the head that stands before it.
-func (u *pendingAppend) rest() []eventlog.Entry {
+// unwritten is what is not known to be written, on the head that stands before it.
+func (u *pendingAppend) unwritten() []eventlog.Entry {
 	n := len(u.written)
 	if n > 0 && n < len(u.entries) {
 		u.entries[n].Expected.Seq = u.written[n-1].Seq

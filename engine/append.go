@@ -25,7 +25,7 @@ func (a *aggregate) finishAppend(ctx context.Context) (int, error) {
 	trying := schedule.Pacer{Pauses: resendPauses}
 	for {
 		began := time.Now()
-		written, err := a.appendGroup(ctx, u.rest())
+		written, err := a.appendGroup(ctx, u.unwritten())
 		u.written = append(u.written, written...)
 		switch {
 		case err == nil:
@@ -59,7 +59,7 @@ func (a *aggregate) finishAppend(ctx context.Context) (int, error) {
 		}
 		pause, shouldLog := trying.Failed(err)
 		if shouldLog {
-			a.log.Warn("append is not acknowledged yet; sending the same again", "kind", u.rest()[0].Kind, "error", err, "in",
+			a.log.Warn("append is not acknowledged yet; sending the same again", "kind", u.unwritten()[0].Kind, "error", err, "in",
 				pause)
 		}
 		clock.Sleep(ctx, pause)

@@ -192,7 +192,7 @@ func (p *partition) checkLog(ctx context.Context) error {
 			break
 		}
 		if n++; n%checkPart == 0 {
-			if err := e.rest(ctx, time.Since(began)); err != nil {
+			if err := e.pauseAfter(ctx, time.Since(began)); err != nil {
 				return err
 			}
 			began = time.Now()
@@ -220,8 +220,8 @@ func (p *partition) checkLog(ctx context.Context) error {
 	return nil
 }
 
-// rest waits a multiple of what the last part took, unless there is a hurry.
-func (e *Engine) rest(ctx context.Context, took time.Duration) error {
+// pauseAfter waits a multiple of what the last part took, unless there is a hurry.
+func (e *Engine) pauseAfter(ctx context.Context, took time.Duration) error {
 	pause := time.NewTimer(min(checkRest*took, maxCheckRest))
 	defer pause.Stop()
 	select {

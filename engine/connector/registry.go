@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/sandbox"
 )
 
 // Codes of calls that the configuration of the http connector does not let out. No grant changes that.
@@ -38,7 +39,7 @@ func Configured(code string) (setting string) {
 
 // reserved are the names that scripts find on ctx, and Pawl's own, of which "secret" stands for secrets in grants: no
 // connector may take them.
-var reserved = []string{"pawl", "secret", "vars", "peek", "getByIds", "publish", "registerInput", "log", "now"}
+var reserved = slices.Concat([]string{"pawl", "secret", "vars"}, sandbox.BuiltinNames)
 
 // ReservedNames lists the names no connector may have: `pawl` and the members of ctx.
 func ReservedNames() []string { return slices.Clone(reserved) }

@@ -53,7 +53,7 @@ func (l *Log) confirmFollowers(ctx context.Context, first *request, found findin
 	settled, seqs := []*request{first}, []uint64{found.seq}
 	var failed error
 	for _, r := range first.followers {
-		r.follow(found.seq)
+		r.fenceOn(found.seq)
 		r.uncertain = r.uncertain || lostBatch
 		var err error
 		if found, err = l.sendUntilKnown(ctx, r, answer{verdict: unsent}); err != nil {

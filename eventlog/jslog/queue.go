@@ -57,8 +57,8 @@ func (r *request) message() *nats.Msg {
 	return m
 }
 
-// follow fences a follower on the sequence of the entry before it.
-func (r *request) follow(seq uint64) {
+// fenceOn fences a follower on the sequence of the entry before it.
+func (r *request) fenceOn(seq uint64) {
 	r.follower, r.follows, r.expects, r.entry.Expected.Seq = false, seq, seq, seq
 }
 

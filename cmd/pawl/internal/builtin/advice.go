@@ -11,16 +11,6 @@ import (
 	"github.com/pawl-run/pawl/sandbox/lint"
 )
 
-// Advice says how each compiled-in connector is configured.
-var Advice = map[string]string{
-	"maildir": "give it a folder: --maildir DIR, or connectors.maildir.root in pawl.yaml",
-	"files":   "give it a folder: --files DIR, or connectors.files.root in pawl.yaml",
-	"csv":     "give it a folder: --csv DIR, or connectors.csv.root in pawl.yaml",
-	"http":    "name the hosts it may call: connectors.http.hosts in pawl.yaml",
-	"smtp":    "name the mail server and the senders: connectors.smtp.server and from in pawl.yaml",
-	"sql":     "name the databases: connectors.sql.databases in pawl.yaml",
-}
-
 // Missing returns one warning for each built-in connector that a workflow's script calls and that is not configured. It
 // happens when a workflow was deployed to an engine with another configuration.
 func Missing(configured *connector.Registry, workflows []projections.State) []string {
@@ -31,7 +21,7 @@ func Missing(configured *connector.Registry, workflows []projections.State) []st
 		}
 		said := map[string]bool{}
 		for _, op := range s.Definition().Operations {
-			advice, ours := Advice[op.Connector]
+			advice, ours := Advice(op.Connector)
 			if _, there := configured.Connector(op.Connector); !ours || there || said[op.Connector] {
 				continue
 			}
@@ -52,7 +42,7 @@ func AdviseConfigured(problems []sandbox.Problem, uses []sandbox.OperationUse) [
 			continue
 		}
 		for _, use := range uses {
-			if fix, ok := Advice[use.Connector]; ok && use.Line == p.Line && use.Column == p.Column {
+			if fix, ok := Advice(use.Connector); ok && use.Line == p.Line && use.Column == p.Column {
 				problems[i].Message = fmt.Sprintf("connector %s is not configured (%s.%s)", use.Connector, use.Connector,
 					use.Operation)
 				problems[i].Fix = fix
@@ -71,7 +61,7 @@ func AdviseListening(problems []sandbox.Problem, uses []sandbox.OperationUse) []
 			continue
 		}
 		for _, use := range uses {
-			_, ours := Advice[use.Connector]
+			_, ours := Advice(use.Connector)
 			meant := connector.ValidateName(use.Connector) == nil && lint.Advise(use.Connector) == ""
 			if ours || !meant || use.Line != p.Line || use.Column != p.Column {
 				continue

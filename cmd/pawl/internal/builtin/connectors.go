@@ -19,70 +19,125 @@ import (
 	"github.com/pawl-run/pawl/engine/connector/sqlcall"
 )
 
+// compiledIn is a connector that this program has.
+type compiledIn struct {
+	// advice says how it is configured.
+	advice string
+	// open makes it, nil where it is not configured.
+	open func(config.Connectors, mails) (closing, error)
+	// pretend configures it so that it can be asked what it offers, and reaches nothing.
+	pretend func(*config.Connectors)
+}
+
+type closing interface {
+	connector.Connector
+	Close() error
+}
+
+// mails are what the connector maildir needs besides its settings.
+type mails struct {
+	parser func() *exec.Cmd
+	logger *slog.Logger
+}
+
+// builtins are the connectors of this program, by name. A new one is an entry here, and a field of config.Connectors.
+var builtins = map[string]compiledIn{
+	"maildir": {
+		advice: "give it a folder: --maildir DIR, or connectors.maildir.root in pawl.yaml",
+		open: func(c config.Connectors, m mails) (closing, error) {
+			return of(c.Maildir, func(r config.Root) (*maildir.Connector, error) {
+				return maildir.New(maildir.Config{Root: r.Root, Timeout: r.Timeout, Parser: m.parser, Logger: m.logger})
+			})
+		},
+		pretend: func(c *config.Connectors) { c.Maildir = nowhere() },
+	},
+	"files": {
+		advice: "give it a folder: --files DIR, or connectors.files.root in pawl.yaml",
+		open: func(c config.Connectors, _ mails) (closing, error) {
+			return of(c.Files, func(r config.Root) (*files.Connector, error) {
+				return files.New(files.Config{Root: r.Root, Timeout: r.Timeout})
+			})
+		},
+		pretend: func(c *config.Connectors) { c.Files = nowhere() },
+	},
+	"csv": {
+		advice: "give it a folder: --csv DIR, or connectors.csv.root in pawl.yaml",
+		open: func(c config.Connectors, _ mails) (closing, error) {
+			return of(c.CSV, func(r config.Root) (*csv.Connector, error) {
+				return csv.New(csv.Config{Root: r.Root, Timeout: r.Timeout})
+			})
+		},
+		pretend: func(c *config.Connectors) { c.CSV = nowhere() },
+	},
+	"http": {
+		advice: "name the hosts it may call: connectors.http.hosts in pawl.yaml",
+		open:   func(c config.Connectors, _ mails) (closing, error) { return of(c.HTTP, httpcall.New) },
+		pretend: func(c *config.Connectors) {
+			c.HTTP = &httpcall.Config{Hosts: map[string]httpcall.HostConfig{"localhost": {}}, HostsUnknown: true}
+		},
+	},
+	"smtp": {
+		advice: "name the mail server and the senders: connectors.smtp.server and from in pawl.yaml",
+		open:   func(c config.Connectors, _ mails) (closing, error) { return of(c.SMTP, smtp.New) },
+		pretend: func(c *config.Connectors) {
+			c.SMTP = &smtp.Config{Server: "localhost:25", From: []string{"pawl@localhost"}}
+		},
+	},
+	"sql": {
+		advice: "name the databases: connectors.sql.databases in pawl.yaml",
+		open:   func(c config.Connectors, _ mails) (closing, error) { return of(c.SQL, sqlcall.New) },
+		pretend: func(c *config.Connectors) {
+			c.SQL = &sqlcall.Config{Databases: map[string]sqlcall.DatabaseConfig{
+				"none": {File: filepath.Join(os.TempDir(), "none.db")}}}
+		},
+	},
+}
+
+// of makes a connector by its settings, nil without any.
+func of[S any, C closing](settings *S, open func(S) (C, error)) (closing, error) {
+	if settings == nil {
+		return nil, nil
+	}
+	made, err := open(*settings)
+	if err != nil {
+		return nil, err
+	}
+	return made, nil
+}
+
+func nowhere() *config.Root { return &config.Root{Root: os.TempDir()} }
+
+// Advice says how the connector of this program is configured; false for a name that is none of them.
+func Advice(name string) (advice string, ours bool) {
+	b, ours := builtins[name]
+	return b.advice, ours
+}
+
 // Open makes the compiled-in connectors that are configured. onClose is given what closes them; parser makes
 // the process that takes mails apart, nil is this program again.
 func Open(
 	c config.Connectors, parser func() *exec.Cmd, logger *slog.Logger, onClose func(func() error),
 ) (*connector.Registry, error) {
-	type closing interface {
-		connector.Connector
-		Close() error
+	if parser == nil {
+		parser = mailParser
 	}
 	var list []connector.Connector
-	add := func(made closing, err error) error {
-		if err == nil {
+	advice := map[string]string{}
+	for _, name := range slices.Sorted(maps.Keys(builtins)) {
+		made, err := builtins[name].open(c, mails{parser, logger})
+		switch {
+		case err != nil:
+			return nil, err
+		case made == nil:
+			advice[name] = builtins[name].advice
+		default:
 			list = append(list, made)
 			onClose(made.Close)
-		}
-		return err
-	}
-	if c.Maildir != nil {
-		if parser == nil {
-			parser = mailParser
-		}
-		made, err := maildir.New(maildir.Config{Root: c.Maildir.Root, Timeout: c.Maildir.Timeout, Parser: parser,
-			Logger: logger})
-		if err := add(made, err); err != nil {
-			return nil, err
-		}
-	}
-	if c.Files != nil {
-		made, err := files.New(files.Config{Root: c.Files.Root, Timeout: c.Files.Timeout})
-		if err := add(made, err); err != nil {
-			return nil, err
-		}
-	}
-	if c.CSV != nil {
-		made, err := csv.New(csv.Config{Root: c.CSV.Root, Timeout: c.CSV.Timeout})
-		if err := add(made, err); err != nil {
-			return nil, err
-		}
-	}
-	if c.HTTP != nil {
-		made, err := httpcall.New(*c.HTTP)
-		if err := add(made, err); err != nil {
-			return nil, err
-		}
-	}
-	if c.SMTP != nil {
-		made, err := smtp.New(*c.SMTP)
-		if err := add(made, err); err != nil {
-			return nil, err
-		}
-	}
-	if c.SQL != nil {
-		made, err := sqlcall.New(*c.SQL)
-		if err := add(made, err); err != nil {
-			return nil, err
 		}
 	}
 	registry, err := connector.NewRegistry(list...)
 	if err != nil {
 		return nil, err
-	}
-	advice := maps.Clone(Advice)
-	for _, made := range list {
-		delete(advice, made.Name())
 	}
 	registry.Advise(advice)
 	return registry, nil
@@ -91,15 +146,12 @@ func Open(
 // Unconfigured makes all compiled-in connectors, only to be asked what they offer: a check without
 // an engine calls nothing.
 func Unconfigured() (*connector.Registry, func() error, error) {
-	nowhere := &config.Root{Root: os.TempDir()}
+	var all config.Connectors
+	for _, b := range builtins {
+		b.pretend(&all)
+	}
 	var closers []func() error
-	registry, err := Open(config.Connectors{
-		Maildir: nowhere, Files: nowhere, CSV: nowhere,
-		HTTP: &httpcall.Config{Hosts: map[string]httpcall.HostConfig{"localhost": {}}, HostsUnknown: true},
-		SMTP: &smtp.Config{Server: "localhost:25", From: []string{"pawl@localhost"}},
-		SQL: &sqlcall.Config{Databases: map[string]sqlcall.DatabaseConfig{
-			"none": {File: filepath.Join(os.TempDir(), "none.db")}}},
-	}, nil, nil, func(end func() error) { closers = append(closers, end) })
+	registry, err := Open(all, nil, nil, func(end func() error) { closers = append(closers, end) })
 	return registry, func() error {
 		var errs []error
 		for _, end := range slices.Backward(closers) {

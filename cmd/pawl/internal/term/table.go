@@ -22,9 +22,9 @@ type Column struct {
 	// Spare says how well it can be spared on a terminal that is too narrow: the columns with the highest are cut
 	// first, and left out first. 0 is never cut.
 	Spare int
-	// Entire columns are never shortened, since half of a time means nothing. They are left out where there is too
+	// Uncut columns are never shortened, since half of a time means nothing. They are left out where there is too
 	// little room.
-	Entire bool
+	Uncut bool
 	// Whole is never cut: where the line has too little room for it, it stands on lines of its own below.
 	Whole bool
 	// Show renders the value; nil shows it as it is.
@@ -185,7 +185,7 @@ func choose(columns []Column, widths []int, empty map[int]bool, width int) (show
 	natural := slices.Clone(widths)
 	for {
 		for _, i := range bySpare {
-			if !columns[i].Entire {
+			if !columns[i].Uncut {
 				widths[i] = max(min(natural[i], least), natural[i]-max(wide()-width, 0))
 			}
 		}

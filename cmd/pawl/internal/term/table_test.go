@@ -77,7 +77,7 @@ func TestTableFitsTheTerminal(t *testing.T) {
 // Where a table does not fit, a column that says nothing goes first, and a time is shown as a whole or not at all.
 func TestTableLeavesOutWhatSaysNothing(t *testing.T) {
 	columns := []Column{{Title: "id", Field: "id"}, {Title: "held", Field: "held"},
-		{Title: "title", Field: "title", Spare: 1}, {Title: "at", Field: "at", Entire: true, Spare: 2}}
+		{Title: "title", Field: "title", Spare: 1}, {Title: "at", Field: "at", Uncut: true, Spare: 2}}
 	rows := rowsOf([]string{"m-1", None, "Order of Ann", "2026-10-26 08:00:00"})
 	for width, want := range map[int]string{
 		60: " id   held  title         at\n m-1  -     Order of Ann  2026-10-26 08:00:00\n",

@@ -175,7 +175,7 @@ func (s *Tools) Missing(uses []sandbox.OperationUse) []string {
 	var list []string
 	for _, use := range uses {
 		full := use.Connector + "." + use.Operation
-		if _, unconfigured := builtin.Advice[use.Connector]; unconfigured || slices.Contains(s.builtin, use.Connector) ||
+		if _, ours := builtin.Advice(use.Connector); ours || slices.Contains(s.builtin, use.Connector) ||
 			connector.ValidateName(use.Connector) != nil || slices.Contains(list, full) {
 			continue // waiting would not help
 		}

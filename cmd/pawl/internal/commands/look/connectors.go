@@ -170,7 +170,7 @@ func (c *showConnector) Run(engine *client.Finder, screen term.Screen) error {
 		return nil
 	}
 	hint := "pawl connectors list shows those there are"
-	if advice, ok := builtin.Advice[c.Name]; ok {
+	if advice, ok := builtin.Advice(c.Name); ok {
 		hint = advice + ", and start the engine again"
 	}
 	return exit.Failed(hint, fmt.Errorf("there is no connector %q now", c.Name))

@@ -39,7 +39,7 @@ func (c *addConnector) Run(ctx context.Context, engine *client.Finder, screen te
 	if err := connector.ValidateName(c.Name); err != nil {
 		return exit.Misconfigured("", "%v", err)
 	}
-	if _, ours := builtin.Advice[c.Name]; ours {
+	if _, ours := builtin.Advice(c.Name); ours {
 		return exit.Misconfigured("give the tool another name", "%s is a connector of this program, which no tool replaces",
 			c.Name)
 	}

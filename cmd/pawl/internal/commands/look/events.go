@@ -32,7 +32,7 @@ func (c *eventsList) Run(engine *client.Finder, screen term.Screen) error {
 	return list(engine, screen, c.listFlags, "Events", c.ofWorkflow, filters, []term.Column{
 		{Title: "topic", Field: "topic", Spare: 3}, {Title: "status", Field: "status"},
 		{Title: "message id", Field: "messageId", Width: 40}, {Title: "title", Field: "title", Width: 70, Spare: 2},
-		{Title: "published", Field: "publishedAt", Show: term.Moment, Entire: true, Spare: 4},
+		{Title: "published", Field: "publishedAt", Show: term.Moment, Uncut: true, Spare: 4},
 		{Title: "held", Field: "held.reason", Spare: 1},
 	})
 }

@@ -29,7 +29,7 @@ func (c *inputsList) Run(engine *client.Finder, screen term.Screen) error {
 		{Title: "type", Field: "type", Spare: 3}, {Title: "status", Field: "status"},
 		{Title: "outputs", Field: "outputs", Show: term.Length, Spare: 4},
 		{Title: "title", Field: "title", Width: 70, Spare: 2},
-		{Title: "received", Field: "receivedAt", Show: term.Moment, Entire: true},
+		{Title: "received", Field: "receivedAt", Show: term.Moment, Uncut: true},
 	})
 }
 

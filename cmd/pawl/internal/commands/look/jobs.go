@@ -28,10 +28,10 @@ func (c *jobsList) Run(engine *client.Finder, screen term.Screen) error {
 	return listWith(engine, screen, c.listFlags, "Jobs", c.ofWorkflow, filters, []term.Column{
 		{Title: "topic", Field: "topic", Spare: 2}, {Title: "state", Field: "state"},
 		{Title: "attempt", Field: "attemptOf", Spare: 4},
-		{Title: "due", Field: "scheduledAt", Show: term.Moment, Entire: true, Spare: 6},
+		{Title: "due", Field: "scheduledAt", Show: term.Moment, Uncut: true, Spare: 6},
 		{Title: "message id", Field: "messageId", Width: 40}, {Title: "title", Field: "title", Width: 70, Spare: 3},
-		{Title: "published", Field: "publishedAt", Show: term.Moment, Entire: true, Spare: 5},
-		{Title: "ended", Field: "finalizedAt", Show: term.Moment, Entire: true, Spare: 1},
+		{Title: "published", Field: "publishedAt", Show: term.Moment, Uncut: true, Spare: 5},
+		{Title: "ended", Field: "finalizedAt", Show: term.Moment, Uncut: true, Spare: 1},
 		{Title: "error", Field: "error.message", Whole: true}, {Title: "held", Field: "held.reason", Spare: 2},
 	}, addAttempts)
 }

@@ -31,7 +31,7 @@ func (c *mutationsList) Run(engine *client.Finder, screen term.Screen) error {
 			{Title: "connector", Field: "connector", Spare: 4}, {Title: "operation", Field: "operation", Spare: 2},
 			{Title: "status", Field: "status"}, {Title: "title", Field: "uiTitle", Width: 50, Spare: 1},
 			{Title: "result", Field: "outcome", Whole: true},
-			{Title: "started", Field: "startedAt", Instead: "requestedAt", Show: term.Moment, Entire: true, Spare: 5},
+			{Title: "started", Field: "startedAt", Instead: "requestedAt", Show: term.Moment, Uncut: true, Spare: 5},
 			{Title: "about", Field: "about", Width: 50, Spare: 6},
 		}, func(c *client.Connection, p term.Page) { addOutcome(c, p); addAbout(c, p) })
 }

@@ -40,7 +40,7 @@ func (c *runsList) Run(engine *client.Finder, screen term.Screen) error {
 		{Title: "run", Field: "id"}, {Title: "workflow", Field: "workflow", Spare: 2},
 		{Title: "handler", Field: "handler", Spare: 3}, {Title: "status", Field: "status"},
 		{Title: "phase", Field: "phase", Spare: 5},
-		{Title: "started", Field: "startedAt", Show: term.Moment, Entire: true, Spare: 4},
+		{Title: "started", Field: "startedAt", Show: term.Moment, Uncut: true, Spare: 4},
 		{Title: "error", Field: "error.message", Whole: true}, {Title: "about", Field: "about", Width: 50, Spare: 1},
 	}, func(c *client.Connection, p term.Page) {
 		addAbout(c, p)

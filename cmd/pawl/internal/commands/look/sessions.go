@@ -27,8 +27,8 @@ func (c *sessionsList) Run(engine *client.Finder, screen term.Screen) error {
 	return list(engine, screen, c.listFlags, "Sessions", c.ofWorkflow, map[string]any{"status": c.Status},
 		[]term.Column{
 			{Title: "session", Field: "id"}, {Title: "result", Field: "result"}, {Title: "runs", Field: "runs", Spare: 2},
-			{Title: "started", Field: "startedAt", Show: term.Moment, Entire: true, Spare: 1},
-			{Title: "ended", Field: "endedAt", Show: term.Moment, Entire: true, Spare: 3},
+			{Title: "started", Field: "startedAt", Show: term.Moment, Uncut: true, Spare: 1},
+			{Title: "ended", Field: "endedAt", Show: term.Moment, Uncut: true, Spare: 3},
 		})
 }
 

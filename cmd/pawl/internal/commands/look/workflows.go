@@ -59,8 +59,8 @@ func (c *showWorkflow) Run(engine *client.Finder, screen term.Screen) error {
 		fmt.Fprintln(screen.Out)
 		screen.Table(p, []term.Column{
 			{Title: "handler", Field: "name"}, {Title: "type", Field: "type"},
-			{Title: "next run", Field: "nextRunAt", Show: term.Moment, Entire: true, Spare: 1},
-			{Title: "wakes", Field: "wakeAt", Show: term.Moment, Entire: true, Spare: 2},
+			{Title: "next run", Field: "nextRunAt", Show: term.Moment, Uncut: true, Spare: 1},
+			{Title: "wakes", Field: "wakeAt", Show: term.Moment, Uncut: true, Spare: 2},
 			{Title: "at once", Field: "concurrency", Spare: 3}, {Title: "key", Field: "key", Spare: 5},
 			{Title: "held", Field: "held", Spare: 4},
 		}, "no handlers")
