@@ -85,6 +85,11 @@ type HookDefinition struct {
 	Respond *HookAnswer `json:"respond,omitempty"`
 }
 
+// VerifyShape shows how verify is written.
+const VerifyShape = `verify: { scheme: "github", secret: "NAME" }, verify: { hmac: "sha256", secret: "NAME", ` +
+	`signed: "{body}", signatures: { header: "X-Signature", encoding: "hex" } }, ` +
+	`verify: { token: "NAME", header: "X-Token" } or verify: "none"`
+
 // HookVerify is how a hook's requests are verified: None, or a Scheme, or an HMAC with its parts, or a Token.
 type HookVerify struct {
 	None           bool            `json:"none,omitempty"`

@@ -84,7 +84,7 @@ var layers = []layer{
 	{folders: "engine/decide", project: []string{"eventlog", "projections", "engine/schedule", "engine/capability",
 		"engine/hint"}, pure: true},
 	// What a request of another system is, and which secrets there are, is said without an engine.
-	{folders: "engine/hook", project: []string{"eventlog"}},
+	{folders: "engine/hook", project: []string{"eventlog", "sandbox"}},
 	{folders: "engine/secret"},
 	{folders: "engine/deploy", project: []string{"eventlog", "projections", "engine/schedule", "engine/capability",
 		"engine/decide", "engine/connector", "engine/hint", "engine/hook", "sandbox", "sandbox/lint", "sandbox/similar"},

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/sandbox"
 )
 
 // The codes of what a declaration has wrong.
@@ -32,11 +33,6 @@ type faults []Fault
 func (f *faults) add(code, fix, message string, member ...string) {
 	*f = append(*f, Fault{Member: member, Code: code, Message: message, Fix: fix})
 }
-
-// VerifyShape shows how verify is written.
-const VerifyShape = `verify: { scheme: "github", secret: "NAME" }, verify: { hmac: "sha256", secret: "NAME", ` +
-	`signed: "{body}", signatures: { header: "X-Signature", encoding: "hex" } }, ` +
-	`verify: { token: "NAME", header: "X-Token" } or verify: "none"`
 
 // maxHeaders bounds how many headers a payload may have.
 const maxHeaders = 32
@@ -168,7 +164,7 @@ func (f *faults) verify(v *eventlog.HookVerify) {
 		return
 	}
 	if eventlog.ValidateConnectorName(v.Secret) != nil {
-		f.add(CodeVerify, `name one of the secrets in the engine's configuration, in letters, digits and _: `+VerifyShape,
+		f.add(CodeVerify, `name one of the secrets in the engine's configuration, in letters, digits and _: `+sandbox.VerifyShape,
 			fmt.Sprintf("%q is no name of a secret", eventlog.ClipName(v.Secret)), at()...)
 	}
 	switch _, sender := known[v.Scheme]; {
@@ -185,7 +181,7 @@ func (f *faults) verify(v *eventlog.HookVerify) {
 	case v.Scheme == SchemeHMAC && (v.Hash != "" || v.Signatures != nil):
 		f.hmac(v, at)
 	default:
-		f.add(CodeVerify, "write one of "+strings.Join(Schemes(), ", ")+", or say how it is signed: "+VerifyShape,
+		f.add(CodeVerify, "write one of "+strings.Join(Schemes(), ", ")+", or say how it is signed: "+sandbox.VerifyShape,
 			fmt.Sprintf("there is no scheme %q", eventlog.ClipName(v.Scheme)), at("scheme")...)
 	}
 }

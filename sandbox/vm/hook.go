@@ -27,9 +27,7 @@ const (
 	codeHook  = "shape.hook"
 	hookShape = `Pawl.hook({ topic: "…", verify: { scheme: "github", secret: "NAME" }, ` +
 		`id: "{header:X-GitHub-Delivery}", title: "{header:X-GitHub-Event}" })`
-	verifyShape = `write verify: { scheme: "github", secret: "NAME" }, verify: { hmac: "sha256", secret: "NAME", ` +
-		`signed: "{body}", signatures: { header: "X-Signature", encoding: "hex" } }, ` +
-		`verify: { token: "NAME", header: "X-Token" } or verify: "none"`
+	verifyShape = "write " + sandbox.VerifyShape
 )
 
 func (r *reader) hooks(v goja.Value) {

@@ -1,5 +1,7 @@
 package httpcall
 
+import "strings"
+
 // The parts that the schemas of the operations share.
 const (
 	urlSchema = `
@@ -35,10 +37,10 @@ const getSchema = `{
 }`
 
 // A placeholder in the path is not offered: the path is what the operator has listed.
-const readSchema = `{
+var readSchema = `{
   "type": "object", "additionalProperties": false, "required": ["method", "url"],
   "properties": {
-    "method": {"enum": ["POST", "QUERY", "SEARCH", "REPORT", "PROPFIND"]},` + urlSchema + `,` + readExpect + `,` +
+    "method": {"enum": ["` + strings.Join(readMethods, `", "`) + `"]},` + urlSchema + `,` + readExpect + `,` +
 	bodySchema + `,
     "secret": {"type": "object", "additionalProperties": false, "properties": {
       "header": ` + namesSchema + `, "query": ` + namesSchema + `, "body": ` + namesSchema + `}}
