@@ -39,7 +39,7 @@ func Configured(code string) (setting string) {
 
 // reserved are the names that scripts find on ctx, and Pawl's own, of which "secret" stands for secrets in grants: no
 // connector may take them.
-var reserved = slices.Concat([]string{"pawl", "secret", "vars"}, sandbox.BuiltinNames)
+var reserved = slices.Concat([]string{"pawl", "secret", sandbox.VarsMember}, sandbox.BuiltinNames)
 
 // ReservedNames lists the names no connector may have: `pawl` and the members of ctx.
 func ReservedNames() []string { return slices.Clone(reserved) }
