@@ -59,8 +59,8 @@ func (a *aggregate) finishAppend(ctx context.Context) (int, error) {
 		}
 		pause, shouldLog := trying.Failed(err)
 		if shouldLog {
-			a.log.Warn("append is not acknowledged yet; sending the same again", "kind", u.unwritten()[0].Kind, "error", err, "in",
-				pause)
+			a.log.Warn("append is not acknowledged yet; sending the same again", "kind", u.unwritten()[0].Kind,
+				"error", err, "in", pause)
 		}
 		clock.Sleep(ctx, pause)
 	}

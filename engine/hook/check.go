@@ -164,7 +164,8 @@ func (f *faults) verify(v *eventlog.HookVerify) {
 		return
 	}
 	if eventlog.ValidateConnectorName(v.Secret) != nil {
-		f.add(CodeVerify, `name one of the secrets in the engine's configuration, in letters, digits and _: `+sandbox.VerifyShape,
+		f.add(CodeVerify, `name one of the secrets in the engine's configuration, in letters, digits and _: `+
+			sandbox.VerifyShape,
 			fmt.Sprintf("%q is no name of a secret", eventlog.ClipName(v.Secret)), at()...)
 	}
 	switch _, sender := known[v.Scheme]; {
