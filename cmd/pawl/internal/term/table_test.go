@@ -136,7 +136,7 @@ func TestWidth(t *testing.T) {
 
 // Rows that come one by one fit the terminal as a table does. What the last column tells is never cut.
 func TestRowsFitTheTerminal(t *testing.T) {
-	columns := []Column{{Title: "position"}, {Title: "time", Entire: true, Spare: 2}, {Title: "workflow", Spare: 1},
+	columns := []Column{{Title: "position"}, {Title: "time", Uncut: true, Spare: 2}, {Title: "workflow", Spare: 1},
 		{Title: "by", Spare: 3}, {Title: "facts", Whole: true}}
 	rows := [][]string{
 		{"0:9", "2026-10-26 08:00:00", "book-orders 9", "pawl", "run.committed event.consumed session.ended"},

@@ -92,7 +92,7 @@ func positionAfter(raw json.RawMessage) (string, error) {
 
 // logColumns are what a line of the log tells: position, time, workflow with its revision, actor, and facts.
 var logColumns = []term.Column{
-	{Title: "position"}, {Title: "time", Entire: true, Spare: 2}, {Title: "workflow", Spare: 1}, {Title: "by", Spare: 3},
+	{Title: "position"}, {Title: "time", Uncut: true, Spare: 2}, {Title: "workflow", Spare: 1}, {Title: "by", Spare: 3},
 	{Title: "facts", Whole: true},
 }
 
