@@ -3,6 +3,7 @@ package sqlcall_test
 import (
 	"database/sql"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"testing"
@@ -93,8 +94,8 @@ func query(t *testing.T, registry *connector.Registry, database, text string, pa
 func refused(t *testing.T, registry *connector.Registry, database, text string, params ...any) string {
 	t.Helper()
 	result, err := registry.Read(t.Context(), newCall(t, "query", asked(database, text, params...)))
-	failure, ok := err.(*eventlog.Failure) //nolint:errorlint // the registry returns nothing else
-	if !ok {
+	var failure *eventlog.Failure
+	if !errors.As(err, &failure) {
 		t.Fatalf("%s: %s, %v", text, result, err)
 	}
 	return fmt.Sprint(failure.Class, " ", failure.Code, " ", failure.Message)

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"database/sql/driver"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -83,7 +84,7 @@ func (p *postgres) within(ctx context.Context, mode mode, use func(transaction) 
 		}
 		return nil
 	})
-	if err == nil && rawErr != nil && rawErr != driver.ErrBadConn { //nolint:errorlint // as it was returned above
+	if err == nil && !errors.Is(rawErr, driver.ErrBadConn) { // that is how the connection was closed above
 		return rawErr
 	}
 	return err

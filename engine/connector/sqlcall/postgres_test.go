@@ -224,6 +224,10 @@ func testPostgresSessions(t *testing.T, server *postgrestest.Server) {
 		"FROM pg_database WHERE datname = current_database())").Scan(&locks); err != nil || locks != 0 {
 		t.Errorf("an idle connection holds %d locks: %v", locks, err)
 	}
+	for _, left := range []string{"SELECT set_config('search_path', 'other', false)",
+		"CREATE TEMP TABLE a AS SELECT 3 AS x"} {
+		want(t, left, shown(r.Perform(t.Context(), mutation(t, left, asked("shop", left)))), "applied ")
+	}
 	if got := query(t, r, "shop", "SELECT x FROM a"); got != `{"rows":[{"x":1}]}` {
 		t.Errorf("with the settings of the call before: %s", got)
 	}
