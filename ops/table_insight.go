@@ -35,6 +35,7 @@ type (
 		Reconciles bool           `json:"reconciles" jsonschema:"whether it can be asked what became of a mutation"`
 		TimeoutMS  int64          `json:"timeoutMs"`
 		Schema     rpc.RawJSON    `json:"schema" jsonschema:"the JSON Schema of its parameters, null when any object will do"`
+		Result     rpc.RawJSON    `json:"result" jsonschema:"the JSON Schema of its result, null when nothing is said of it"`
 	}
 	connectorsAnswer struct {
 		readmodel.Page[connectorView]
@@ -250,7 +251,7 @@ func listConnectors(ctx context.Context, c *Call, _ *everything) (connectorsAnsw
 			}
 			view.Operations = append(view.Operations, operationView{
 				Name: op.Name, Kind: op.Kind, Summary: op.Summary, Reconciles: op.Reconciles, TimeoutMS: timeout.Milliseconds(),
-				Schema: rpc.RawJSON(op.Schema),
+				Schema: rpc.RawJSON(op.Schema), Result: rpc.RawJSON(op.Result),
 			})
 		}
 		page.Items = append(page.Items, view)

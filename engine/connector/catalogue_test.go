@@ -202,6 +202,9 @@ func testOperations(t *testing.T, text string, registry *connector.Registry) {
 			if !listed[name+"."+o.Name] {
 				t.Errorf("the page lacks %s.%s", name, o.Name)
 			}
+			if len(o.Result) == 0 {
+				t.Errorf("%s.%s has no schema of its result, which types are made of", name, o.Name)
+			}
 		}
 	}
 	if fresh == text {
@@ -357,6 +360,7 @@ func testBlocks(t *testing.T, page string, registry *connector.Registry, orderUR
 				continue
 			}
 		}
+		wantDescribed(t, registry, m[1], m[2], got)
 		if want := results[i]; normal(t, got) != normal(t, []byte(want)) {
 			t.Errorf("%sgives %s\nwant %s", text, normal(t, got), normal(t, []byte(want)))
 		}

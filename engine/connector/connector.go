@@ -30,6 +30,9 @@ type Operation struct {
 	Kind Kind
 	// Schema is the JSON Schema of the parameters; empty accepts any JSON object.
 	Schema json.RawMessage
+	// Result is the JSON Schema of the result, for the authors of scripts: it is not pinned, and nothing is held
+	// against it here. Empty says nothing. A large result is cut, and a person may settle a call without one.
+	Result json.RawMessage
 	// Timeout bounds one call; 0 means DefaultTimeout.
 	Timeout time.Duration
 	// Reconciles says whether Reconcile can settle this mutation (F5, O3).

@@ -130,6 +130,9 @@ func validateOperations(operations []Operation) error {
 		if _, err := CompileSchema(op.Schema); err != nil {
 			return fmt.Errorf("operation %s: %w", op.Name, err)
 		}
+		if _, err := CompileSchema(op.Result); err != nil {
+			return fmt.Errorf("result of operation %s: %w", op.Name, err)
+		}
 	}
 	return nil
 }

@@ -11,6 +11,8 @@ type appendParams struct {
 }
 
 // appendSchema is their JSON Schema.
+const appendResultSchema = `{"type": "object", "required": ["row"], "properties": {"row": {"type": "integer"}}}`
+
 const appendSchema = `{
   "type": "object", "additionalProperties": false, "required": ["file", "values"],
   "properties": {

@@ -70,16 +70,19 @@ func (c *Connector) Operations() []connector.Operation { return c.operations }
 var operations = []connector.Operation{
 	{
 		Name: "appendRow", Kind: connector.Mutate, Schema: json.RawMessage(appendSchema), Reconciles: true,
+		Result: json.RawMessage(appendResultSchema),
 		Summary: "append {file, values: {column: cell} | [cells, in the order of header or else of the file], " +
 			"header?} once -> {row} (1 = first row below the header)",
 	},
 	{
 		Name: "readRows", Kind: connector.List, Schema: json.RawMessage(readSchema),
+		Result: json.RawMessage(readResultSchema),
 		Summary: "read rows {file, after?, limit?} -> {columns, rows: [{column: text}], next}; of two columns a the " +
 			"second is \"a (2)\"; text that is not UTF-8 and cells without a column are failures",
 	},
 	{
 		Name: "findRow", Kind: connector.Get, Schema: json.RawMessage(findSchema),
+		Result:  json.RawMessage(findResultSchema),
 		Summary: "first row {file, column, value} -> {row, values: {column: text}} or null",
 	},
 }

@@ -31,6 +31,16 @@ const findSchema = `{
   }
 }`
 
+// What the operations return. Rows are cells by the name of their column.
+const (
+	rowSchema        = `{"type": "object", "additionalProperties": {"type": "string"}}`
+	readResultSchema = `{"type": "object", "required": ["columns", "rows", "next"], "properties": {
+  "columns": {"type": "array", "items": {"type": "string"}}, "rows": {"type": "array", "items": ` + rowSchema + `},
+  "next": {"type": ["integer", "null"]}}}`
+	findResultSchema = `{"type": ["object", "null"], "required": ["row", "values"], "properties": {
+  "row": {"type": "integer"}, "values": ` + rowSchema + `}}`
+)
+
 // Read performs readRows and findRow.
 func (c *Connector) Read(ctx context.Context, call connector.Call) (json.RawMessage, error) {
 	var failure *eventlog.Failure

@@ -75,24 +75,29 @@ func (c *Connector) Operations() []connector.Operation { return c.operations }
 var operations = []connector.Operation{
 	{
 		Name: "list", Kind: connector.List, Schema: json.RawMessage(listSchema),
+		Result: json.RawMessage(listResultSchema),
 		Summary: "files of a folder {path?, pattern?} -> {entries: [{name, path, type, size, modified}], unnamed?: " +
 			"{count, names}}; unnamed are those whose name is not UTF-8: no path leads to them",
 	},
 	{
 		Name: "watch", Kind: connector.List, Schema: json.RawMessage(watchSchema),
+		Result: json.RawMessage(watchResultSchema),
 		Summary: "files of a folder that have come to rest, by time {path?, pattern?, settled?: seconds, after?: id, " +
 			"limit?} -> {files: [{id, name, path, size, modified}], next}",
 	},
 	{
 		Name: "read", Kind: connector.Get, Schema: json.RawMessage(readSchema),
+		Result:  json.RawMessage(readResultSchema),
 		Summary: "a file {path, encoding?: utf8|base64} -> {path, content, encoding, size, modified}",
 	},
 	{
 		Name: "write", Kind: connector.Mutate, Schema: json.RawMessage(writeSchema), Reconciles: true,
+		Result:  json.RawMessage(writeResultSchema),
 		Summary: "create or replace a file {path, content, encoding?: utf8|base64} -> {path, size, sha256}",
 	},
 	{
 		Name: "move", Kind: connector.Mutate, Schema: json.RawMessage(moveSchema), Reconciles: true,
+		Result:  json.RawMessage(moveSchema),
 		Summary: "give a file another path, where none is {from, to} -> {from, to}",
 	},
 }
@@ -110,6 +115,26 @@ const (
   "path": {"type": "string", "minLength": 1}, "content": {"type": "string"}, "encoding": {"enum": ["utf8", "base64"]}}}`
 	moveSchema = `{"type": "object", "additionalProperties": false, "required": ["from", "to"], "properties": {
   "from": {"type": "string", "minLength": 1}, "to": {"type": "string", "minLength": 1}}}`
+)
+
+// What the operations return; move returns what it is given.
+const (
+	listResultSchema = `{"type": "object", "required": ["entries"], "properties": {
+  "entries": {"type": "array", "items": {"type": "object", "required": ["name", "path", "type", "size", "modified"],
+    "properties": {"name": {"type": "string"}, "path": {"type": "string"}, "type": {"enum": ["file", "folder", "other"]},
+      "size": {"type": "integer"}, "modified": {"type": "string"}}}},
+  "unnamed": {"type": "object", "required": ["count", "names"], "properties": {
+    "count": {"type": "integer"}, "names": {"type": "array", "items": {"type": "string"}}}}}}`
+	watchResultSchema = `{"type": "object", "required": ["files", "next"], "properties": {
+  "files": {"type": "array", "items": {"type": "object", "required": ["id", "name", "path", "size", "modified"],
+    "properties": {"id": {"type": "string"}, "name": {"type": "string"}, "path": {"type": "string"},
+      "size": {"type": "integer"}, "modified": {"type": "string"}}}},
+  "next": {"type": ["string", "null"]}}}`
+	readResultSchema = `{"type": "object", "required": ["path", "content", "encoding", "size", "modified"], "properties": {
+  "path": {"type": "string"}, "content": {"type": "string"}, "encoding": {"enum": ["utf8", "base64"]},
+  "size": {"type": "integer"}, "modified": {"type": "string"}}}`
+	writeResultSchema = `{"type": "object", "required": ["path", "size", "sha256"], "properties": {
+  "path": {"type": "string"}, "size": {"type": "integer"}, "sha256": {"type": "string"}}}`
 )
 
 func timestamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }

@@ -92,16 +92,18 @@ func New(config Config) (*Connector, error) {
 	}
 	c.operations = []connector.Operation{{
 		Name: "get", Kind: connector.Get, Schema: json.RawMessage(getSchema), Timeout: timeout,
+		Result:  json.RawMessage(resultSchema),
 		Summary: "GET {url, query?, headers?, ifNoneMatch?, expect?, responseEncoding?, secret?} -> {status, headers, body}",
 	}, {
 		Name: "read", Kind: connector.List, Schema: json.RawMessage(readSchema), Timeout: timeout,
+		Result: json.RawMessage(resultSchema),
 		Summary: "a read by POST or the like, where the host's configuration lists it {method, url, query?, headers?, " +
 			"body? | text? | form?, expect?, responseEncoding?, secret?} -> {status, headers, body}",
 	}}
 	for _, name := range []string{"post", "put", "patch", "delete"} {
 		c.operations = append(c.operations, connector.Operation{
 			Name: name, Kind: connector.Mutate, Schema: json.RawMessage(mutateSchema), Timeout: timeout,
-			Reconciles: reconciles,
+			Result: json.RawMessage(resultSchema), Reconciles: reconciles,
 			Summary: methods[name] + " {url, query?, headers?, body? (JSON) | text? | base64? | form? | multipart?, ifMatch?, " +
 				"ifNoneMatch?, expect?, responseEncoding?, secret?} -> {status, headers, body}",
 		})

@@ -62,3 +62,13 @@ const mutateSchema = `{
       "header": ` + namesSchema + `, "query": ` + namesSchema + `, "body": ` + namesSchema + `, "path": ` + namesSchema + `}}
   }
 }`
+
+// resultSchema is what every operation returns. The body is what the other side sent.
+const resultSchema = `{
+  "type": "object", "required": ["status", "headers", "body"],
+  "properties": {
+    "status": {"type": "integer"},
+    "headers": {"type": "object", "additionalProperties": {"type": "string"}},
+    "body": {}
+  }
+}`

@@ -69,11 +69,13 @@ func (c *Connector) Operations() []connector.Operation { return c.operations }
 var operations = []connector.Operation{
 	{
 		Name: "list", Kind: connector.List, Schema: json.RawMessage(listSchema),
+		Result: json.RawMessage(listResultSchema),
 		Summary: "mails, oldest first {folder?: new|cur|both, after?: id, limit?} -> {mails: [{id, from, subject, " +
 			"date, malformed?, error?, truncated?, …}], next}",
 	},
 	{
 		Name: "get", Kind: connector.Get, Schema: json.RawMessage(getSchema),
+		Result: json.RawMessage(getResultSchema),
 		Summary: "one mail {id, headers?: [name]} -> {id, messageId, from, to, cc, subject, date, text, html, " +
 			"attachments, truncated?}",
 	},
@@ -87,6 +89,27 @@ const (
 	getSchema = `{"type": "object", "additionalProperties": false, "required": ["id"], "properties": {
   "id": {"type": "string", "minLength": 1, "maxLength": 255},
   "headers": {"type": "array", "maxItems": 50, "items": {"type": "string", "minLength": 1}}}}`
+)
+
+// What the operations return: the heads of mails, and a whole mail, which begins with its head.
+const (
+	headRequired   = `"id", "messageId", "from", "fromAddress", "to", "cc", "subject", "date", "size"`
+	headProperties = `
+    "id": {"type": "string"}, "messageId": {"type": "string"}, "from": {"type": "string"},
+    "fromAddress": {"type": "string"}, "to": {"type": "array", "items": {"type": "string"}},
+    "cc": {"type": "array", "items": {"type": "string"}}, "subject": {"type": "string"},
+    "date": {"type": ["string", "null"]}, "size": {"type": "integer"}, "truncated": {"type": "boolean"},
+    "malformed": {"type": "boolean"}, "error": {"type": "string"}`
+	listResultSchema = `{"type": "object", "required": ["mails", "next"], "properties": {
+  "mails": {"type": "array", "items": {"type": "object", "required": [` + headRequired + `], "properties": {` +
+		headProperties + `}}},
+  "next": {"type": ["string", "null"]}}}`
+	getResultSchema = `{"type": "object", "required": [` + headRequired + `, "text", "html", "attachments"],
+  "properties": {` + headProperties + `,
+    "text": {"type": "string"}, "html": {"type": "string"},
+    "attachments": {"type": "array", "items": {"type": "object", "required": ["filename", "contentType", "size"],
+      "properties": {"filename": {"type": "string"}, "contentType": {"type": "string"}, "size": {"type": "integer"}}}},
+    "headers": {"type": "object", "additionalProperties": {"type": "array", "items": {"type": "string"}}}}}`
 )
 
 // Perform refuses: there is no mutation.

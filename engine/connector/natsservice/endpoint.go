@@ -109,7 +109,7 @@ func readEndpoint(info micro.EndpointInfo, group string) (endpoint, error) {
 		if err != nil {
 			return e, fmt.Errorf("its %s is unusable: %w", metaResult, err)
 		}
-		e.result = schema
+		e.result, e.operation.Result = schema, json.RawMessage(e.resultSchema)
 	}
 	return e, nil
 }

@@ -43,6 +43,11 @@ const sendSchema = `{
   }
 }`
 
+const sendResultSchema = `{
+  "type": "object", "required": ["messageId", "answer"],
+  "properties": {"messageId": {"type": "string"}, "answer": {"type": "string"}}
+}`
+
 // addresses are one address or several.
 type addresses []string
 

@@ -48,6 +48,7 @@ func New(config Config) (*Connector, error) {
 		farewell: cmp.Or(config.Farewell, defaultFarewell), slots: make(chan struct{}, maxConnections),
 		operations: []connector.Operation{{
 			Name: "send", Kind: connector.Mutate, Schema: json.RawMessage(sendSchema),
+			Result:  json.RawMessage(sendResultSchema),
 			Timeout: cmp.Or(config.Timeout, defaultTimeout),
 			Summary: "send a mail {to, subject, text?, html?, cc?, bcc?, from?, replyTo?, inReplyTo?, headers?, " +
 				"attachments?} -> {messageId, answer}",

@@ -34,9 +34,11 @@ func New(config Config) (*Connector, error) {
 		databases: databases, redact: redact.New(append(passwords, config.Secrets...)),
 		operations: []connector.Operation{{
 			Name: "query", Kind: connector.List, Schema: json.RawMessage(querySchema), Timeout: longest,
+			Result:  json.RawMessage(queryResultSchema),
 			Summary: "what a statement that only reads finds {database, sql, params?} -> {rows: [{column: value}]}",
 		}, {
 			Name: "exec", Kind: connector.Mutate, Schema: json.RawMessage(execSchema), Timeout: longest, Reconciles: true,
+			Result: json.RawMessage(execResultSchema),
 			Summary: "change a database, in one transaction {database, sql, params? | statements: [{sql, params?}]} -> " +
 				"{results: [{affected, rows}]}",
 		}},

@@ -22,6 +22,15 @@ const querySchema = `{
   }
 }`
 
+// What the operations return. A row has the values by the names of the columns, which the statement gives them.
+const (
+	rowsSchema        = `{"type": "array", "items": {"type": "object", "additionalProperties": true}}`
+	queryResultSchema = `{"type": "object", "required": ["rows"], "properties": {"rows": ` + rowsSchema + `}}`
+	execResultSchema  = `{"type": "object", "required": ["results"], "properties": {"results": {"type": "array", "items": {
+  "type": "object", "required": ["affected", "rows"], "properties": {
+    "affected": {"type": "integer"}, "rows": ` + rowsSchema + `}}}}}`
+)
+
 // statement is one statement of a script, with the values for its placeholders.
 type statement struct {
 	text string

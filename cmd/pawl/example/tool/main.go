@@ -51,16 +51,17 @@ func run() error {
 		return fmt.Errorf("serve counter: %w", err)
 	}
 	c := &counter{answers: make(map[string]answer)}
+	const total = `{"type": "object", "required": ["total"], "properties": {"total": {"type": "integer"}}}`
 	group := service.AddGroup("pawl.tool.counter")
 	for _, e := range []struct {
 		name     string
 		handle   micro.HandlerFunc
 		metadata map[string]string
 	}{
-		{"read", c.read, map[string]string{"pawl.kind": "get", "pawl.summary": "Read the total."}},
+		{"read", c.read, map[string]string{"pawl.kind": "get", "pawl.summary": "Read the total.", "pawl.result": total}},
 		{"add", c.add, map[string]string{"pawl.kind": "mutate", "pawl.reconcile": "added", "pawl.timeout": "5s",
-			"pawl.summary": "Add to the total.",
-			"pawl.schema":  `{"type": "object", "required": ["by"], "properties": {"by": {"type": "integer"}}}`}},
+			"pawl.summary": "Add to the total.", "pawl.result": total,
+			"pawl.schema": `{"type": "object", "required": ["by"], "properties": {"by": {"type": "integer"}}}`}},
 		{"added", c.added, map[string]string{"pawl.kind": "reconcile"}},
 	} {
 		if err := group.AddEndpoint(e.name, e.handle, micro.WithEndpointMetadata(e.metadata)); err != nil {
