@@ -1,87 +1,157 @@
-// Types of Pawl workflow scripts. Put this file beside your scripts; nothing has to be imported.
+// Types of Pawl workflow scripts. Nothing has to be imported: `pawl types DIR` writes this file, and a tsconfig.json
+// through which editors find it.
 //
 //   export default Pawl.workflow({ name, topics, producers, consumers })
 //
-// Each handler call runs alone: globals are not kept between calls. What a handler may do depends on
-// its phase; anything else ends the call at once, past every try/catch.
+// Where a workflow says what its topics hold, their names and payloads are checked:
+//
+//   type Topics = { "order.placed": { id: string; total: number } };
+//   export default Pawl.workflow<Topics>({ name, topics: { "order.placed": {} }, producers, consumers })
+//
+// Each handler call runs alone: globals are not kept between calls. What a handler may do depends on its phase;
+// anything else ends the call at once, past every try/catch.
 
 /** A value that survives JSON. */
 type Json = string | number | boolean | null | Json[] | { [key: string]: Json };
 
+// Topics. T stands for what a workflow says its topics hold, and is `any` where it does not say; `keyof T & string` is
+// the name of a topic.
+
+/** What the events of a topic hold; P where the workflow does not say. */
+type PawlPayload<T, K, P = any> = PawlChecked<T, K extends keyof T ? T[K] : never, P>;
+
+/** The first type in a workflow that says what its topics hold, otherwise the second. */
+type PawlChecked<T, Yes, No> = 0 extends 1 & T ? No : Yes;
+
 /** A topic event as handlers see it. */
-interface PawlEvent<P = any> {
+interface PawlEvent<P = any, K = string> {
   readonly messageId: string;
   /** The same as messageId. */
   readonly id: string;
-  readonly topic: string;
+  readonly topic: K;
   readonly title: string;
   readonly payload: P;
 }
 
 /** A topic event of any status, as getByIds returns it. */
-interface PawlKnownEvent<P = any> extends PawlEvent<P> {
+interface PawlKnownEvent<P = any, K = string> extends PawlEvent<P, K> {
   readonly status: "pending" | "reserved" | "consumed" | "skipped" | "discarded";
   /** Of a pending event that waits for its retry: before this time, as ISO 8601 text, it cannot be reserved. */
   readonly scheduledAt?: string;
 }
 
 /** An event to publish. The same messageId in the same topic again updates the event. */
-interface PawlNewEvent {
+type PawlNewEvent<P = any> = {
   /** 1 to 512 bytes, no control characters; stable, so that a repeated run does not publish twice. */
   messageId: string;
   /** What the event is, for people: an identifier and a description. */
   title: string;
-  payload?: unknown;
+} & (null extends P ? { payload?: P } : { payload: P });
+
+/** An event that can be published in the topic K, or in each of them. */
+type PawlEventFor<T, K> = (
+  K extends string ? (event: PawlNewEvent<PawlPayload<T, K>>) => void : never
+) extends (event: infer E) => void ? E : never;
+
+/** Events of one topic. */
+interface PawlEvents<T = any> {
+  topic: keyof T & string;
+  ids: string[];
 }
 
-/** Connectors: ctx.<connector>.<operation>(params). */
+// Connectors.
+
+/**
+ * What ctx.<connector>.<operation>(params) can call. An operation is listed by its kind: `list` finds things, `get`
+ * reads one thing by its id, `mutate` changes something. A connector that is not listed may be there all the same, as a
+ * tool of your own: calls to it are not checked here.
+ */
 interface PawlConnectors {
-  readonly [connector: string]: { readonly [operation: string]: (params?: object) => Promise<any> } & any;
+  readonly [connector: string]: any;
 }
+
+/** The operations of the connectors, those of the given kinds to be called. */
+type PawlCalls<Kind extends "list" | "get" | "mutate"> = {
+  readonly [C in keyof PawlConnectors]: PawlChecked<PawlConnectors[C], {
+    readonly [O in keyof PawlConnectors[C]]: PawlCall<PawlConnectors[C][O], Kind>;
+  }, any>;
+};
+type PawlCall<Operation, Kind> = [keyof Operation & Kind] extends [never]
+  ? PawlOnlyIn<
+      keyof Operation extends "mutate" ? "mutate"
+      : keyof Operation extends "get" ? "a producer, prepare, or mutate with mutateReads"
+      : "a producer or prepare"
+    >
+  : Operation[keyof Operation & Kind];
+
+/** What the phase at hand may not call, and which may. */
+interface PawlOnlyIn<Phase> {
+  readonly onlyIn: Phase;
+}
+
+// Phases.
 
 /** What every phase has. */
-interface PawlBaseCtx extends PawlConnectors {
+interface PawlBaseCtx {
   /** Writes a line into the logs of the run; console.* does the same. */
   log(...values: unknown[]): void;
   /** Milliseconds since 1970, as Date.now(). */
   now(): number;
+  /** The plain settings under `vars:` of the engine's configuration, by name. */
+  readonly vars: { readonly [name: string]: any };
 }
 
 /** May list, search and get through connectors, and publish. */
-interface PawlProducerCtx extends PawlBaseCtx {
+interface PawlProducerCtx<T = any> extends PawlBaseCtx, PawlCalls<"list" | "get"> {
   /** Publishes with the commit of the run: a failed run publishes nothing. */
-  publish(topic: string | string[], event: PawlNewEvent & { inputId?: string }): Promise<void>;
+  publish<K extends keyof T & string>(topic: K | K[], event: PawlEventFor<T, K> & { inputId?: string }): Promise<void>;
   /** Names the outside thing that events come from; returns the inputId for publish. */
   registerInput(input: { source: string; type: string; id: string; title: string }): string;
+  readonly peek: PawlOnlyIn<"prepare">;
+  readonly getByIds: PawlOnlyIn<"prepare">;
 }
 
 /** May list, search and get through connectors, and look at pending events. */
-interface PawlPrepareCtx extends PawlBaseCtx {
+interface PawlPrepareCtx<T = any> extends PawlBaseCtx, PawlCalls<"list" | "get"> {
   /** Pending events of a subscribed topic, oldest first: 100 without a limit, at most the oldest 1000 can be seen. */
-  peek<P = any>(topic: string, options?: { limit?: number }): Promise<PawlEvent<P>[]>;
+  peek<P = any, K extends keyof T & string = keyof T & string>(
+    topic: K, options?: { limit?: number },
+  ): Promise<PawlEvent<PawlPayload<T, K, P>, K>[]>;
   /** Events of a subscribed topic whatever their status, in the order of ids; unknown ids are left out. */
-  getByIds<P = any>(topic: string, ids: string[]): Promise<PawlKnownEvent<P>[]>;
+  getByIds<P = any, K extends keyof T & string = keyof T & string>(
+    topic: K, ids: string[],
+  ): Promise<PawlKnownEvent<PawlPayload<T, K, P>, K>[]>;
+  readonly publish: PawlOnlyIn<"a producer or next">;
+  readonly registerInput: PawlOnlyIn<"a producer">;
 }
 
-/**
- * May make one mutation call, which ends the handler: no code after it runs, and its result goes to
- * `next`. With `mutateReads: "byId"` also operations that get by id.
- */
-interface PawlMutateCtx extends PawlBaseCtx {}
+/** What mutate has in any case. */
+interface PawlAnyMutateCtx extends PawlBaseCtx {
+  readonly peek: PawlOnlyIn<"prepare">;
+  readonly getByIds: PawlOnlyIn<"prepare">;
+  readonly publish: PawlOnlyIn<"a producer or next">;
+  readonly registerInput: PawlOnlyIn<"a producer">;
+}
+
+/** May make one call that changes something, which ends the handler: no code after it runs. */
+interface PawlMutateCtx extends PawlAnyMutateCtx, PawlCalls<"mutate"> {}
+
+/** With mutateReads: "byId". It may also call operations that get by id, before. */
+interface PawlMutateReadsCtx extends PawlAnyMutateCtx, PawlCalls<"get" | "mutate"> {}
 
 /** May publish. */
-interface PawlNextCtx extends PawlBaseCtx {
+interface PawlNextCtx<T = any> extends PawlBaseCtx {
   /** Publishes with the commit of the run: a failed run publishes nothing. */
-  publish(topic: string | string[], event: PawlNewEvent): Promise<void>;
+  publish<K extends keyof T & string>(topic: K | K[], event: PawlEventFor<T, K>): Promise<void>;
 }
 
 /** What prepare returns, always with reservations; it is stored and given to mutate and next unchanged. */
-interface PawlPrepareResult<D = any> {
+interface PawlPrepareResult<D = any, T = any> {
   /**
    * The pending events that this run will consume. Empty means that there is nothing to do: mutate is left out,
    * but next runs all the same, with this data and the status "none".
    */
-  reservations: { topic: string; ids: string[] }[];
+  reservations: PawlEvents<T>[];
   /** Everything that mutate and next need. */
   data: D;
   /** Shown to people, for example when they approve the mutation. */
@@ -89,22 +159,27 @@ interface PawlPrepareResult<D = any> {
   /** When to prepare again at the latest, as ISO 8601 text: new Date(ctx.now() + 3600e3).toISOString(). */
   wakeAt?: string;
   /** Events to drop unprocessed with the commit of this run. */
-  cancel?: { topic: string; ids: string[]; reason?: string }[];
+  cancel?: (PawlEvents<T> & { reason?: string })[];
+}
+
+/** What prepare returns where there is nothing to do. */
+interface PawlNothing<T = any> extends PawlPrepareResult<any, T> {
+  reservations: [];
 }
 
 /**
  * How the mutation ended; "none" where none was made, also in a run without reservations. A result is null where a
  * person has said that the call happened, and gave none.
  */
-type PawlMutationResult<T = any> =
-  | { status: "applied"; result: T }
+type PawlMutationResult<R = any> =
+  | { status: "applied"; result: [R] extends [void] ? any : Exclude<R, void | undefined> }
   | { status: "none" }
   | { status: "skipped" };
 
-type PawlProducerHandler<S> = (ctx: PawlProducerCtx, state: S | undefined) => Promise<S | void> | S | void;
+type PawlProducerHandler<S, T = any> = (ctx: PawlProducerCtx<T>, state: S | undefined) => Promise<S | void> | S | void;
 
 /** A producer with its own schedule; a bare function runs on deploy, on demand and every 5 minutes. */
-interface PawlProducer<S = any> {
+interface PawlProducer<S = any, T = any> {
   /** "30s", "5m", "1h" …: first at deploy, then so long after the start of each run. */
   interval?: string;
   /** Five fields; instead of interval. It runs at these times only, not at deploy. */
@@ -114,56 +189,85 @@ interface PawlProducer<S = any> {
   /** Also run at each deploy of a changed script. */
   runOnDeploy?: boolean;
   /** The topics it may publish to; all declared ones if absent. */
-  publishes?: string[];
+  publishes?: (keyof T & string)[];
   /** Returns the new state; undefined keeps the old one. Also accepted as `run` or `poll`. */
-  handler?: PawlProducerHandler<S>;
-  run?: PawlProducerHandler<S>;
-  poll?: PawlProducerHandler<S>;
+  handler?: PawlProducerHandler<S, T>;
+  run?: PawlProducerHandler<S, T>;
+  poll?: PawlProducerHandler<S, T>;
 }
+
+// Consumers. P stands for what prepare returns, where that is known.
 
 /** What every consumer has. */
-interface PawlAnyConsumer<D = any> {
-  subscribe: string[];
-  publishes?: string[];
-  /** Allows operations that get by id in mutate. */
-  mutateReads?: "byId";
+interface PawlAnyConsumer<T = any> {
+  subscribe: (keyof T & string)[];
+  publishes?: (keyof T & string)[];
   /** How often a failed event is retried before it is put aside. */
   maxAttempts?: number;
-  mutate?(ctx: PawlMutateCtx, prepared: PawlPrepareResult<D>): Promise<unknown> | unknown;
 }
 
-/** prepare chooses events and gathers data, mutate makes one change outside, next publishes and keeps state. */
-interface PawlConsumer<D = any, S = any, R = any> extends PawlAnyConsumer<D> {
-  /** Without it one run follows the other; with it this is a PawlConcurrentConsumer. */
+/** What mutate is given: what prepare returned where there was something to do. */
+type PawlReserved<D, T, P> = PawlChecked<T,
+  P extends { reservations: [] } ? PawlChecked<P["reservations"], never, P> : P, PawlPrepareResult<D>>;
+/** What next is given: what prepare returned. */
+type PawlPrepared<D, T, P> = PawlChecked<T, P, PawlPrepareResult<D>>;
+
+interface PawlMutate<D, R, T, P> {
+  /** "byId" allows operations that get by id in mutate. */
+  mutateReads?: undefined;
+  /** Makes one change, or none. It may return its call, so that next knows the type of the result. */
+  mutate?(ctx: PawlMutateCtx, prepared: PawlReserved<D, T, P>): Promise<R | void> | R | void;
+}
+interface PawlMutateWithReads<D, R, T, P> {
+  mutateReads: "byId";
+  mutate?(ctx: PawlMutateReadsCtx, prepared: PawlReserved<D, T, P>): Promise<R | void> | R | void;
+}
+
+/** One run follows the other. */
+interface PawlSerial<D, S, R, T, P> extends PawlAnyConsumer<T> {
   concurrency?: undefined;
   key?: undefined;
   rate?: undefined;
-  prepare(ctx: PawlPrepareCtx, state: S | undefined): Promise<PawlPrepareResult<NoInfer<D>>> | PawlPrepareResult<NoInfer<D>>;
+  prepare(ctx: PawlPrepareCtx<T>, state: S | undefined): Promise<P> | P;
   /**
    * Always runs, also without a mutation and after reservations: [], where prepared.data may be null: test it first.
    * Returns the new state; undefined keeps the old one.
    */
-  next?(ctx: PawlNextCtx, prepared: PawlPrepareResult<D>, mutationResult: PawlMutationResult<R>): Promise<S | void> | S | void;
+  next?(
+    ctx: PawlNextCtx<T>, prepared: PawlPrepared<D, T, P>, mutationResult: PawlMutationResult<R>,
+  ): Promise<S | void> | S | void;
 }
 
 /**
  * A consumer whose events are independent of each other: each run works on one event, and many run at once. It has no
  * state. `peek` in prepare gives the one event of the run.
  */
-interface PawlConcurrentConsumer<D = any, R = any> extends PawlAnyConsumer<D> {
+interface PawlConcurrent<D, R, T, P> extends PawlAnyConsumer<T> {
   /** How many of its runs may be under way at once, 1 to 256. */
   concurrency: number;
   /** The path of a value in the payload, "customer.id": events with the same value there keep their order. */
   key?: string;
   /** How often a run may begin, per second, minute or hour: "10/s", "300/m", "500/h". */
   rate?: string;
-  /** Confirms the event, cancels it, or returns no reservations: the event is then offered again at wakeAt, or a day later. */
-  prepare(ctx: PawlPrepareCtx): Promise<PawlPrepareResult<NoInfer<D>>> | PawlPrepareResult<NoInfer<D>>;
+  /**
+   * Confirms the event, cancels it, or returns no reservations: the event is then offered again at wakeAt, or a day
+   * later.
+   */
+  prepare(ctx: PawlPrepareCtx<T>): Promise<P> | P;
   /** Always runs, also without a mutation. It returns nothing. */
-  next?(ctx: PawlNextCtx, prepared: PawlPrepareResult<D>, mutationResult: PawlMutationResult<R>): Promise<void> | void;
+  next?(
+    ctx: PawlNextCtx<T>, prepared: PawlPrepared<D, T, P>, mutationResult: PawlMutationResult<R>,
+  ): Promise<void> | void;
 }
 
-/** What shows that a request to a hook is a true one. A secret is named; its value stands in the engine's configuration. */
+/** prepare chooses events and gathers data, mutate makes one change outside, next publishes and keeps state. */
+type PawlConsumer<D = any, S = any, R = any, T = any, P = PawlPrepareResult<D, T>> =
+  (PawlSerial<D, S, R, T, P> | PawlConcurrent<D, R, T, P>) & (PawlMutate<D, R, T, P> | PawlMutateWithReads<D, R, T, P>);
+
+/**
+ * What shows that a request to a hook is a true one. A secret is named; its value stands in the engine's
+ * configuration.
+ */
 type PawlHookVerify =
   | { scheme: "github" | "shopify" | "slack" | "standard" | "stripe" | "twilio"; secret: string }
   | {
@@ -187,8 +291,8 @@ type PawlHookVerify =
   | "none";
 
 /** Another system posts to /hooks/{workflow}/{hook}, and each verified request becomes an event. */
-interface PawlHook {
-  topic: string;
+interface PawlHook<T = any> {
+  topic: keyof T & string;
   verify: PawlHookVerify;
   /** Templates of {header:NAME}, {query:name}, {body:path.to.member} and {hash}. The same id is the same event. */
   id: string;
@@ -210,26 +314,44 @@ interface PawlHookPayload<B = any> {
   readonly encoding?: "base64";
 }
 
-interface PawlWorkflow {
+interface PawlWorkflow<T = any> {
   name: string;
-  topics: { [topic: string]: object };
-  producers?: { [name: string]: PawlProducerHandler<any> | PawlProducer };
-  consumers?: { [name: string]: PawlConsumer | PawlConcurrentConsumer };
-  hooks?: { [name: string]: PawlHook };
+  topics: { [K in keyof T]: object };
+  producers?: { [name: string]: PawlProducerHandler<any, T> | PawlProducer<any, T> };
+  consumers?: { [name: string]: PawlConsumer<any, any, any, T> };
+  hooks?: { [name: string]: PawlHook<T> };
 }
 
+/** T, which is never guessed from where this stands. */
+type PawlGiven<T> = T extends infer Given ? Given : never;
+
 declare const Pawl: {
-  workflow<W extends PawlWorkflow>(workflow: W): W;
-  consumer<D = any, S = any, R = any>(
-    consumer: PawlConsumer<D, S, R> | PawlConcurrentConsumer<D, R>,
-  ): PawlConsumer<D, S, R> | PawlConcurrentConsumer<D, R>;
-  producer<S = any>(producer: PawlProducer<S> | PawlProducerHandler<S>): PawlProducer<S> | PawlProducerHandler<S>;
-  hook(hook: PawlHook): PawlHook;
+  workflow<T extends object = any>(workflow: PawlWorkflow<PawlGiven<T>>): PawlWorkflow<T>;
+  /** Within Pawl.workflow<Topics>, mutate and next know the type of what prepare returns. */
+  consumer<
+    D = any, S = any, R = any, T = any,
+    P extends PawlPrepareResult<D, T> | PawlNothing<T> = PawlPrepareResult<D, T>,
+  >(
+    consumer: PawlConsumer<D, S, R, PawlGiven<T>, P>,
+  ): PawlConsumer<any, any, any, T>;
+  producer<S = any, T = any>(
+    producer: PawlProducer<S, PawlGiven<T>> | PawlProducerHandler<S, PawlGiven<T>>,
+  ): PawlProducer<any, T> | PawlProducerHandler<any, T>;
+  hook<T = any>(hook: PawlHook<PawlGiven<T>>): PawlHook<T>;
 };
 /** The same as Pawl, by the name that it had before. */
 declare const Keep: typeof Pawl;
 
-// What follows exists besides the language itself. Where the types of browsers are loaded too, theirs hold.
+// What follows exists besides the language itself. Where the types of browsers or of Node.js are loaded too, theirs
+// hold. The modules are empty without those of Node.js.
+
+declare module "node:url" {}
+declare module "node:util" {}
+declare module "node:crypto" {}
+
+/** What the interface Name has here: nothing of its own where others declare it, too. */
+type PawlMembers<Name extends string, Module, Own> =
+  typeof globalThis extends { onmessage: any } ? {} : Module extends { [N in Name]: any } ? {} : Own;
 
 interface Console {
   log(...values: unknown[]): void;
@@ -273,6 +395,10 @@ interface PawlURLSearchParams {
   sort(): void;
   toString(): string;
   forEach(callback: (value: string, key: string, parent: URLSearchParams) => void, thisArg?: any): void;
+  keys(): IterableIterator<string>;
+  values(): IterableIterator<string>;
+  entries(): IterableIterator<[string, string]>;
+  [Symbol.iterator](): IterableIterator<[string, string]>;
 }
 interface PawlTextEncoder {
   readonly encoding: string;
@@ -283,34 +409,41 @@ interface PawlTextDecoder {
   decode(input?: any): string;
 }
 
-interface URL extends PawlURL {}
-declare var URL: typeof globalThis extends { onmessage: any; URL: infer T } ? T : {
+type PawlURLHere = PawlMembers<"URL", typeof import("node:url"), PawlURL>;
+type PawlURLSearchParamsHere = PawlMembers<"URLSearchParams", typeof import("node:url"), PawlURLSearchParams>;
+type PawlTextEncoderHere = PawlMembers<"TextEncoder", typeof import("node:util"), PawlTextEncoder>;
+type PawlTextDecoderHere = PawlMembers<"TextDecoder", typeof import("node:util"), PawlTextDecoder>;
+
+interface URL extends PawlURLHere {}
+declare var URL: typeof globalThis extends { onmessage: any; URL: infer T } ? T
+  : typeof import("node:url") extends { URL: infer T } ? T : {
   prototype: URL;
   new (url: string | URL, base?: string | URL): URL;
   canParse(url: string | URL, base?: string | URL): boolean;
   parse(url: string | URL, base?: string | URL): URL | null;
 };
-interface URLSearchParams extends PawlURLSearchParams {
-  keys(): IterableIterator<string>;
-  values(): IterableIterator<string>;
-  entries(): IterableIterator<[string, string]>;
-  [Symbol.iterator](): IterableIterator<[string, string]>;
-}
-declare var URLSearchParams: typeof globalThis extends { onmessage: any; URLSearchParams: infer T } ? T : {
+interface URLSearchParams extends PawlURLSearchParamsHere {}
+declare var URLSearchParams: typeof globalThis extends { onmessage: any; URLSearchParams: infer T } ? T
+  : typeof import("node:url") extends { URLSearchParams: infer T } ? T : {
   prototype: URLSearchParams;
-  new (init?: string | string[][] | Record<string, string> | Iterable<[string, string]> | URLSearchParams): URLSearchParams;
+  new (
+    init?: string | string[][] | Record<string, string> | Iterable<[string, string]> | URLSearchParams,
+  ): URLSearchParams;
 };
-interface TextEncoder extends PawlTextEncoder {}
-declare var TextEncoder: typeof globalThis extends { onmessage: any; TextEncoder: infer T } ? T : {
+interface TextEncoder extends PawlTextEncoderHere {}
+declare var TextEncoder: typeof globalThis extends { onmessage: any; TextEncoder: infer T } ? T
+  : typeof import("node:util") extends { TextEncoder: infer T } ? T : {
   prototype: TextEncoder;
   new (): TextEncoder;
 };
-interface TextDecoder extends PawlTextDecoder {}
-declare var TextDecoder: typeof globalThis extends { onmessage: any; TextDecoder: infer T } ? T : {
+interface TextDecoder extends PawlTextDecoderHere {}
+declare var TextDecoder: typeof globalThis extends { onmessage: any; TextDecoder: infer T } ? T
+  : typeof import("node:util") extends { TextDecoder: infer T } ? T : {
   prototype: TextDecoder;
   new (label?: string, options?: { fatal?: boolean }): TextDecoder;
 };
-declare var crypto: typeof globalThis extends { onmessage: any; crypto: infer T } ? T : { randomUUID(): string };
+declare var crypto: typeof globalThis extends { onmessage: any; crypto: infer T } ? T
+  : typeof import("node:crypto") extends { webcrypto: infer T } ? T : { randomUUID(): string };
 
 declare function structuredClone<T = any>(value: T): T;
 declare function queueMicrotask(callback: () => void): void;

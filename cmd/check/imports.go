@@ -116,7 +116,7 @@ var layers = []layer{
 	{folders: "ops/...", project: []string{"eventlog/...", "projections/...", "sandbox/...", "engine/...", "ops/..."},
 		external: anyLibrary},
 	// The commands are put together from rooms of which none knows a command.
-	{folders: "cmd/pawl/example", project: []string{"sandbox"}},
+	{folders: "cmd/pawl/example"},
 	{folders: "cmd/pawl/internal/term",
 		project:  []string{"engine/hint", "eventlog", "ops/explain", "projections", "sandbox"},
 		external: anyLibrary},
@@ -129,7 +129,8 @@ var layers = []layer{
 	},
 	{folders: "cmd/pawl/internal/config", project: belowCommands("exit", "term"), external: anyLibrary},
 	{folders: "cmd/pawl/internal/version", project: rooms("term")},
-	{folders: "cmd/pawl/internal/builtin", project: belowCommands("config"), external: anyLibrary},
+	{folders: "cmd/pawl/internal/typings", project: []string{"engine/connector", "sandbox"}},
+	{folders: "cmd/pawl/internal/builtin", project: belowCommands("config", "typings"), external: anyLibrary},
 	{folders: "cmd/pawl/internal/client", project: belowCommands("config", "datadir", "exit", "term"),
 		external: anyLibrary},
 	{folders: "cmd/pawl/internal/tools", project: belowCommands("builtin", "datadir", "exit"), external: anyLibrary},
@@ -144,8 +145,8 @@ var layers = []layer{
 	// The commands of one heading know no other commands.
 	{
 		folders: "cmd/pawl/internal/commands/...",
-		project: append(belowCommands("builtin", "client", "config", "datadir", "exit", "node", "source", "term", "tools"),
-			"cmd/pawl/example"),
+		project: append(belowCommands("builtin", "client", "config", "datadir", "exit", "node", "source", "term", "tools",
+			"typings"), "cmd/pawl/example"),
 		external: anyLibrary,
 	},
 	{folders: "cmd/...", project: anyFolder, external: anyLibrary},

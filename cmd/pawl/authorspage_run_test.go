@@ -33,6 +33,8 @@ func TestAuthorsPageCodeRuns(t *testing.T) {
 		"Limits":             "yaml",  // TestAuthorsPageConfiguration
 		"Ten recipes":        "yaml",  // TestAuthorsPageConfiguration
 
+		"Types in your editor": "ts", // TestAuthorsPageTypes
+
 		"Serial or concurrent?":            "ts",         // TestAuthorsPageConcurrent
 		"Hooks: requests of other systems": "ts yaml sh", // TestAuthorsPageHooks
 	}
@@ -68,6 +70,27 @@ func TestAuthorsPageFirstWorkflow(t *testing.T) {
 	mustRun(t, dir, 0, "pawl", append(strings.Fields(commands[1])[1:], "--until-idle")...)
 	rows := read(t, filepath.Join(dir, "sheets", "notes.csv"))
 	if !regexp.MustCompile(`\Aname,size,_pawl\na\.txt,5,\S+\nb\.txt,2,\S+\n\z`).MatchString(rows) {
+		t.Errorf("rows:\n%s", rows)
+	}
+}
+
+// The typed workflow of the page is valid, and does what its types say.
+func TestAuthorsPageTypes(t *testing.T) {
+	t.Parallel()
+	dir := place(t, map[string]string{"sales.ts": pagePartOf(t, "Types in your editor").code(t, "ts"), "sheets/.keep": ""})
+	if out := mustRun(t, dir, 0, "pawl", "validate", "sales.ts"); strings.Contains(out, "warning") {
+		t.Error(out)
+	}
+	d := startDaemon(t, dir, "pawl", "up", "sales.ts", "--csv", "./sheets")
+	d.await(`^all caught up`)
+	for _, id := range []string{"1", "2"} {
+		mustRun(t, dir, 0, "pawl", "push", "sales", "sale.closed", "--id", id, "--title", "Sale "+id,
+			`{"customer": "Ann", "total": 20}`)
+		d.await(`^sales .*Book ` + id + ` → sales\.csv row ` + id + `$`)
+	}
+	d.stop()
+	rows := read(t, filepath.Join(dir, "sheets", "sales.csv"))
+	if !regexp.MustCompile(`\Acustomer,total,sum,_pawl\nAnn,20,20,\S+\nAnn,20,40,\S+\n\z`).MatchString(rows) {
 		t.Errorf("rows:\n%s", rows)
 	}
 }

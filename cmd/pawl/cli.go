@@ -22,7 +22,7 @@ type commandLine struct {
 
 	Deploy   scripts.Deploy   `cmd:"" group:"scripts" help:"Deploy a script to a running engine."`
 	Validate scripts.Validate `cmd:"" group:"scripts" help:"Check a script as a deploy would."`
-	Types    scripts.Types    `cmd:"" group:"scripts" help:"Print the TypeScript types for scripts."`
+	Types    scripts.Types    `cmd:"" group:"scripts" help:"Write or print the TypeScript types for scripts, and for what they can call."`
 
 	Workflows  look.Workflows  `cmd:"" group:"look" help:"List and show workflows."`
 	Runs       look.Runs       `cmd:"" group:"look" help:"List and show runs, the attempts of handlers."`

@@ -257,7 +257,14 @@ func TestExampleTool(t *testing.T) {
 	w.await(w.spawn(program, filepath.Join(dir, ".pawl", "nats", "tools", "counter.url")), `^counter serves$`)
 	w.await(w.engine, `counting  ✓ One more, of .* \(counter\.add\)`)
 	mustRun(t, dir, 0, "pawl", "pause", "counting")
-	out := mustRun(t, dir, 0, "pawl", "connectors", "check", "counter", "--params", `add={"by": 2}`, "--params", "read={}",
+	out := mustRun(t, dir, 0, "pawl", "types")
+	for _, want := range []string{`readonly add: { mutate(params: { by: number }): Promise<{ total: number }> };`,
+		`readonly read: { get(params?: object): Promise<{ total: number }> };`, `readonly appendRow: {`} {
+		if !strings.Contains(out, want) {
+			t.Errorf("types lack %s:\n%s", want, out)
+		}
+	}
+	out = mustRun(t, dir, 0, "pawl", "connectors", "check", "counter", "--params", `add={"by": 2}`, "--params", "read={}",
 		"--observe", "add=read", "--yes")
 	if !strings.HasSuffix(out, "5 kept, 0 broken, 0 unchecked\n") {
 		t.Errorf("check:\n%s", out)

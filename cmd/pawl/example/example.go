@@ -9,8 +9,6 @@ import (
 	"path"
 	"path/filepath"
 	"strings"
-
-	"github.com/pawl-run/pawl/sandbox"
 )
 
 // Files are the examples as they are bundled: the script that runs and the mails of its inbox, and a script to read.
@@ -41,8 +39,9 @@ func (e Example) Sheet() string  { return filepath.Join(e.Sheets(), sheet) }
 // Concurrent is the script that is written beside the other one, and not run.
 func (e Example) Concurrent() string { return filepath.Join(e.dir, concurrent) }
 
-// Write puts the example into dir. Files that exist stay as they are: they are the user's now.
-func Write(dir string) (Example, error) {
+// Write puts the example into dir, with the other files beside its scripts, by name. Files that exist stay as they are:
+// they are the user's now.
+func Write(dir string, beside map[string]string) (Example, error) {
 	e := Example{dir: dir}
 	// A Maildir has these three folders; an empty one cannot be embedded.
 	for _, folder := range []string{"inbox/new", "inbox/cur", "inbox/tmp", "sheets"} {
@@ -50,8 +49,10 @@ func Write(dir string) (Example, error) {
 			return e, fmt.Errorf("write example: %w", err)
 		}
 	}
-	if err := e.put("pawl.d.ts", []byte(sandbox.Typings)); err != nil {
-		return e, err
+	for name, content := range beside {
+		if err := e.put(name, []byte(content)); err != nil {
+			return e, err
+		}
 	}
 	err := fs.WalkDir(Files, ".", func(name string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {

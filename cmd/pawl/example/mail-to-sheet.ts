@@ -4,26 +4,25 @@
 // events) and consumers (they take events, change one thing outside and publish what came of it).
 // Any handler may run again after a crash; only the call in `mutate` is never sent twice.
 
-/** What a listing tells about a mail. */
-interface Mail {
-  id: string;
-  from: string;
-  subject: string;
-  date: string | null;
-}
+/** What the events of each topic hold: an editor checks what is published, and knows what is read. */
+type Topics = {
+  "mail.received": { id: string; from: string; subject: string; date: string | null };
+  "mail.malformed": { error?: string };
+  "row.created": { file: string; row: number };
+};
 
 /** The cells of one row, by the sheet's column names. */
-interface Row {
+type Row = {
   received: string | null;
   from: string;
   subject: string;
   text: string;
   attachments: number;
-}
+};
 
 const columns: (keyof Row)[] = ["received", "from", "subject", "text", "attachments"];
 
-export default Pawl.workflow({
+export default Pawl.workflow<Topics>({
   name: "mail-to-sheet",
 
   topics: {
@@ -53,7 +52,7 @@ export default Pawl.workflow({
               });
               continue;
             }
-            const { id, date }: Mail = mail;
+            const { id, date } = mail;
             const [from, subject] = [oneLine(mail.from, 200), oneLine(mail.subject, 200)];
             await ctx.publish("mail.received", {
               messageId: id,
@@ -70,25 +69,26 @@ export default Pawl.workflow({
   },
 
   consumers: {
-    record: Pawl.consumer<Row | null, void, { row: number }>({
+    record: Pawl.consumer({
       subscribe: ["mail.received"],
       publishes: ["row.created"],
 
       // Choose one mail and turn it into a row. Reads only; what is returned is kept as it is.
       async prepare(ctx) {
-        const [event] = await ctx.peek<Mail>("mail.received", { limit: 1 });
+        const [event] = await ctx.peek("mail.received", { limit: 1 });
         if (!event) return { reservations: [], data: null };
 
         const mail = await ctx.maildir.get({ id: event.payload.id });
+        const row: Row = {
+          received: mail.date,
+          from: mail.from,
+          subject: mail.subject,
+          text: oneLine(mail.text, 80),
+          attachments: mail.attachments.length,
+        };
         return {
           reservations: [{ topic: "mail.received", ids: [event.messageId] }],
-          data: {
-            received: mail.date,
-            from: mail.from,
-            subject: mail.subject,
-            text: oneLine(mail.text, 80),
-            attachments: mail.attachments.length,
-          },
+          data: row,
           ui: { title: `Add row for ${mail.fromAddress}` },
         };
       },
@@ -96,7 +96,7 @@ export default Pawl.workflow({
       // Name the one call that changes something. It is written down before it leaves, and it
       // ends this handler: nothing after it runs.
       async mutate(ctx, { data }) {
-        await ctx.csv.appendRow({ file: "reports.csv", header: columns, values: data });
+        return await ctx.csv.appendRow({ file: "reports.csv", header: columns, values: data });
       },
 
       // The row exists. What is published here becomes visible together with the end of the run.
@@ -112,10 +112,10 @@ export default Pawl.workflow({
 
     // Counts the rows: a consumer may also do without a change outside. What `next` returns is the
     // state that the next `prepare` is given, kept together with what the run consumed.
-    tally: Pawl.consumer<number, { rows: number }>({
+    tally: Pawl.consumer({
       subscribe: ["row.created"],
 
-      async prepare(ctx, state) {
+      async prepare(ctx, state: { rows: number } | undefined) {
         const created = await ctx.peek("row.created");
         const rows = (state?.rows ?? 0) + created.length;
         return {

@@ -8,18 +8,13 @@
 //     '{"type": "order.paid", "customer": {"id": 7, "name": "Ann"}, "order": {"number": "17", "total": "12.50 EUR"}}'
 
 /** What the shop sends. */
-interface Hook {
+type Hook = {
   type: string;
   customer: { id: number; name: string };
   order: { number: string; total?: string; carrier?: string };
-}
+};
 
-interface Message {
-  channel: string;
-  text: string;
-}
-
-export default Pawl.workflow({
+export default Pawl.workflow<{ "hook.received": Hook }>({
   name: "webhook-to-chat",
 
   topics: {
@@ -27,7 +22,7 @@ export default Pawl.workflow({
   },
 
   consumers: {
-    tell: Pawl.consumer<Message | null, void, { status: number }>({
+    tell: Pawl.consumer({
       subscribe: ["hook.received"],
       concurrency: 16, // so many deliveries are told at once
       key: "customer.id", // those of one customer one after the other, as they came
@@ -35,8 +30,8 @@ export default Pawl.workflow({
 
       // Each run is given one delivery. A type that the chat has no sentence for is dropped.
       async prepare(ctx) {
-        const [event] = await ctx.peek<Hook>("hook.received");
-        const delivery = { topic: "hook.received", ids: [event.messageId] };
+        const [event] = await ctx.peek("hook.received");
+        const delivery = { topic: event.topic, ids: [event.messageId] };
         const text = sentence(event.payload);
         if (!text) {
           const reason = `the chat has no sentence for ${event.payload.type}`;

@@ -1,5 +1,5 @@
 // Adds one to the counter of the tool beside this file every minute, and 10 on Mondays at nine.
-export default Keep.workflow({
+export default Pawl.workflow<{ due: { by: number } }>({
   name: "counting",
 
   topics: {
@@ -7,7 +7,7 @@ export default Keep.workflow({
   },
 
   producers: {
-    minutely: Keep.producer({
+    minutely: Pawl.producer({
       interval: "1m", // at once, then every minute
       publishes: ["due"],
       async poll(ctx) {
@@ -15,7 +15,7 @@ export default Keep.workflow({
         await ctx.publish("due", { messageId: `minute ${at}`, title: `One more, of ${at}`, payload: { by: 1 } });
       },
     }),
-    mondays: Keep.producer({
+    mondays: Pawl.producer({
       cron: "0 9 * * 1", // at its time only; runOnDeploy: true would have it run at once too
       timezone: "Europe/Berlin",
       publishes: ["due"],
@@ -27,11 +27,11 @@ export default Keep.workflow({
   },
 
   consumers: {
-    add: Keep.consumer<{ by: number } | null>({
+    add: Pawl.consumer({
       subscribe: ["due"],
 
       async prepare(ctx) {
-        const [event] = await ctx.peek<{ by: number }>("due", { limit: 1 });
+        const [event] = await ctx.peek("due", { limit: 1 });
         if (!event) return { reservations: [], data: null };
         return {
           reservations: [{ topic: "due", ids: [event.messageId] }],

@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"github.com/pawl-run/pawl/cmd/pawl/internal/config"
+	"github.com/pawl-run/pawl/cmd/pawl/internal/typings"
 	"github.com/pawl-run/pawl/engine/connector"
 	"github.com/pawl-run/pawl/engine/connector/csv"
 	"github.com/pawl-run/pawl/engine/connector/files"
@@ -159,4 +160,13 @@ func Unconfigured() (*connector.Registry, func() error, error) {
 		}
 		return errors.Join(errs...)
 	}, err
+}
+
+// Typed describes all compiled-in connectors for the authors of scripts, whether they are configured or not.
+func Typed() ([]typings.Connector, error) {
+	registry, done, err := Unconfigured()
+	if err != nil {
+		return nil, errors.Join(err, done())
+	}
+	return typings.Of(registry), done()
 }

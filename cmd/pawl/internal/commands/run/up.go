@@ -8,11 +8,13 @@ import (
 	"path/filepath"
 
 	"github.com/pawl-run/pawl/cmd/pawl/example"
+	"github.com/pawl-run/pawl/cmd/pawl/internal/builtin"
 	"github.com/pawl-run/pawl/cmd/pawl/internal/config"
 	"github.com/pawl-run/pawl/cmd/pawl/internal/exit"
 	"github.com/pawl-run/pawl/cmd/pawl/internal/node"
 	"github.com/pawl-run/pawl/cmd/pawl/internal/source"
 	"github.com/pawl-run/pawl/cmd/pawl/internal/term"
+	"github.com/pawl-run/pawl/cmd/pawl/internal/typings"
 	"github.com/pawl-run/pawl/engine/deploy"
 	"github.com/pawl-run/pawl/eventlog"
 )
@@ -111,7 +113,12 @@ func useExample(s *config.Settings) (*example.Example, error) {
 	if err != nil {
 		return nil, exit.Failed("", err)
 	}
-	e, err := example.Write(dir)
+	connectors, err := builtin.Typed()
+	if err != nil {
+		return nil, exit.Failed("", err)
+	}
+	e, err := example.Write(dir, map[string]string{typings.File: typings.Declare(connectors),
+		typings.Project: typings.Settings})
 	if err != nil {
 		return nil, exit.Failed("", err)
 	}

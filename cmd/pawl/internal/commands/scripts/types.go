@@ -1,17 +1,95 @@
 package scripts
 
 import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
 	"io"
+	"io/fs"
+	"slices"
+	"strings"
 
+	"github.com/pawl-run/pawl/cmd/pawl/internal/builtin"
+	"github.com/pawl-run/pawl/cmd/pawl/internal/client"
+	"github.com/pawl-run/pawl/cmd/pawl/internal/exit"
 	"github.com/pawl-run/pawl/cmd/pawl/internal/term"
-	"github.com/pawl-run/pawl/sandbox"
+	"github.com/pawl-run/pawl/cmd/pawl/internal/typings"
+	"github.com/pawl-run/pawl/ops/rpc"
 )
 
-// Types is `pawl types`: print the declarations that editors read.
-type Types struct{}
+// Types is `pawl types`: the declarations that editors read, of scripts and of what they can call.
+type Types struct {
+	client.Flags
+	Dir string `arg:"" optional:"" name:"dir" type:"path" help:"Write pawl.d.ts into this folder, and a tsconfig.json if it has none. Without it the types are printed."`
+}
 
-// Run prints the declaration file for editors.
-func (Types) Run(screen term.Screen) error {
-	_, err := io.WriteString(screen.Out, sandbox.Typings)
-	return err
+// Run asks a running engine for its connectors, tools included; those that are built in are always among them.
+func (c *Types) Run(ctx context.Context, engine *client.Finder, screen term.Screen) error {
+	file, err := engine.Conf.ReadConfig()
+	if err != nil {
+		return err
+	}
+	connected, err := engine.FindAs(c.Flags, file)
+	if err != nil {
+		return err
+	}
+	var known struct{ Items []typings.Connector }
+	if err = connected.Stranger; err == nil {
+		err = connected.Do(ctx, "listConnectors", nil, &known)
+	}
+	switch {
+	case connected.Stranger != nil, connected.Foreign(err), errors.Is(err, rpc.ErrUnreachable) && !c.Named():
+		fmt.Fprintf(screen.Err, "%s: the connectors built in are written; a tool on NATS is added while an engine knows it\n",
+			connected.Alone(err))
+	case err != nil:
+		return connected.Explain(err)
+	}
+	own, err := builtin.Typed()
+	if err != nil {
+		return exit.Failed("", err)
+	}
+	for _, connector := range own {
+		if !slices.ContainsFunc(known.Items, func(k typings.Connector) bool { return k.Name == connector.Name }) {
+			known.Items = append(known.Items, connector)
+		}
+	}
+	slices.SortFunc(known.Items, func(a, b typings.Connector) int { return strings.Compare(a.Name, b.Name) })
+	return c.print(screen, typings.Declare(known.Items))
+}
+
+// print writes the declarations into the folder, or prints them.
+func (c *Types) print(screen term.Screen, declarations string) error {
+	if c.Dir == "" {
+		if c.JSON {
+			document, err := json.Marshal(map[string]string{typings.File: declarations})
+			if err != nil {
+				return fmt.Errorf("print the types: %w", err)
+			}
+			return screen.JSON(document)
+		}
+		_, err := io.WriteString(screen.Out, declarations)
+		return err
+	}
+	written, err := typings.Write(c.Dir, declarations)
+	var foreign *typings.ForeignError
+	switch {
+	case errors.As(err, &foreign):
+		return exit.Failed("move or rename it, then run the command again", err)
+	case errors.Is(err, fs.ErrNotExist):
+		return exit.Misconfigured("name a folder that is there, e.g. pawl types .", "%v", err)
+	case err != nil:
+		return exit.Failed("", err)
+	}
+	if c.JSON {
+		document, err := json.Marshal(map[string][]string{"written": written})
+		if err != nil {
+			return fmt.Errorf("print what was written: %w", err)
+		}
+		return screen.JSON(document)
+	}
+	for _, path := range written {
+		fmt.Fprintf(screen.Out, "%s\n", term.Path(path))
+	}
+	return nil
 }

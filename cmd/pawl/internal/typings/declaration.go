@@ -1,0 +1,110 @@
+package typings
+
+import (
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/pawl-run/pawl/engine/connector"
+	"github.com/pawl-run/pawl/sandbox"
+)
+
+// Connector is what scripts may call, as an engine lists it.
+type Connector struct {
+	Name       string
+	Operations []Operation
+}
+
+// Operation is one operation of a connector.
+type Operation struct {
+	Name string
+	// Kind is list, get or mutate.
+	Kind    string
+	Summary string
+	// Schema and Result are the JSON schemas of the parameters and of the result; empty where nothing is said.
+	Schema, Result json.RawMessage
+}
+
+// Of lists what the registry offers now.
+func Of(registry *connector.Registry) []Connector {
+	var all []Connector
+	for _, name := range registry.Names() {
+		c, ok := registry.Connector(name)
+		if !ok {
+			continue // it went away meanwhile
+		}
+		one := Connector{Name: name}
+		for _, op := range c.Operations() {
+			one.Operations = append(one.Operations, Operation{Name: op.Name, Kind: string(op.Kind), Summary: op.Summary,
+				Schema: op.Schema, Result: op.Result})
+		}
+		all = append(all, one)
+	}
+	return all
+}
+
+// word is what a connector and an operation are called.
+var word = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_]*$`)
+
+// Declare returns the declarations of scripts with those of the connectors. A connector or operation is left out whose
+// name or kind is none.
+func Declare(connectors []Connector) string {
+	var out strings.Builder
+	out.WriteString(sandbox.Typings)
+	taken := make(map[string]bool)
+	for _, c := range connectors {
+		if word.MatchString(c.Name) {
+			out.WriteString(declared(c, taken))
+		}
+	}
+	return out.String()
+}
+
+// declared is the part of one connector; taken are the names of types so far.
+func declared(c Connector, taken map[string]bool) string {
+	var operations, named strings.Builder
+	for _, op := range c.Operations {
+		if !word.MatchString(op.Name) || op.Kind != "list" && op.Kind != "get" && op.Kind != "mutate" {
+			continue
+		}
+		stem := capital(c.Name) + capital(op.Name)
+		params := newConverter(op.Schema, stem+"Params", false, taken)
+		result := newConverter(op.Result, stem+"Result", true, taken)
+		operations.WriteString(comment(op.Summary))
+		operations.WriteString(method(op, params.parameter(), result.whole()))
+		named.WriteString(params.declarations())
+		named.WriteString(result.declarations())
+	}
+	return fmt.Sprintf("\ninterface PawlConnectors {\n  readonly %s: {%s\n  };\n}\n%s", c.Name,
+		indented(indented("\n"+strings.TrimSuffix(operations.String(), "\n"))), named.String())
+}
+
+// method is an operation as a member of its connector, under the name of its kind.
+func method(op Operation, parameter, result string) string {
+	const room = width - 4 // it stands in two other objects
+	line := fmt.Sprintf("%s(%s): Promise<%s>", op.Kind, parameter, result)
+	if whole := fmt.Sprintf("readonly %s: { %s };\n", op.Name, line); fits(whole, room) {
+		return whole
+	}
+	if !fits(line+";", room-2) {
+		line = fmt.Sprintf("%s(%s): Promise<\n  %s\n>", op.Kind, parameter, indented(result))
+	}
+	return fmt.Sprintf("readonly %s: {\n  %s;\n};\n", op.Name, indented(line))
+}
+
+// fits says that no line of the text is longer than that.
+func fits(text string, columns int) bool {
+	for line := range strings.Lines(text) {
+		if utf8.RuneCountInString(strings.TrimSuffix(line, "\n")) > columns {
+			return false
+		}
+	}
+	return true
+}
+
+func capital(name string) string { return strings.ToUpper(name[:1]) + name[1:] }
+
+// indented moves all lines but the first two columns to the right.
+func indented(text string) string { return strings.ReplaceAll(text, "\n", "\n  ") }

@@ -1,0 +1,12 @@
+// Package typings writes TypeScript declarations: those of scripts ([sandbox.Typings]) and, from the JSON schemas of
+// their parameters and results, those of connectors.
+//
+// It guarantees:
+//   - A type admits every value that its schema admits, and says no more than TypeScript can: a bound, a pattern or a
+//     condition is left out, what nothing describes is `unknown` in parameters and `any` in results, and what cannot be
+//     expressed (a reference to elsewhere, `not`) is `unknown`.
+//   - What a tool says of itself becomes names, literals and comments only: no text of a schema can end one of them. It
+//     is cut to a readable size, however large or deep or often nested the schema is.
+//   - Two exceptions to the first, because authors mean them: members without a `type` beside them are those of an
+//     object, and where members are listed, others are not mentioned unless additionalProperties does.
+package typings
