@@ -26,7 +26,7 @@
 // of the whole log (audit.go) holds one with a damaged past; what a person accepts as lost is given up by
 // package engine/loss.
 //
-// The checkpoint of what is folded is written and trusted by checkpoint.go; what no longer has to be in memory leaves
+// The checkpoint of what is folded is written and trusted by writebehind.go; what no longer has to be in memory leaves
 // it after that (aggregate.go, package engine/memory) and comes back by backlog.go. The packages below: decide (all
 // rules, pure), schedule (times and policies), deploy (whether a script may replace another), handler (one call of a
 // script), connector (the outside), hook and secret (what requests are verified by), underway (calls that have left),
