@@ -45,8 +45,9 @@ func (c *calls) unseenOf(s *projections.State) (unseen time.Duration) {
 
 // Outlook is what an engine knows of the call of an indeterminate mutation beside the log, as of now.
 type Outlook struct {
-	// MayTakeEffect says that the call can take effect yet, so that a person cannot know that it did not happen (O1).
-	// Until is when it cannot any more; zero while its exchange is open, since nobody knows when that ends.
+	// MayTakeEffect says that the call can still take effect, so a person cannot know yet that it did not happen (O1).
+	// Until is the time from which it cannot take effect any more; zero while the exchange is open, since its end is
+	// not known.
 	MayTakeEffect bool
 	Until         eventlog.Instant
 	// Asks says that its connector can be asked what became of it (O3).
@@ -62,9 +63,9 @@ func (e *Engine) Outlook(name eventlog.WorkflowName, id eventlog.MutationID) Out
 	return r.calls.outlook(r.workflow.state(), id)
 }
 
-// outlook of a call of this process: it can take effect while its exchange is open. A call of a process that is gone
-// can if it was open at its deadline, until the longest time that a call is given has passed by either clock: a person
-// has looked, and need not wait for both clocks.
+// outlook says what this process knows of the call. A call of this process can take effect while its exchange is open.
+// A call of a process that is gone can take effect if it was open at its deadline, until the longest time that a call
+// may take has passed. Here the first of the two clocks to show that is enough, because a person has looked.
 func (c *calls) outlook(s *projections.State, id eventlog.MutationID) Outlook {
 	m := s.Mutation(id)
 	if m == nil || m.Status != eventlog.MutationIndeterminate {

@@ -110,7 +110,7 @@ type (
 		// OverAt is when nothing of the call can be under way any more: attempts before it were not counted.
 		// Zero while that is not known. Version 1 did not have it, and attempts were counted too early.
 		OverAt Instant `msgpack:"overAt,omitempty" json:"overAt,omitempty"`
-		// Reconciles says that the connector of a call that could not be asked about can be asked since.
+		// Reconciles says that the connector can now be asked about the call; it could not when the call was made.
 		Reconciles bool `msgpack:"reconciles,omitempty" json:"reconciles,omitempty"`
 	}
 	// MutationLeftIndeterminate: nothing automatic can find out what happened.

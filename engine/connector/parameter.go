@@ -20,8 +20,8 @@ type Parameter struct {
 	Means string
 }
 
-// Parameters are the parameters that a schema names, the required ones first. A schema may say more than that: what it
-// cannot be taken apart into is told as any JSON value.
+// Parameters are the parameters that a schema names, the required ones first. Whatever cannot be described in words is
+// shown as "any JSON value".
 func Parameters(schema json.RawMessage) []Parameter {
 	whole := described(schema)
 	place := func(p Parameter) int {

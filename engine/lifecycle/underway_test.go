@@ -98,7 +98,7 @@ func TestO1_AnOpenCallMayHappenYet(t *testing.T) {
 		why := l.wantWhy(decide.ReasonIndeterminate)
 		if said := strings.Join(why.Commands, "\n"); strings.Contains(said, "did-not-happen") ||
 			!strings.Contains(said, " --happened") || !strings.Contains(said, " --skip") ||
-			!strings.Contains(why.Message, "That it did not happen can be said ") {
+			!strings.Contains(why.Message, "You can say that it did not happen ") {
 			t.Errorf("what is refused is offered: %q, %s", why.Commands, why.Message)
 		}
 		l.wantEvent("a", "reserved")
@@ -126,7 +126,7 @@ func TestO1_AnOpenCallMayHappenYet(t *testing.T) {
 		l.advance((connector.DefaultEnding().Lasting + decide.ReconcileMargin - time.Second).String())
 		refused(l)
 		from := l.clock.Now().Add(time.Second).UTC().Format("2006-01-02T15:04:05")
-		if why := l.why(); !strings.Contains(why.Message, "can be said from "+from) {
+		if why := l.why(); !strings.Contains(why.Message, "did not happen from "+from) {
 			t.Errorf("it does not say that it can be from %s on: %s", from, why.Message)
 		}
 		l.advance("2s") // the call's timeout, too
@@ -173,7 +173,7 @@ func TestO3_AConnectorThatCanBeAskedSince(t *testing.T) {
 	l.wantMutation("indeterminate") // nothing is asked before a person says so
 	why := l.wantWhy(decide.ReasonIndeterminate)
 	if !slices.Contains(why.Commands, again) ||
-		!strings.Contains(why.Message, "can be asked since. Its answer is believed") {
+		!strings.Contains(why.Message, "but now it can. Pawl believes the answer") {
 		t.Errorf("it can be asked: %q, %s", why.Commands, why.Message)
 	}
 	l.do("resolveMutation", nil, "mutation", m.ID, "resolution", "try_again")

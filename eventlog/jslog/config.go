@@ -35,8 +35,8 @@ type Config struct {
 	// KeepMark leaves Unsynced as the mark has it, and makes no mark where there is none: the log is
 	// opened to be looked at, and how the engine's server syncs is not known.
 	KeepMark bool
-	// LookOnly, with KeepMark, leaves the mark as it is: nothing is appended, and what the log holds beyond the mark was
-	// perhaps never acknowledged.
+	// LookOnly, with KeepMark, leaves the mark as it is: nothing is appended, and records beyond the mark may never
+	// have been acknowledged.
 	LookOnly bool
 	// EmbeddedSync syncs the mark before a barrier entry is acknowledged, once per group.
 	// Otherwise the mark is synced about once a second while there are appends.

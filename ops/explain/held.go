@@ -187,8 +187,8 @@ func (w *Why) canEnd(s *projections.State, reason eventlog.HeldReason, of []held
 	}
 }
 
-// outlookOf is the outlook of the calls for which events are held: what is taken of one of them is taken in bulk. It
-// says of how many it cannot be said yet that they did not happen.
+// outlookOf joins the outlooks of the calls for which events are held: a command is offered for all of them if it is
+// accepted for at least one. It also says how many calls can still take effect.
 func (w *Why) outlookOf(s *projections.State, groups []heldGroup) engine.Outlook {
 	all := engine.Outlook{MayTakeEffect: true}
 	open := 0
@@ -207,8 +207,8 @@ func (w *Why) outlookOf(s *projections.State, groups []heldGroup) engine.Outlook
 		}
 	}
 	if open > 0 {
-		w.add("Of %s it cannot be said yet that it did not happen: what it asks for can take effect until a few minutes "+
-			"after its deadline.", eventlog.Count(open, "call"))
+		w.add("%s can still take effect, until a few minutes after the deadline: nobody can say yet that nothing "+
+			"happened.", eventlog.Count(open, "call"))
 	}
 	return all
 }

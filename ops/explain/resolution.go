@@ -43,17 +43,17 @@ func (w *Why) resolutions(name eventlog.WorkflowName, m *projections.Mutation, i
 	outlook := w.with.outlook(name, m)
 	switch {
 	case outlook.Asks && !m.Call.Reconciles:
-		w.add("Its connector can be asked since. Its answer is believed: ask only if the other side has kept the key of "+
-			"this call (%s).", m.Key)
+		w.add("Its connector could not be asked when the call was made, but now it can. Pawl believes the answer, so ask "+
+			"only if the other side has kept the key of this call (%s).", m.Key)
 	case outlook.Asks:
 		w.add("Its connector can also be asked again.")
 	}
 	switch {
 	case outlook.MayTakeEffect && outlook.Until != 0:
-		w.add("That it did not happen can be said from %s on: what it asks for can take effect until then.", outlook.Until)
+		w.add("You can say that it did not happen from %s on: until then the call can still take effect.", outlook.Until)
 	case outlook.MayTakeEffect:
-		w.add("That it did not happen can be said once its exchange has ended, at most a few minutes after its deadline "+
-			"(%s): what it asks for can take effect until then.", m.Deadline)
+		w.add("You can say that it did not happen once its exchange has ended, at most a few minutes after its deadline "+
+			"(%s): until then the call can still take effect.", m.Deadline)
 	}
 	return resolutions(id, outlook)
 }

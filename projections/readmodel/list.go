@@ -68,11 +68,13 @@ type row struct {
 	ended                                             bool
 	at                                                eventlog.Instant
 	text                                              []string
-	// events names those that it was about, whose ids and titles are text too; nil where there are none.
+	// events returns the events that the entity was about; Q is searched for in their ids and titles too. It is nil if
+	// the kind has none.
 	events func() ([]eventlog.EventRef, error)
 }
 
-// fits reports whether the row is among what the list holds. The titles of events are read where nothing else says it.
+// fits reports whether the row is among what the list holds. The titles of events are read only if the text is found
+// nowhere else.
 func (o *ListOptions) fits(v *view, w eventlog.WorkflowName, r *row) (bool, error) {
 	if !o.match(r) {
 		return false, nil

@@ -36,8 +36,8 @@ type Config struct {
 	// Dir is created if missing. It must be the store's own: a directory with anything else in
 	// it is set aside.
 	Dir string
-	// LookOnly leaves Dir as it is but for its lock: what is written lies in memory, and is gone with the store. Where
-	// there is no store in Dir that can be used, an empty one in memory takes its place.
+	// LookOnly changes nothing in Dir but its lock: writes go to memory and are lost when the store is closed. If Dir
+	// has no usable store, an empty one in memory is opened instead.
 	LookOnly bool
 	// InMemory keeps everything in memory, for tests.
 	InMemory bool
@@ -164,9 +164,13 @@ func (s *Store) open() error {
 	if err == nil {
 		var emptied bool
 		if emptied, err = claim(db); emptied {
+			when := ""
+			if s.cfg.LookOnly {
+				when = " at the next start"
+			}
 			s.warnings = append(s.warnings,
 				fmt.Sprintf("local store %s was written by another version of pawl; it is rebuilt from the log%s, nothing is lost",
-					s.cfg.Dir, map[bool]string{true: " at the next start"}[s.cfg.LookOnly]))
+					s.cfg.Dir, when))
 		}
 		if err == nil {
 			s.commits, err = counted(db)

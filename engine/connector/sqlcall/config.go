@@ -104,24 +104,15 @@ func newDatabase(name string, config DatabaseConfig) (*database, []string, error
 		return nil, nil, wrong(name, "rows", "want a number from 1 to %d, not %d", maxRows, config.Rows)
 	case config.Table != "" && !tableName.MatchString(config.Table) || config.File != "" &&
 		strings.Contains(config.Table, "."):
-		return nil, nil, wrong(name, "table", "%q is no name of a table: it has lower-case letters, digits and _; for "+
-			"PostgreSQL "+
-			"a schema and a dot may stand before it", config.Table)
+		return nil, nil, wrong(name, "table", "%q is no name of a table: it has lower-case letters, digits and _; "+
+			"for PostgreSQL a schema and a dot may stand before it", config.Table)
 	case config.Connections < 0 || config.Connections > maxConnections:
 		return nil, nil, wrong(name, "connections", "want a number from 1 to %d, not %d", maxConnections, config.Connections)
 	}
-	db := &database{name: name, timeout: config.Timeout, rows: config.Rows}
-	if db.timeout == 0 {
-		db.timeout = connector.DefaultTimeout
+	db := &database{
+		name: name, timeout: cmp.Or(config.Timeout, connector.DefaultTimeout), rows: cmp.Or(config.Rows, defaultRows),
+		places: make(chan struct{}, cmp.Or(config.Connections, defaultConnections)),
 	}
-	if db.rows == 0 {
-		db.rows = defaultRows
-	}
-	connections := config.Connections
-	if connections == 0 {
-		connections = defaultConnections
-	}
-	db.places = make(chan struct{}, connections)
 	if config.File != "" {
 		if config.Password != "" {
 			return nil, nil, wrong(name, "password", "a file has no password")
@@ -137,9 +128,8 @@ func newDatabase(name string, config DatabaseConfig) (*database, []string, error
 		return nil, nil, err
 	}
 	if password := server.Password; password != "" && len(password) < redact.Shortest {
-		return nil, nil, wrong(name, "password", "it has fewer than %d bytes; so short a value cannot be told from other "+
-			"text "+
-			"in answers, so it must not be sent", redact.Shortest)
+		return nil, nil, wrong(name, "password", "it has fewer than %d bytes; so short a value cannot be told from "+
+			"other text in answers, so it must not be sent", redact.Shortest)
 	}
 	db.backend = newPostgres(server, cmp.Or(config.Table, defaultTable))
 	return db, []string{server.Password}, nil

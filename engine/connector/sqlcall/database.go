@@ -9,7 +9,7 @@ import (
 	"github.com/pawl-run/pawl/eventlog"
 )
 
-// placeAgain is how long after a call that found no free connection it is tried again.
+// placeAgain is how long a call waits before it is tried again because all connections were in use.
 const placeAgain = time.Second
 
 // database is one configured database.
@@ -17,7 +17,7 @@ type database struct {
 	name    string
 	timeout time.Duration
 	rows    int
-	// places are those of calls that are under way.
+	// places holds one entry for each call under way; its capacity is the most calls at once.
 	places  chan struct{}
 	backend backend
 }
@@ -26,8 +26,8 @@ type database struct {
 type backend interface {
 	// ready makes the table of calls, where it is missing.
 	ready(ctx context.Context) error
-	// within opens a transaction on a connection that no other call uses, and hands it to use. What use has not
-	// committed never takes effect.
+	// within opens a transaction on a connection that no other call uses, and hands it to use. If use does not commit,
+	// the transaction is undone.
 	within(ctx context.Context, mode mode, use func(transaction) error) error
 	// failure is what an error of the backend means; nil for an error that is not one of its own.
 	failure(mode mode, err error) *eventlog.Failure
@@ -52,12 +52,13 @@ type transaction interface {
 	// run carries out one statement of a script and puts its rows into the table. It returns how many rows the statement
 	// has changed or returned.
 	run(ctx context.Context, s statement, rows *table) (affected int64, err error)
-	// record writes the row of a call, unless there is one with its key: that is what fresh tells. Where another
-	// transaction has written one and is still open, it waits for its end.
+	// record writes the row of a call; fresh is false if a row with its key exists already. If another open transaction
+	// has written such a row, record waits until that transaction ends.
 	record(ctx context.Context, row callRow) (fresh bool, err error)
 	// find reads the row with the key; nil if there is none.
 	find(ctx context.Context, key string) (*callRow, error)
-	// commit makes the transaction last. Of an error, definite says that it does not last and never will.
+	// commit commits the transaction. If it returns an error, definite says that the transaction was not committed and
+	// never will be.
 	commit(ctx context.Context) (definite bool, err error)
 }
 

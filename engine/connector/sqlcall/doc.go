@@ -4,17 +4,17 @@
 // What it guarantees:
 //
 //   - A query changes nothing. Its transaction is read-only in PostgreSQL and is never committed; in SQLite the file is
-//     opened for reading alone, and what SQLite asks about a statement, while it compiles it, is answered with no for
-//     all that does not read. A call is one statement: a text with several is refused.
+//     opened read-only, and SQLite's authorizer refuses each action that does not only read. A query is one statement: a
+//     text with several statements is refused.
 //   - An exec takes effect at most once, and as a whole: its statements are carried out in one transaction, together
 //     with a row in a table of Pawl's own that has the key of the call, the hash of its parameters, its result and the
 //     time. So Reconcile finds out what became of every call, for as long as the row is kept. Why that holds is said
 //     below.
 //   - A failure before the COMMIT is definite. The COMMIT is sent only after a last look at the deadline and the right
 //     to send; its outcome is uncertain unless the database answers that it has or has not been carried out.
-//   - A statement that would end the transaction or lead out of it is refused by its name, before the first effect
-//     lasts: in SQLite by what SQLite asks while it compiles, in PostgreSQL by the first word, and because the extended
-//     protocol takes one statement at a time. Neither commits implicitly.
+//   - A statement that would end the transaction or lead out of it is refused by its name, before anything is committed.
+//     In SQLite the authorizer refuses it. In PostgreSQL its first word decides, and the extended protocol takes only one
+//     statement at a time. Neither database commits by itself.
 //   - Values are bound to placeholders and never become a part of the text of a statement.
 //   - What a call returns is bounded by rows and bytes, and so is what is read into memory for it. A statement ends
 //     with its call, in SQLite by an interrupt, in PostgreSQL by a cancellation and by the server's own timeouts.
@@ -37,13 +37,14 @@
 // Rows are kept until the operator deletes them. 30 days is early enough: Reconcile concludes nothing from the absence
 // of a row of a call that began longer ago than that, less a day for clocks that disagree.
 //
-// How a failure is read: by the SQLSTATE or result code, see [postgresClass] and [sqliteClass]. No connection, a
-// shutdown, a deadlock, a full disk and the end of the call's time are transient; a login that is refused is auth, a
-// missing privilege permission, a missing database precondition. What the statement says is wrong in all other cases,
-// also where a constraint refuses it: logic.
+// The class of a failure follows from its SQLSTATE or result code, see [postgresClass] and [sqliteClass]. A missing
+// connection, a shutdown, a deadlock, a full disk and the end of the call's time are transient. A refused login is auth,
+// a missing privilege is permission, and a missing database is precondition. In all other cases the statement itself is
+// wrong, also when a constraint refuses it: that is logic.
 //
-// Not guaranteed: that a function which a statement calls does nothing outside of its transaction; what a role of
-// PostgreSQL may call is decided by its privileges, and so is whether dynamic SQL reaches the table of calls, which is
-// refused to the statements themselves. That a server keeps what it has committed: a standby that takes over without
-// the last transactions, a restored backup or another database under the same name has other rows.
+// Not guaranteed: that a function which a statement calls changes nothing outside of the transaction. The privileges of
+// the PostgreSQL role decide which functions it may call, and whether dynamic SQL can change the table of calls;
+// statements that name this table are refused. Not guaranteed either: that a server keeps what it has committed. A
+// standby that takes over without the last transactions, a restored backup or another database under the same name has
+// other rows.
 package sqlcall

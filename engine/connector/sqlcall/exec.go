@@ -40,7 +40,7 @@ type callRow struct {
 	key, workflow string
 	// hash is that of the parameters of the call.
 	hash string
-	// result is what the call returned; nil stands for a call that was given up, and can never be carried out.
+	// result is what the call returned; nil means that the call was given up and can never be carried out.
 	result *string
 }
 
@@ -124,16 +124,16 @@ func (c *Connector) exec(ctx context.Context, call connector.Call) connector.Out
 	return connector.FailedWith(x.db.failure(ctx, call, changing, err))
 }
 
-// errKnown: there is a row with the key of the call already.
+// errKnown says that the table already has a row with the key of the call.
 var errKnown = errors.New("the key of the call is known")
 
-// openCommit is an error of a COMMIT that may have been carried out.
+// openCommit is the error of a COMMIT whose outcome is not known.
 type openCommit struct{ err error }
 
 func (o *openCommit) Error() string { return o.err.Error() }
 
-// apply does the work of a call in its transaction. The first look whether the call may still leave comes before the
-// first statement, the last one immediately before the COMMIT: without that nothing takes effect.
+// apply does the work of a call in its transaction. It checks twice whether the call may still be sent: before the
+// first statement, and immediately before the COMMIT. If the second check fails, nothing takes effect.
 func (c *Connector) apply(ctx context.Context, call connector.Call, x change, t transaction) (json.RawMessage, error) {
 	if failure := connector.MayLeave(ctx, call); failure != nil {
 		return nil, failure
@@ -209,12 +209,15 @@ func (c *Connector) repeated(ctx context.Context, call connector.Call, x change)
 	case known != nil && known.result != nil && known.hash == x.row.hash:
 		return connector.Outcome{Status: connector.Applied, Result: json.RawMessage(*known.result)}
 	case known != nil && known.result != nil:
-		return connector.FailedWith(connector.Failf(eventlog.Internal, codeKey, "the database %s has another call with the "+
-			"same key", x.db.name))
+		return connector.FailedWith(x.otherCall())
 	}
-	return connector.FailedWith(connector.Failf(eventlog.Transient, codeGivenUp, "the database %s: an earlier check "+
-		"settled "+
-		"this call as failed, so it is not carried out", x.db.name))
+	return connector.FailedWith(connector.Failf(eventlog.Transient, codeGivenUp,
+		"the database %s: an earlier check settled this call as failed, so it is not carried out", x.db.name))
+}
+
+// otherCall is the failure of a call whose key belongs to a call with other parameters.
+func (x change) otherCall() *eventlog.Failure {
+	return connector.Failf(eventlog.Internal, codeKey, "the database %s has another call with the same key", x.db.name)
 }
 
 const (

@@ -201,7 +201,7 @@ func testKeys(t *testing.T, b *bench) {
 // Reconcile answers with the stored result. It answers failed only once the call can never take effect any more.
 func testReconcile(t *testing.T, b *bench) {
 	want(t, "a call that never came, first of all", found(b.registry.Reconcile(t.Context(), insert(t, "K0", 1, "a"))),
-		"failed transient call.notApplied the database shop has not carried out the call, and never will: it has no trace")
+		"failed transient call.notApplied the database shop has not carried out the call, and never will: it has no row")
 	want(t, "the same call, late", shown(b.registry.Perform(t.Context(), insert(t, "K0", 1, "a"))),
 		"failed transient sql.givenUp")
 	want(t, "asked again", found(b.registry.Reconcile(t.Context(), insert(t, "K0", 1, "a"))),

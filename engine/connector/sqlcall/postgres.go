@@ -105,8 +105,14 @@ func (t *postgresTransaction) begin(ctx context.Context) error {
 	if until, bounded := ctx.Deadline(); bounded {
 		left = max(time.Until(until), time.Millisecond)
 	}
-	begin := map[mode]string{reading: "BEGIN READ ONLY", changing: "BEGIN", asking: "BEGIN ISOLATION LEVEL READ " +
-		"COMMITTED"}[t.mode]
+	begin := "BEGIN"
+	switch t.mode {
+	case reading:
+		begin = "BEGIN READ ONLY"
+	case changing:
+	case asking:
+		begin = "BEGIN ISOLATION LEVEL READ COMMITTED"
+	}
 	settings := []string{
 		begin, "SET LOCAL datestyle = 'ISO, YMD'", "SET LOCAL timezone = 'UTC'", "SET LOCAL intervalstyle = 'iso_8601'",
 		"SET LOCAL bytea_output = 'hex'", "SET LOCAL extra_float_digits = 1",
@@ -156,8 +162,7 @@ func (t *postgresTransaction) allowed(s statement) *eventlog.Failure {
 		switch {
 		case !slices.Contains(readable, first[0]) && !slices.Contains(changers, first[0]):
 			return refuse("refused", "sql.exec cannot run %s: a call is one transaction, which Pawl begins and ends; it runs "+
-				"%s "+
-				"and what sql.query runs", first[0], strings.Join(changers, ", "))
+				"%s and what sql.query runs", first[0], strings.Join(changers, ", "))
 		case mentions(s.text, t.table):
 			return refuse("refused", "the statement names %s, the table in which Pawl notes what it has done: scripts do not "+
 				"change it", t.table)

@@ -36,8 +36,7 @@ func (p *postgres) ready(ctx context.Context) error {
 	var said *pgconn.PgError
 	if errors.As(err, &said) && said.Code == "42501" {
 		return connector.Failf(eventlog.Permission, "sql.42501", "the table in which Pawl notes what it has done is "+
-			"missing and "+
-			"cannot be made: %s; make it with CREATE TABLE %s %s", said.Message, p.table, callsColumns)
+			"missing and cannot be made: %s; make it with CREATE TABLE %s %s", said.Message, p.table, callsColumns)
 	}
 	if err != nil {
 		return err
@@ -91,10 +90,11 @@ func (t *postgresTransaction) find(ctx context.Context, key string) (*callRow, e
 	return row, nil
 }
 
-// commit ends the transaction. An error is definite where nothing was sent, which is known only before the library is
-// asked (it calls an answer safe to retry that was lost with its connection), or where the server says that it has
-// undone the transaction for what is in it: a constraint or a trigger that was put off until now, or a conflict with
-// another transaction. All else is open, also other errors of the server: it may have met them after the commit.
+// commit ends the transaction. An error is definite in two cases. First, nothing was sent: only the check before Exec
+// can know that, since the library also calls an answer that was lost with its connection safe to retry. Second, the
+// server says that it has undone the transaction for what is in it: a constraint or a trigger that was put off until
+// now, or a conflict with another transaction. Every other error is not definite, since the server may have met it
+// after the commit.
 func (t *postgresTransaction) commit(ctx context.Context) (definite bool, err error) {
 	if ctx.Err() != nil {
 		return true, ctx.Err()

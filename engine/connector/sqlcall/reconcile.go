@@ -9,14 +9,15 @@ import (
 	"github.com/pawl-run/pawl/eventlog"
 )
 
-// keep is how old a row of the table of calls has to be before it may be deleted, and margin what clocks may
-// disagree by: nothing is concluded from the absence of an older one.
+// keep is the age from which a row of the table of calls may be deleted. margin is how far clocks may differ. Reconcile
+// concludes nothing from a missing row if the call is older than keep less margin.
 const (
 	keep   = 30 * 24 * time.Hour
 	margin = 24 * time.Hour
 )
 
-// CallEnding says that the end of a call is not waited for: a "failed" of Reconcile holds at any time, see there.
+// CallEnding says that Pawl need not wait for the end of a call before it asks: Reconcile answers failed only when the
+// call can never take effect.
 func (c *Connector) CallEnding(connector.Call) connector.Ending { return connector.Ending{} }
 
 // Reconcile says whether the call's transaction was committed. Its row was written in that transaction: where the row
@@ -59,16 +60,13 @@ func (c *Connector) reconcile(ctx context.Context, call connector.Call) connecto
 	case err != nil:
 		return connector.RetryWith(x.db.failure(ctx, call, asking, err))
 	case gaveUp:
-		return c.notApplied(x, "it has no trace of the call")
+		return c.notApplied(x, "it has no row of the call")
 	case known == nil:
-		return connector.RetryWith(connector.Failf(eventlog.Precondition, "sql.forgotten", "the database %s has no trace "+
-			"of the "+
-			"call; such traces may be deleted after %d days, and the call is about as old, or it was deleted just now",
+		return connector.RetryWith(connector.Failf(eventlog.Precondition, "sql.forgotten", "the database %s has no row of the "+
+			"call; rows may be deleted after %d days, so a missing row does not show that the call was not carried out",
 			x.db.name, int(keep/(24*time.Hour))))
 	case known.hash != x.row.hash:
-		return connector.RetryWith(connector.Failf(eventlog.Internal, codeKey, "the database %s has another call with the "+
-			"same "+
-			"key", x.db.name))
+		return connector.RetryWith(x.otherCall())
 	case known.result == nil:
 		return c.notApplied(x, "an earlier check settled it so")
 	}

@@ -118,7 +118,8 @@ func newServer(name string, config DatabaseConfig) (*pgx.ConnConfig, error) {
 	return server, nil
 }
 
-// overruled are the parameters for the library, all those said that could come from elsewhere otherwise.
+// overruled returns the parameters for the library. It sets each one that the library would otherwise take from the
+// environment or from files.
 func overruled(said url.Values, mode string) url.Values {
 	all := url.Values{
 		"sslmode": {mode}, "sslnegotiation": {"postgres"}, "sslpassword": {""}, "sslcertmode": {"allow"}, "sslsni": {"1"},
@@ -142,7 +143,7 @@ func isLoopback(host string) bool {
 	return ip != nil && ip.IsLoopback()
 }
 
-// dialLoopback connects to this machine: what is not encrypted because the host is this one must not go to another.
+// dialLoopback connects to this machine only: an unencrypted connection must not go to another machine.
 func dialLoopback(ctx context.Context, network, address string) (net.Conn, error) {
 	conn, err := (&net.Dialer{}).DialContext(ctx, network, address)
 	if err != nil {

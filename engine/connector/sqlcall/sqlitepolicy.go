@@ -10,7 +10,8 @@ import (
 	"github.com/pawl-run/pawl/eventlog"
 )
 
-// policy is what SQLite asks, while it compiles a statement, about each thing that the statement would do.
+// policy is the authorizer of a connection: SQLite asks it about each action of a statement while it compiles the
+// statement.
 type policy struct {
 	mode   mode
 	table  string // of calls
@@ -79,8 +80,8 @@ func (p *policy) judge(action sqlite.AuthorizerActionCode, first, second, _, _ s
 	return p.deny(actions[action])
 }
 
-// judgeChange lets a statement of a mutation change the file, except for the table of calls. Nothing temporary is made:
-// it would stay on the connection.
+// judgeChange allows a statement of a mutation to change the file, except the table of calls. Temporary tables are
+// refused: they would stay on the connection.
 func (p *policy) judgeChange(action sqlite.AuthorizerActionCode, first, second string) sqlite.AuthorizerReturnCode {
 	table := first
 	switch action {
@@ -103,7 +104,8 @@ func (p *policy) judgeChange(action sqlite.AuthorizerActionCode, first, second s
 	return sqlite.AuthorizerOK
 }
 
-// deny notes the first thing that was denied: by the word that the statement begins with, where that tells it.
+// deny notes the first action that was denied. It uses the first word of the statement as the name of the action,
+// unless that word is vague.
 func (p *policy) deny(what string) sqlite.AuthorizerReturnCode {
 	if p.denied != "" {
 		return sqlite.AuthorizerDeny

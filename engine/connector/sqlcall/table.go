@@ -85,8 +85,7 @@ func (t *table) add(values []json.RawMessage) *eventlog.Failure {
 
 func tooBig() *eventlog.Failure {
 	return connector.Failf(eventlog.Logic, connector.CodeReadLimit, "the result has more than %d bytes, which is the "+
-		"limit: "+
-		"ask for less at once, with fewer columns or rows", connector.MaxResult)
+		"limit: ask for less at once, with fewer columns or rows", connector.MaxResult)
 }
 
 // json is the list of all rows.

@@ -50,8 +50,8 @@ func (v vars) validate(written *configText) error {
 
 // varFault says what is wrong with a value, and what to do; empty if it can be given to scripts as it is.
 func varFault(value any) (fault, hint string) {
-	inexact := func(exact bool) (string, string) {
-		if exact {
+	number := func(isExact bool) (string, string) {
+		if isExact {
 			return "", ""
 		}
 		return "holds a number that a script cannot hold exactly", "put it in quotes: it is then text"
@@ -63,11 +63,11 @@ func varFault(value any) (fault, hint string) {
 				"write it under secrets and name it in a parameter that takes one, as secret of http does"
 		}
 	case int64:
-		return inexact(-maxExact <= value && value <= maxExact)
+		return number(-maxExact <= value && value <= maxExact)
 	case uint64:
-		return inexact(value <= maxExact)
+		return number(value <= maxExact)
 	case float64:
-		return inexact(!math.IsInf(value, 0) && !math.IsNaN(value))
+		return number(!math.IsInf(value, 0) && !math.IsNaN(value))
 	case []any:
 		for _, item := range value {
 			if fault, hint = varFault(item); fault != "" {

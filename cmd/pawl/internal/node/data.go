@@ -34,7 +34,7 @@ type Data struct {
 	ended error
 }
 
-// looks reports whether nothing of the directory is to change but what the broker itself changes.
+// looks reports whether only the broker may change anything in the directory.
 func (d *Data) looks() bool { return d.stopped && !d.accepts }
 
 // openBroker opens the broker, and with it locks the directory against other processes.

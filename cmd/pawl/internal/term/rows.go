@@ -16,8 +16,7 @@ type Rows struct {
 	terminal bool
 }
 
-// Rows begins a list. The last column is what it tells: it is never cut, and goes on below itself where the terminal's
-// line ends.
+// Rows begins a list. The last column is never cut: a long value is continued in the same column on the next lines.
 func (s Screen) Rows(columns ...Column) *Rows {
 	return &Rows{screen: s, columns: columns, widths: make([]int, len(columns)), terminal: IsTerminal(s.Out)}
 }
@@ -36,7 +35,7 @@ func (r *Rows) Print(cells ...string) error {
 	return err
 }
 
-// leastTold is how many characters the last column has at least beside the others.
+// leastTold is the least width of the last column, in characters.
 const leastTold = 26
 
 // fit is the row in lines of at most width characters, as far as columns may be cut.

@@ -87,7 +87,7 @@ func (c *connectorsList) Run(engine *client.Finder, screen term.Screen) error {
 	})
 }
 
-// print tells of an operation: what it does and returns, and its parameters. Its schema is for --json.
+// print prints what an operation does and returns, and its parameters. Only --json has its schema.
 func (o offeredOperation) print(screen term.Screen, of string) {
 	does, returns, _ := strings.Cut(o.Summary, " -> ")
 	fmt.Fprintf(screen.Out, "%s.%s  %s\n", of, o.Name, o.Kind)

@@ -24,11 +24,11 @@ type Verify struct {
 	NamesKnown bool   `help:"With --accept-loss: say that you know each workflow that may be lost with its name; new names are held no longer."`
 }
 
-// Help says what a check of a stopped engine's log writes all the same.
+// Help says what verify writes when the engine is stopped.
 func (Verify) Help() string {
-	return "With the engine stopped, the log is opened by the embedded server, as by a start: where the engine was " +
-		"killed, records that are damaged are first marked as erased, and their blocks are kept as they were below " +
-		"DATA/damaged. The mark of what was acknowledged and the local store stay as they are."
+	return "If the engine is stopped, verify starts the embedded server to read the log. If the engine was killed, " +
+		"damaged records are first marked as erased, and copies of their blocks are kept below DATA/damaged. The mark " +
+		"of what was acknowledged and the local store are not changed."
 }
 
 // Run asks a running engine. With the engine stopped it reads the log in the data directory, which

@@ -69,7 +69,7 @@ func CompletionRequest(args []string) ([]string, bool) {
 }
 
 // Complete prints what may stand at the end of the words: commands, flags once a dash is written, or the values of a
-// flag that takes certain ones, which choices lists.
+// flag; choices returns them, nil if the flag takes any value.
 func Complete(root *kong.Node, words []string, choices func(*kong.Flag) []string, out io.Writer) {
 	words, known := rejoined(words)
 	partial := ""
@@ -102,8 +102,8 @@ func Complete(root *kong.Node, words []string, choices func(*kong.Flag) []string
 	}
 }
 
-// rejoined puts together the words that bash takes apart at each colon and equals sign. Of the last one, it has the
-// first known bytes already, and asks for what follows them.
+// rejoined puts together the words that bash splits at each colon and equals sign. bash already has the first known
+// bytes of the last word, and wants only what follows them.
 func rejoined(split []string) (words []string, known int) {
 	glue := func(word string) bool { return word == ":" || word == "=" }
 	for i, word := range split {
