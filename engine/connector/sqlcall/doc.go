@@ -4,17 +4,17 @@
 // What it guarantees:
 //
 //   - A query changes nothing. Its transaction is read-only in PostgreSQL and is never committed; in SQLite the file is
-//     opened read-only, and SQLite's authorizer refuses each action that does not only read. A query is one statement: a
-//     text with several statements is refused.
+//     opened read-only, and SQLite's authorizer refuses each action that does not only read. A query is one statement:
+//     a text with several statements is refused.
 //   - An exec takes effect at most once, and as a whole: its statements are carried out in one transaction, together
 //     with a row in a table of Pawl's own that has the key of the call, the hash of its parameters, its result and the
 //     time. So Reconcile finds out what became of every call, for as long as the row is kept. Why that holds is said
 //     below.
 //   - A failure before the COMMIT is definite. The COMMIT is sent only after a last look at the deadline and the right
 //     to send; its outcome is uncertain unless the database answers that it has or has not been carried out.
-//   - A statement that would end the transaction or lead out of it is refused by its name, before anything is committed.
-//     In SQLite the authorizer refuses it. In PostgreSQL its first word decides, and the extended protocol takes only one
-//     statement at a time. Neither database commits by itself.
+//   - A statement that would end the transaction or lead out of it is refused by its name, before anything is
+//     committed. In SQLite the authorizer refuses it. In PostgreSQL its first word decides, and the extended protocol
+//     takes only one statement at a time. Neither database commits by itself.
 //   - Values are bound to placeholders and never become a part of the text of a statement.
 //   - What a call returns is bounded by rows and bytes, and so is what is read into memory for it. A statement ends
 //     with its call, in SQLite by an interrupt, in PostgreSQL by a cancellation and by the server's own timeouts.
@@ -38,9 +38,9 @@
 // of a row of a call that began longer ago than that, less a day for clocks that disagree.
 //
 // The class of a failure follows from its SQLSTATE or result code, see [postgresClass] and [sqliteClass]. A missing
-// connection, a shutdown, a deadlock, a full disk and the end of the call's time are transient. A refused login is auth,
-// a missing privilege is permission, and a missing database is precondition. In all other cases the statement itself is
-// wrong, also when a constraint refuses it: that is logic.
+// connection, a shutdown, a deadlock, a full disk and the end of the call's time are transient. A refused login is
+// auth, a missing privilege is permission, and a missing database is precondition. In all other cases the statement
+// itself is wrong, also when a constraint refuses it: that is logic.
 //
 // Not guaranteed: that a function which a statement calls changes nothing outside of the transaction. The privileges of
 // the PostgreSQL role decide which functions it may call, and whether dynamic SQL can change the table of calls;

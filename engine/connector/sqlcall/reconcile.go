@@ -62,9 +62,9 @@ func (c *Connector) reconcile(ctx context.Context, call connector.Call) connecto
 	case gaveUp:
 		return c.notApplied(x, "it has no row of the call")
 	case known == nil:
-		return connector.RetryWith(connector.Failf(eventlog.Precondition, "sql.forgotten", "the database %s has no row of the "+
-			"call; rows may be deleted after %d days, so a missing row does not show that the call was not carried out",
-			x.db.name, int(keep/(24*time.Hour))))
+		return connector.RetryWith(connector.Failf(eventlog.Precondition, "sql.forgotten",
+			"the database %s has no row of the call; rows may be deleted after %d days, so a missing row does not show that "+
+				"nothing was done", x.db.name, int(keep/(24*time.Hour))))
 	case known.hash != x.row.hash:
 		return connector.RetryWith(x.otherCall())
 	case known.result == nil:
