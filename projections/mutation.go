@@ -127,6 +127,7 @@ func (f *folding) reconcileScheduled(e *eventlog.MutationReconcileScheduled) err
 		m.Status, m.ReconcileAttempts, m.ReconcileAt, m.Failure = eventlog.MutationNeedsReconcile, e.Attempt, e.At, &failure
 		m.OverAt = e.OverAt
 		m.Call.Reconciles = m.Call.Reconciles || e.Reconciles
+		m.AskableSince = m.AskableSince || e.Reconciles
 	})
 }
 

@@ -60,7 +60,7 @@ func (c SettleMutation) decide(d *decision) error {
 		return refuse(NotFound, "mutation.unknown", "workflow %s has no mutation %q", s.Name,
 			c.Mutation).hint(hint.Mutations)
 	}
-	c = c.believed()
+	c = c.believed(m)
 	if m.Status.Final() {
 		return d.contradict(m, c)
 	}
@@ -91,12 +91,19 @@ func (c SettleMutation) decide(d *decision) error {
 
 // believed is the report as far as it is taken for true: while something of the call may be under way,
 // it may still take effect after its connector has found no trace of it. Such a "failed" says no more
-// than "not known yet" (F5).
-func (c SettleMutation) believed() SettleMutation {
-	if c.By != eventlog.ResolvedByReconcile || c.Outcome.Status != Failed || !c.UnderWay {
+// than "not known yet" (F5). Nor is a "failed" believed of a call that could not be asked about when it was made (O3):
+// the other side may not have kept its key then, and finds no trace of what it has done.
+func (c SettleMutation) believed(m *projections.Mutation) SettleMutation {
+	if c.By != eventlog.ResolvedByReconcile || c.Outcome.Status != Failed || !c.UnderWay && !m.AskableSince {
 		return c
 	}
 	f := uncertainty(c.Outcome.Failure)
+	if !c.UnderWay {
+		c.Outcome = Settlement{Failure: failure(eventlog.Transient, "mutation.noTrace", "%s",
+			joined(strings.TrimSuffix(f.Message, "."), "; that is no proof, since the connector could not be asked when the "+
+				"call was made, ", "and may not have kept its key"))}
+		return c
+	}
 	until := "its request is still open"
 	if c.OverAt != 0 {
 		until = "something of it may be under way until " + c.OverAt.String()

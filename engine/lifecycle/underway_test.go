@@ -173,13 +173,20 @@ func TestO3_AConnectorThatCanBeAskedSince(t *testing.T) {
 	l.wantMutation("indeterminate") // nothing is asked before a person says so
 	why := l.wantWhy(decide.ReasonIndeterminate)
 	if !slices.Contains(why.Commands, again) ||
-		!strings.Contains(why.Message, "but now it can. Pawl believes the answer") {
+		!strings.Contains(why.Message, "but now it can. Pawl believes it if") {
 		t.Errorf("it can be asked: %q, %s", why.Commands, why.Message)
 	}
 	l.do("resolveMutation", nil, "mutation", m.ID, "resolution", "try_again")
 	l.rest()
 	l.wantMutation("needs_reconcile")
-	l.restart() // the log remembers that it can be asked
+	l.restart() // the log remembers that it can be asked, and since when
+	l.reconciles(connector.VerdictFailed)
+	l.advance("2h")
+	l.wantMutation("indeterminate") // no trace at the other side proves nothing
+	l.wantEvent("a", "reserved")
+	l.wantSent(1)
+	l.do("resolveMutation", nil, "mutation", m.ID, "resolution", "try_again")
+	l.rest()
 	l.reconciles(connector.VerdictApplied)
 	l.advance("10m")
 	l.wantMutation("applied reconcile")

@@ -13,20 +13,21 @@ import (
 // nothing of the single messages (one stale member is enough), each is sent by itself and gets its own
 // answer.
 func (c *committer) batch(group []*request) {
-	group, rejected := c.publishBatch(group)
-	c.last = len(leadersOf(group))
+	members, leaders, rejected := c.publishBatch(group)
+	c.last = len(leaders)
 	if rejected {
-		c.singly(leadersOf(group))
+		c.singly(leaders)
 		return
 	}
-	for _, r := range group {
+	for _, r := range members {
 		c.written(r)
 	}
 }
 
-// publishBatch returns what the batch came to consist of, and whether it was refused: then nothing of
-// it was written. Else its members are acknowledged, or being confirmed.
-func (c *committer) publishBatch(group []*request) (members []*request, rejected bool) {
+// publishBatch returns what the batch came to consist of, which of that are leaders, and whether it was refused: then
+// nothing of it was written. Else its members are acknowledged, or being confirmed; what confirms them changes which
+// of them follow another.
+func (c *committer) publishBatch(group []*request) (members, leaders []*request, rejected bool) {
 	id := c.log.session + "-" + strconv.Itoa(c.partition) + "-" + strconv.FormatUint(c.next, 36)
 	send := func(i int, reply string, commit bool) error {
 		m := group[i].message()
@@ -38,11 +39,12 @@ func (c *committer) publishBatch(group []*request) (members []*request, rejected
 		m.Reply = reply
 		return c.log.nc.PublishMsg(m)
 	}
-	unconfirmed := func(err error) ([]*request, bool) {
-		for _, r := range leadersOf(group) {
+	unconfirmed := func(err error) ([]*request, []*request, bool) {
+		leaders := leadersOf(group)
+		for _, r := range leaders {
 			c.log.confirm(r, answer{verdict: lost, err: err})
 		}
-		return group, false
+		return group, leaders, false
 	}
 	taken, committed := c.next, c.next+1
 	c.next += 2
@@ -63,7 +65,7 @@ func (c *committer) publishBatch(group []*request) (members []*request, rejected
 		if a.verdict == notBatched {
 			c.unstaged(a.err)
 		}
-		return group, true
+		return group, leadersOf(group), true
 	}
 	more := c.take(c.log.cfg.MaxBatch-len(group), c.log.cfg.MaxBatchBytes-sizeOf(leadersOf(group)...))
 	group = append(group, membersOf(more)...)
@@ -91,14 +93,14 @@ func (c *committer) publishBatch(group []*request) (members []*request, rejected
 	case a.verdict == accepted:
 		c.refusals = 0
 		c.batchWritten(group, a.seq)
-		return group, false
+		return group, leadersOf(group), false
 	case a.verdict == lost:
 		return unconfirmed(a.err)
 	case a.verdict == notBatched:
 		c.unstaged(a.err)
-		return group, true
+		return group, leadersOf(group), true
 	default:
-		return group, true
+		return group, leadersOf(group), true
 	}
 }
 

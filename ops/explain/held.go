@@ -190,8 +190,8 @@ func (w *Why) canEnd(s *projections.State, reason eventlog.HeldReason, of []held
 // outlookOf joins the outlooks of the calls for which events are held: a command is offered for all of them if it is
 // accepted for at least one. It also says how many calls can still take effect.
 func (w *Why) outlookOf(s *projections.State, groups []heldGroup) engine.Outlook {
-	all := engine.Outlook{MayTakeEffect: true}
-	open := 0
+	all := engine.Outlook{}
+	open, settled := 0, 0
 	for _, g := range groups {
 		for _, e := range g.events {
 			_, m := heldBy(s, e)
@@ -200,12 +200,14 @@ func (w *Why) outlookOf(s *projections.State, groups []heldGroup) engine.Outlook
 			}
 			one := w.with.outlook(s.Name, m)
 			all.Asks = all.Asks || one.Asks
-			all.MayTakeEffect = all.MayTakeEffect && one.MayTakeEffect
 			if one.MayTakeEffect {
 				open++
+			} else {
+				settled++
 			}
 		}
 	}
+	all.MayTakeEffect = open > 0 && settled == 0
 	if open > 0 {
 		w.add("%s can still take effect, until a few minutes after the deadline: nobody can say yet that nothing "+
 			"happened.", eventlog.Count(open, "call"))

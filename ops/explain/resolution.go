@@ -43,8 +43,8 @@ func (w *Why) resolutions(name eventlog.WorkflowName, m *projections.Mutation, i
 	outlook := w.with.outlook(name, m)
 	switch {
 	case outlook.Asks && !m.Call.Reconciles:
-		w.add("Its connector could not be asked when the call was made, but now it can. Pawl believes the answer, so ask "+
-			"only if the other side has kept the key of this call (%s).", m.Key)
+		w.add("Its connector could not be asked when the call was made, but now it can. Pawl believes it if it says that "+
+			"the call happened (its key is %s), and does not believe that it did not happen.", m.Key)
 	case outlook.Asks:
 		w.add("Its connector can also be asked again.")
 	}

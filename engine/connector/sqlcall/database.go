@@ -26,6 +26,8 @@ type database struct {
 type backend interface {
 	// ready makes the table of calls, where it is missing.
 	ready(ctx context.Context) error
+	// locate makes nothing: it fails where the table of calls is missing.
+	locate(ctx context.Context) error
 	// within opens a transaction on a connection that no other call uses, and hands it to use. If use does not commit,
 	// the transaction is undone.
 	within(ctx context.Context, mode mode, use func(transaction) error) error
@@ -71,4 +73,10 @@ func (db *database) enter(ctx context.Context, call connector.Call) (release fun
 		return nil, connector.HeldBack(ctx, call, placeAgain, fmt.Sprintf(
 			"all %d connections to the database %s were in use", cap(db.places), db.name))
 	}
+}
+
+// noTable is the failure of a question about a call where the table of calls is missing.
+func noTable(table, why string) *eventlog.Failure {
+	return connector.Failf(eventlog.Precondition, "sql.noTable",
+		"the table %s, in which Pawl notes what it has done, is not there: %s", table, why)
 }

@@ -32,7 +32,8 @@
 // transaction; if it comes later, it finds the key taken, and the call undoes everything. So the answer needs no clock
 // and no assumption about connections: a COMMIT that is still on its way, a server that has not noticed that a
 // connection is gone and an engine that was suspended all lead to one of the two rows. In SQLite both transactions
-// begin with the file's only lock for writing, which a file server has to keep as a local disk does.
+// begin with the file's only lock for writing, which a file server has to keep as a local disk does. Reconcile never
+// makes the table: where it is missing, nothing is known of the call.
 //
 // Rows are kept until the operator deletes them. 30 days is early enough: Reconcile concludes nothing from the absence
 // of a row of a call that began longer ago than that, less a day for clocks that disagree.

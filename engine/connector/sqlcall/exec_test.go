@@ -200,7 +200,10 @@ func testKeys(t *testing.T, b *bench) {
 
 // Reconcile answers with the stored result. It answers failed only once the call can never take effect any more.
 func testReconcile(t *testing.T, b *bench) {
-	want(t, "a call that never came, first of all", found(b.registry.Reconcile(t.Context(), insert(t, "K0", 1, "a"))),
+	want(t, "a call, where there is no table", found(b.registry.Reconcile(t.Context(), insert(t, "K0", 1, "a"))),
+		"retry precondition sql.noTable the table pawl_calls, in which Pawl notes what it has done, is not there")
+	b.registry.Perform(t.Context(), mutation(t, "K", asked("shop", "DELETE FROM orders"))) // makes the table
+	want(t, "a call that never came", found(b.registry.Reconcile(t.Context(), insert(t, "K0", 1, "a"))),
 		"failed transient call.notApplied the database shop has not carried out the call, and never will: it has no row")
 	want(t, "the same call, late", shown(b.registry.Perform(t.Context(), insert(t, "K0", 1, "a"))),
 		"failed transient sql.givenUp")
@@ -315,6 +318,7 @@ func testRefused(t *testing.T, b *bench) {
 		"INSERT INTO pawl_calls (key) VALUES ('K9')": "pawl_calls",
 	}
 	if b.postgres {
+		refusals[`DELETE FROM U&"pawl\005fcalls"`] = `U&"`
 		for _, text := range []string{"COMMIT AND CHAIN", "ABORT", "START TRANSACTION", "PREPARE TRANSACTION 'x'",
 			"SET search_path = x",
 			"COPY orders FROM STDIN", "LISTEN x", "DISCARD ALL", "EXECUTE x", "DECLARE c CURSOR WITH HOLD FOR SELECT 1"} {
@@ -353,6 +357,7 @@ func testForgotten(t *testing.T, b *bench) {
 	old := insert(t, "old", 1, "a")
 	old.StartedAt = time.Now().Add(-30 * 24 * time.Hour)
 	old.Deadline = old.StartedAt.Add(time.Minute)
+	b.registry.Perform(t.Context(), mutation(t, "K", asked("shop", "DELETE FROM orders"))) // makes the table
 	for range 2 {
 		want(t, "an old call", found(b.registry.Reconcile(t.Context(), old)), "retry precondition sql.forgotten")
 	}

@@ -98,6 +98,11 @@ type postgresTransaction struct {
 	table, calls string
 }
 
+// durable lets the server answer a COMMIT only when what it has committed is not lost when the server falls. It is said
+// again with the COMMIT: a statement of the call may have switched it off.
+const durable = "SELECT pg_catalog.set_config('synchronous_commit', 'on', true) " +
+	"WHERE pg_catalog.current_setting('synchronous_commit') = 'off'"
+
 // begin opens the transaction. The server ends it by itself when the call's time is over, also where the connection
 // does not show that the other side is gone. Values come in one notation, whatever the server's settings are.
 func (t *postgresTransaction) begin(ctx context.Context) error {
@@ -120,9 +125,7 @@ func (t *postgresTransaction) begin(ctx context.Context) error {
 		fmt.Sprintf("SET LOCAL idle_in_transaction_session_timeout = %d", left.Milliseconds()+1),
 	}
 	if t.mode != reading {
-		// What is answered as committed is not lost when the server falls.
-		settings = append(settings, "SELECT pg_catalog.set_config('synchronous_commit', 'on', true) "+
-			"WHERE pg_catalog.current_setting('synchronous_commit') = 'off'")
+		settings = append(settings, durable)
 	}
 	_, err := t.conn.Exec(ctx, strings.Join(settings, "; ")).ReadAll()
 	return err
@@ -163,6 +166,9 @@ func (t *postgresTransaction) allowed(s statement) *eventlog.Failure {
 		case !slices.Contains(readable, first[0]) && !slices.Contains(changers, first[0]):
 			return refuse("refused", "sql.exec cannot run %s: a call is one transaction, which Pawl begins and ends; it runs "+
 				"%s and what sql.query runs", first[0], strings.Join(changers, ", "))
+		case strings.Contains(strings.ToLower(s.text), `u&"`): // could spell any name
+			return refuse("refused", "the statement has a name written as U&\"…\": write the name itself, and texts as "+
+				"params")
 		case mentions(s.text, t.table):
 			return refuse("refused", "the statement names %s, the table in which Pawl notes what it has done: scripts do not "+
 				"change it", t.table)

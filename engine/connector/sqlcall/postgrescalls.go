@@ -45,6 +45,21 @@ func (p *postgres) ready(ctx context.Context) error {
 	return nil
 }
 
+// locate looks for the table of calls.
+func (p *postgres) locate(ctx context.Context) error {
+	if p.calls.Load() != nil {
+		return nil
+	}
+	calls, err := p.lookup(ctx)
+	if errors.Is(err, sql.ErrNoRows) {
+		return noTable(p.table, "it was never made, or search_path leads to another schema")
+	}
+	if err == nil {
+		p.calls.Store(&calls)
+	}
+	return err
+}
+
 // lookup is the table of calls with its schema, in quotation marks.
 func (p *postgres) lookup(ctx context.Context) (string, error) {
 	var schema, table string
@@ -99,8 +114,8 @@ func (t *postgresTransaction) commit(ctx context.Context) (definite bool, err er
 	if ctx.Err() != nil {
 		return true, ctx.Err()
 	}
-	results, err := t.conn.Exec(ctx, "COMMIT").ReadAll()
-	if err == nil && (len(results) != 1 || results[0].CommandTag.String() != "COMMIT") {
+	results, err := t.conn.Exec(ctx, durable+"; COMMIT").ReadAll()
+	if err == nil && (len(results) != 2 || results[1].CommandTag.String() != "COMMIT") {
 		return true, connector.Failf(eventlog.Internal, "sql.transaction", "the server has undone the transaction of the "+
 			"call")
 	}
@@ -110,9 +125,10 @@ func (t *postgresTransaction) commit(ctx context.Context) (definite bool, err er
 		return false, nil
 	case errors.As(err, &said) && said.SeverityUnlocalized == "ERROR" && len(said.Code) == 5:
 		switch said.Code[:2] {
-		case "22", "23", "40", "P0": // data, constraint, serialization failure, trigger
+		case "22", "23", "P0": // data, constraint, trigger
 			return true, err
 		}
+		return said.Code == "40001" || said.Code == "40P01", err // serialization failure, deadlock; 40003 is not known
 	}
 	return false, err
 }

@@ -36,7 +36,9 @@ func (c *Connector) reconcile(ctx context.Context, call connector.Call) connecto
 	if failure != nil {
 		return connector.RetryWith(failure)
 	}
-	if err := x.db.backend.ready(ctx); err != nil {
+	// The table is not made here: one that is missing, such as in a folder whose disk is not there, says nothing of the
+	// call, and an empty one would say that it was not carried out.
+	if err := x.db.backend.locate(ctx); err != nil {
 		return connector.RetryWith(x.db.failure(ctx, call, asking, err))
 	}
 	var known *callRow

@@ -22,8 +22,10 @@ import (
 )
 
 const (
-	// maxLength is the most bytes that one value or statement may have in SQLite.
-	maxLength = 32 << 20
+	// maxLength is the most bytes that one value, row of a table or statement may have in SQLite, and maxColumns the
+	// most columns of a result: the driver reads a whole row before its size is seen.
+	maxLength  = 4 << 20
+	maxColumns = 200
 	// lockPatience is longer than any call: a call that waits for a lock waits until its own time is over.
 	lockPatience = 24 * time.Hour
 )
@@ -41,8 +43,9 @@ type sqliteFile struct {
 func newSQLite(path, table string) *sqliteFile {
 	return &sqliteFile{path: path, table: table,
 		reader: openSQLite(path, url.Values{"mode": {"ro"}, "_query_only": {"on"}}),
-		// What is answered as committed is not lost with the power.
-		writer: openSQLite(path, url.Values{"mode": {"rw"}, "_foreign_keys": {"on"}, "_synchronous": {"FULL"}})}
+		// What is answered as committed is not lost with the power: FULL does not sync the folder that the journal is
+		// deleted from, and a journal that comes back undoes the transaction.
+		writer: openSQLite(path, url.Values{"mode": {"rw"}, "_foreign_keys": {"on"}, "_synchronous": {"EXTRA"}})}
 }
 
 func openSQLite(path string, settings url.Values) *sql.DB {
@@ -191,6 +194,10 @@ func (t *sqliteTransaction) receive(ctx context.Context, result *sql.Rows, rows 
 	columns, err := result.ColumnTypes()
 	if err != nil {
 		return err
+	}
+	if len(columns) > maxColumns {
+		return connector.Failf(eventlog.Logic, connector.CodeReadLimit,
+			"the result has %d columns, and %d is the limit: name those that you need", len(columns), maxColumns)
 	}
 	names, types := make([]string, len(columns)), make([]string, len(columns))
 	for i, column := range columns {

@@ -38,6 +38,23 @@ func (f *sqliteFile) ready(ctx context.Context) error {
 	return err
 }
 
+// locate looks for the table of calls.
+func (f *sqliteFile) locate(ctx context.Context) error {
+	if f.made.Load() {
+		return nil
+	}
+	if _, err := os.Stat(f.path); err != nil {
+		return noTable(f.table, err.Error())
+	}
+	var found int
+	err := f.writer.QueryRowContext(ctx, "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = ?", f.table).
+		Scan(&found)
+	if err == nil && found == 0 {
+		err = noTable(f.table, "it was never made, or this is another file")
+	}
+	return err
+}
+
 // record writes in a transaction that has the file's only lock for writing.
 func (t *sqliteTransaction) record(ctx context.Context, row callRow) (fresh bool, err error) {
 	done, err := t.conn.ExecContext(ctx, "INSERT INTO "+quoted(t.table)+" (key, workflow, hash, result, at) "+
