@@ -211,8 +211,10 @@ func TestSQLiteRowsAreBounded(t *testing.T) {
 	t.Parallel()
 	b := newFileBench(t)
 	for text, expected := range map[string]string{
-		"SELECT zeroblob(4000000)" + strings.Repeat(", zeroblob(4000000)", 200): "failed logic limit.read the result has 201 columns",
-		"SELECT zeroblob(5000000)": "failed logic limit.read the database shop: a value or the statement has more than 4194304 bytes",
+		"SELECT zeroblob(4000000)" + strings.Repeat(", zeroblob(4000000)", 200): "failed logic limit.read the result has " +
+			"201 columns",
+		"SELECT zeroblob(5000000)": "failed logic limit.read the database shop: a value or the statement has more " +
+			"than 4194304 bytes",
 	} {
 		want(t, text[:24], shown(b.registry.Perform(t.Context(), mutation(t, text, asked("shop", text)))), expected)
 	}
