@@ -144,8 +144,10 @@ func TestSalesOutliveTheEngineInSQLite(t *testing.T) {
 		t.Fatal(err)
 	}
 	m := &market{t: t, dir: dir, db: db}
-	// The call waits for a lock that is not the engine's: it dies before its first statement.
 	m.start()
+	m.order("A") // makes the table of calls: while that is missing, Pawl cannot know what became of a call
+	m.settled("A")
+	// The call waits for a lock that is not the engine's: it dies before its first statement.
 	lock, err := db.Conn(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -160,9 +162,9 @@ func TestSalesOutliveTheEngineInSQLite(t *testing.T) {
 		t.Fatal(err)
 	}
 	m.start()
-	m.settled("a")
+	m.settled("A", "a")
 	// It dies wherever it is when the record of its call is seen.
-	ids := []string{"a"}
+	ids := []string{"A", "a"}
 	for i := range 4 {
 		ids = append(ids, fmt.Sprint("b", i))
 		m.order(ids[len(ids)-1])
