@@ -27,8 +27,8 @@ const (
 	// readerConsumers is how many consumers a stream may have when a reader asks for one more. The engine has
 	// no such limit: see [Config.options].
 	readerConsumers = 100
-	// maxConsumer bounds a request for a consumer, in bytes.
-	maxConsumer = 64 << 10
+	// maxRequest bounds what a reader asks the gate, in bytes.
+	maxRequest = 64 << 10
 )
 
 // readable are the requests that a reader may send, for one stream each.
@@ -38,14 +38,16 @@ func readable(stream string) []string {
 		"$JS.API.STREAM.MSG.GET." + stream,
 		"$JS.API.DIRECT.GET." + stream,
 		"$JS.API.DIRECT.GET." + stream + ".>",
+		"$JS.API.CONSUMER.NAMES." + stream,
+		"$JS.API.CONSUMER.LIST." + stream,
 		"$JS.API.CONSUMER.INFO." + stream + ".*",
 		"$JS.API.CONSUMER.MSG.NEXT." + stream + ".*",
 		"$JS.ACK." + stream + ".>",
 	}
 }
 
-// openStreams opens to the reader's account what it may ask the engine's.
-func openStreams(s *server.Server, u User, account *server.Account) error {
+// openStreams opens to the reader's account what it may ask the engine's, and the gate.
+func (g gate) openStreams(s *server.Server, u User, account *server.Account) error {
 	engine := s.GlobalAccount()
 	open := func(from, to string) error {
 		if err := engine.AddServiceExportWithResponse(to, server.Streamed, nil); err != nil {
@@ -68,7 +70,7 @@ func openStreams(s *server.Server, u User, account *server.Account) error {
 			}
 		}
 	}
-	return nil
+	return g.openListing(u, open)
 }
 
 // consumerRequest is what a reader may say about a consumer. What it says beyond that is left out.
@@ -103,8 +105,8 @@ type consumerConfig struct {
 	DeliverSubject string `json:"deliver_subject,omitempty"`
 }
 
-// consumerProblem answers like JetStream does.
-type consumerProblem struct {
+// problem answers like JetStream does.
+type problem struct {
 	Type  string `json:"type"`
 	Error struct {
 		Code        int    `json:"code"`
@@ -113,8 +115,8 @@ type consumerProblem struct {
 	} `json:"error"`
 }
 
-// gate creates consumers for readers: pull consumers only, because a push consumer would write to
-// any subject that its creator names. Readers share a number of consumers for each stream, because
+// gate lists the streams of readers and creates consumers for them: pull consumers only, because a push consumer would
+// write to any subject that its creator names. Readers share a number of consumers for each stream, because
 // each consumer costs the engine memory and disk.
 type gate struct {
 	nc *nats.Conn
@@ -124,17 +126,17 @@ type gate struct {
 	swept map[string]bool
 }
 
-func openGate(nc *nats.Conn) error {
+func openGate(nc *nats.Conn) (gate, error) {
 	js, err := jetstream.New(nc)
 	if err != nil {
-		return fmt.Errorf("open the gate for readers: %w", err)
+		return gate{}, fmt.Errorf("open the gate for readers: %w", err)
 	}
 	g := gate{nc, js, make(map[string]bool)}
 	// One server of a cluster answers.
 	if _, err := nc.QueueSubscribe(gateSubject+">", "gate", g.serve); err != nil {
-		return fmt.Errorf("open the gate for readers: %w", err)
+		return gate{}, fmt.Errorf("open the gate for readers: %w", err)
 	}
-	return nc.Flush()
+	return g, nc.Flush()
 }
 
 func (g gate) serve(m *nats.Msg) {
@@ -142,7 +144,7 @@ func (g gate) serve(m *nats.Msg) {
 	stream, _, _ := strings.Cut(rest, ".")
 	request, err := consumerFor(stream, m.Data)
 	if err != nil {
-		refuse(m, http.StatusForbidden, 0, err)
+		refuse(m, server.JSApiConsumerCreateResponseType, http.StatusForbidden, 0, err)
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), gateTime)
@@ -152,7 +154,7 @@ func (g gate) serve(m *nats.Msg) {
 		return // the reader's own request times out like this one did
 	}
 	if full {
-		refuse(m, http.StatusBadRequest, int(server.JSMaximumConsumersLimitErr),
+		refuse(m, server.JSApiConsumerCreateResponseType, http.StatusBadRequest, int(server.JSMaximumConsumersLimitErr),
 			fmt.Errorf("stream %s has %d consumers, which is all that its readers may have; one that is not used ends after %s",
 				stream, readerConsumers, idleLimit))
 		return
@@ -164,9 +166,10 @@ func (g gate) serve(m *nats.Msg) {
 	_ = m.Respond(answer.Data)
 }
 
-func refuse(m *nats.Msg, status, code int, err error) {
-	var p consumerProblem
-	p.Type = "io.nats.jetstream.api.v1.consumer_create_response"
+// refuse answers a request with an error. The type is that of the answer which the request would have had.
+func refuse(m *nats.Msg, answer string, status, code int, err error) {
+	var p problem
+	p.Type = answer
 	p.Error.Code, p.Error.ErrCode, p.Error.Description = status, code, err.Error()
 	data, _ := json.Marshal(p) // strings and numbers
 	_ = m.Respond(data)
@@ -219,8 +222,8 @@ func sweep(ctx context.Context, stream jetstream.Stream) error {
 // consumerFor makes the request that is passed on from the one that was sent. Nothing of the
 // latter survives that is not named in consumerConfig.
 func consumerFor(stream string, data []byte) ([]byte, error) {
-	if len(data) > maxConsumer {
-		return nil, fmt.Errorf("the request for a consumer has %d bytes, the limit is %d", len(data), maxConsumer)
+	if len(data) > maxRequest {
+		return nil, fmt.Errorf("the request for a consumer has %d bytes, the limit is %d", len(data), maxRequest)
 	}
 	var r consumerRequest
 	if err := json.Unmarshal(data, &r); err != nil {

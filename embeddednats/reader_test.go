@@ -50,7 +50,7 @@ func TestWhatAReaderMaySayAboutAConsumer(t *testing.T) {
 	}
 	for _, bad := range []string{
 		``, `[]`, `{"stream_name":"T","config":{}}`, `{"config":{}}`, `{"stream_name":"S","config":{"DELIVER_subject":"x"}}`,
-		`{"stream_name":"S","config":{"description":"` + strings.Repeat("x", maxConsumer) + `"}}`,
+		`{"stream_name":"S","config":{"description":"` + strings.Repeat("x", maxRequest) + `"}}`,
 	} {
 		if data, err := consumerFor("S", []byte(bad)); err == nil {
 			t.Errorf("%.60s became %s", bad, data)

@@ -128,6 +128,7 @@ func (s *Server) admit(cfg Config) error {
 	if cfg.Insecure && len(cfg.Users) == 0 {
 		s.auth.admit(User{}, s.nats.GlobalAccount(), nil)
 	}
+	var readers gate
 	for _, u := range cfg.Users {
 		if u.Streams == nil {
 			if err := s.letIn(u); err != nil {
@@ -140,7 +141,7 @@ func (s *Server) admit(cfg Config) error {
 			if s.gate, err = s.connect(gateUser, gateInbox, nats.Name("pawl gate for readers")); err != nil {
 				return err
 			}
-			if err := openGate(s.gate); err != nil {
+			if readers, err = openGate(s.gate); err != nil {
 				return err
 			}
 		}
@@ -148,7 +149,7 @@ func (s *Server) admit(cfg Config) error {
 		if err != nil {
 			return err
 		}
-		if err := openStreams(s.nats, u, account); err != nil {
+		if err := readers.openStreams(s.nats, u, account); err != nil {
 			return err
 		}
 		s.auth.admit(u, account, nil)

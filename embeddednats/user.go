@@ -81,7 +81,7 @@ func internal(prefix, password string) []User {
 		{Name: gateUser, Password: password,
 			Publish: []string{consumerCreate + ">", "$JS.API.STREAM.INFO.*", "$JS.API.CONSUMER.LIST.*",
 				"$JS.API.CONSUMER.DELETE.*.*", mappedReply},
-			Subscribe: []string{gateSubject + ">", gateInbox + ".>"}},
+			Subscribe: []string{gateSubject + ">", gateStreamNames + "*", gateStreamList + "*", gateInbox + ".>"}},
 		// A caller chooses the subject of its answer, so it may be one of the caller's own account only.
 		{Name: servicesUser, Password: password, Account: OperatorsAccount,
 			Publish: []string{mappedReply}, Subscribe: []string{prefix + ".api.>", prefix + ".in.>", "$SRV.>", servicesInbox +

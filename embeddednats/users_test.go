@@ -212,6 +212,40 @@ func TestSubscribersReadLogAndFeed(t *testing.T) {
 			t.Errorf("%s: %d fetched, %+v, %v", name, got, info, err)
 		}
 	}
+	// Programs look for streams, and find those that are for readers.
+	for subject, want := range map[string]string{"": "[PAWL_FEED PAWL_LOG_0]", "pawl.feed.w.>": "[PAWL_FEED]",
+		"pawl.>": "[PAWL_FEED PAWL_LOG_0]", "pawl.runlog.w": "[]"} {
+		var names []string
+		list := js.StreamNames(t.Context(), jetstream.WithStreamListSubject(subject))
+		for name := range list.Name() {
+			names = append(names, name)
+		}
+		if list.Err() != nil || fmt.Sprint(names) != want {
+			t.Errorf("%q: streams %v, want %s; %v", subject, names, want, list.Err())
+		}
+		names = nil
+		infos := js.ListStreams(t.Context(), jetstream.WithStreamListSubject(subject))
+		for info := range infos.Info() {
+			names = append(names, info.Config.Name)
+			if info.State.Msgs != 5 {
+				t.Errorf("%s has %d messages", info.Config.Name, info.State.Msgs)
+			}
+		}
+		if infos.Err() != nil || fmt.Sprint(names) != want {
+			t.Errorf("%q: streams %v, want %s; %v", subject, names, want, infos.Err())
+		}
+	}
+	stream, err := js.Stream(t.Context(), "PAWL_FEED")
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := false
+	for name := range stream.ConsumerNames(t.Context()).Name() {
+		found = found || name == "mine"
+	}
+	if !found {
+		t.Error("its consumer is not in the list")
+	}
 	select {
 	case err := <-u.denied:
 		t.Errorf("a reader was refused something: %v", err)
@@ -239,7 +273,8 @@ func TestSubscribersReachNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	u.mayNotPublish("pawl.log.0.w.run.prepared", "pawl.feed.w.run.prepared", "pawl.in.w.t", "pawl.api.workflows",
-		"pawl.tool.mail.send", "$PAWL.GATE.CONSUMER.CREATE.PAWL_FEED", "$KV.PAWL_LEASES.0")
+		"pawl.tool.mail.send", "$PAWL.GATE.CONSUMER.CREATE.PAWL_FEED", "$PAWL.GATE.STREAM.LIST.subscriber",
+		"$KV.PAWL_LEASES.0")
 	u.mayNotSubscribe("pawl.>", "pawl.in.>", "_INBOX_pawl.>", "$PAWL.>", "$KV.>")
 
 	// JetStream requests that write, and streams that are not to be read: no server answers.
@@ -249,7 +284,7 @@ func TestSubscribersReachNothing(t *testing.T) {
 		"$JS.API.CONSUMER.DELETE.PAWL_LOG_0.x", "$JS.API.CONSUMER.DURABLE.CREATE.PAWL_LOG_0.x", "$JS.API.STREAM.CREATE.X",
 		"$JS.API.STREAM.RESTORE.X",
 		"$JS.API.STREAM.INFO.PAWL_RUNLOG", "$JS.API.CONSUMER.CREATE.PAWL_RUNLOG.x", "$JS.API.DIRECT.GET.PAWL_RUNLOG",
-		"$JS.API.STREAM.NAMES",
+		"$JS.API.CONSUMER.NAMES.PAWL_RUNLOG", "$JS.API.CONSUMER.LIST.PAWL_RUNLOG", "$JS.API.INFO",
 	} {
 		if m, err := u.Request(subject, []byte(`{}`), 10*time.Second); !errors.Is(err, nats.ErrNoResponders) {
 			t.Errorf("%s: %s, %v", subject, text(m), err)
@@ -270,6 +305,13 @@ func TestSubscribersReachNothing(t *testing.T) {
 	if err != nil || !strings.Contains(string(m.Data), "its subject PAWL_FEED") {
 		t.Errorf("another stream: %s, %v", text(m), err)
 	}
+	for _, subject := range []string{"$JS.API.STREAM.LIST", "$JS.API.STREAM.NAMES"} {
+		for _, data := range []string{"no JSON", `{"subject":"` + strings.Repeat("x", 100_000) + `"}`} {
+			if m, err := u.Request(subject, []byte(data), 10*time.Second); err != nil || !isProblem(m.Data) {
+				t.Errorf("%s: %s, %v", subject, text(m), err)
+			}
+		}
+	}
 	// A consumer of the engine's is not changed.
 	if _, err := s.js.CreateConsumer(t.Context(), "PAWL_FEED",
 		jetstream.ConsumerConfig{Durable: "engine", FilterSubject: "pawl.feed.>"}); err != nil {
@@ -289,7 +331,8 @@ func TestSubscribersReachNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	for subject, data := range map[string]string{
-		"$JS.API.STREAM.INFO.PAWL_FEED": "", "$JS.API.CONSUMER.MSG.NEXT.PAWL_FEED.pull": "1",
+		"$JS.API.STREAM.INFO.PAWL_FEED": "", "$JS.API.STREAM.LIST": "", "$JS.API.STREAM.NAMES": "{}",
+		"$JS.API.CONSUMER.LIST.PAWL_FEED": "", "$JS.API.CONSUMER.MSG.NEXT.PAWL_FEED.pull": "1",
 		"$JS.API.DIRECT.GET.PAWL_FEED": `{"seq":1}`,
 		"$JS.API.CONSUMER.CREATE.PAWL_FEED.other": `{"stream_name":"PAWL_FEED",` +
 			`"config":{"name":"other","ack_policy":"none"}}`,

@@ -60,8 +60,8 @@ type journal interface {
 
 // outbox is where the requests of mutations leave.
 type outbox interface {
-	// send sends the request of a mutation that the log has just taken as started. It returns at once. Overtaken says
-	// that others have written to the workflow since.
+	// send sends the request of a mutation that the log has just taken as started, or as sent again. It returns at once.
+	// Overtaken says that others have written to the workflow since.
 	send(m *projections.Mutation, overtaken bool)
 	// unseenOf is how long the outside may go on with the calls that runs of another process have in flight.
 	unseenOf(*projections.State) time.Duration

@@ -90,11 +90,11 @@ func (a *aggregate) acknowledged(ctx context.Context, u *pendingAppend, overtake
 		}
 	}
 	for i := range u.written {
-		for started := range mutationsStarted(u.transitions[i].Facts) {
+		for id := range mutationsSent(u.transitions[i].Facts) {
 			// The barrier is passed: these are the workflow's last transitions and they are ours. After an
 			// acknowledgement that came late they need not be the last any more: another engine may have
 			// taken the run for crashed, and a person may have said that nothing happened.
-			a.outbox.send(a.state().Mutation(started), overtaken)
+			a.outbox.send(a.state().Mutation(id), overtaken)
 		}
 	}
 	if overtaken {
@@ -106,19 +106,29 @@ func (a *aggregate) acknowledged(ctx context.Context, u *pendingAppend, overtake
 	return len(u.written), nil
 }
 
-// mutationsStarted yields the mutations that the facts start: several, where approved ones have got their places (C3).
-func mutationsStarted(facts []eventlog.Fact) iter.Seq[eventlog.MutationID] {
+// mutationsSent yields the mutations whose call the facts let leave: for the first time, or once more to find out what
+// became of it. They are several where approved ones have got their places (C3).
+func mutationsSent(facts []eventlog.Fact) iter.Seq[eventlog.MutationID] {
 	return func(yield func(eventlog.MutationID) bool) {
 		for _, f := range facts {
-			if started, ok := f.(*eventlog.MutationStarted); ok && !yield(started.Mutation) {
+			var id eventlog.MutationID
+			switch f := f.(type) {
+			case *eventlog.MutationStarted:
+				id = f.Mutation
+			case *eventlog.MutationResent:
+				id = f.Mutation
+			default:
+				continue
+			}
+			if !yield(id) {
 				return
 			}
 		}
 	}
 }
 
-func startsMutation(facts []eventlog.Fact) bool {
-	for range mutationsStarted(facts) {
+func sendsMutation(facts []eventlog.Fact) bool {
+	for range mutationsSent(facts) {
 		return true
 	}
 	return false

@@ -8,7 +8,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/pawl-run/pawl/engine/capability"
 	"github.com/pawl-run/pawl/engine/clock"
 	"github.com/pawl-run/pawl/engine/connector"
 	"github.com/pawl-run/pawl/engine/decide"
@@ -26,6 +25,7 @@ import (
 type calls struct {
 	workflow  *aggregate
 	sightings underway.Sightings
+	turns     turns
 }
 
 // send is called from one place, acknowledged, and the request itself leaves from one, exchange. It is called under
@@ -40,8 +40,9 @@ func (c *calls) send(m *projections.Mutation, overtaken bool) {
 			m.ID)
 		return
 	}
+	turn := c.turns.take(m.ID)
 	go func() {
-		settlement := c.exchange(m, pinned, isPinned, overtaken)
+		settlement := c.exchange(m, pinned, isPinned, overtaken, turn)
 		c.workflow.engine.outcomes.Begin()
 		c.workflow.engine.calls.Done()
 		defer c.workflow.engine.outcomes.Done()
@@ -49,11 +50,13 @@ func (c *calls) send(m *projections.Mutation, overtaken bool) {
 	}()
 }
 
-// exchange makes the call, unless the right to it has passed, and asks at once where its outcome is not known.
-func (c *calls) exchange(m *projections.Mutation, pinned eventlog.Operation, isPinned,
-	overtaken bool) decide.SettleMutation {
+// exchange makes the call, unless the right to it has passed, and asks at once where its outcome is not known. A call
+// that has no turn yet waits for it here: an approved one.
+func (c *calls) exchange(m *projections.Mutation, pinned eventlog.Operation, isPinned, overtaken bool,
+	turn connector.Turn) decide.SettleMutation {
 	settlement := decide.SettleMutation{Mutation: m.ID}
 	call := c.call(m)
+	call.Turn, call.Resend = turn, m.Resending
 	var refused atomic.Bool
 	call.Gate = func() *eventlog.Failure {
 		failure := c.mayLeave(m)
@@ -61,34 +64,45 @@ func (c *calls) exchange(m *projections.Mutation, pinned eventlog.Operation, isP
 		return failure
 	}
 	never := c.neverSent(m, overtaken)
+	if never == nil && m.Resending && c.workflow.engine.cfg.Connectors.Resends(call) == 0 {
+		never = unsent(m, "the configuration of its host does not say any more that it may be sent again")
+	}
 	if never == nil && isPinned {
 		// It may have become another tool while the call waited for its approval.
 		never = deploy.Changed(c.workflow.engine.cfg.Connectors, pinned)
 	}
 	if never == nil {
 		// A secret may have been refused to the workflow meanwhile, or its connector may have been away before.
-		never = capability.DeniedSecret(c.workflow.name, c.workflow.state().Grants,
-			c.workflow.engine.cfg.Connectors.Secrets(call))
+		never = c.denied(call)
+	}
+	if never == nil && turn == nil {
+		call.Turn, never = c.turnAfterStart(m, call)
 	}
 	open := false // still, after its deadline
 	if never != nil {
+		if call.Turn != nil {
+			call.Turn.End()
+		}
 		settlement.By = eventlog.ResolvedByNeverSent
 		settlement.Outcome = decide.Settlement{Status: decide.Failed, Failure: never}
 	} else {
 		ctx, cancel := context.WithTimeout(c.workflow.engine.life, callTimeout(m))
-		c.sightings.Begin(m.ID, c.workflow.engine.moment(), c.workflow.state())
+		c.sightings.Begin(m, c.workflow.engine.moment(), c.workflow.state())
 		outcome := c.workflow.engine.cfg.Connectors.Perform(ctx, call)
 		cancel()
 		if open = outcome.Open; !open {
 			c.sightings.End(m.ID, c.workflow.engine.moment(), outcome)
 		}
 		settlement.Outcome = settlementOf(outcome)
-		heldBack := outcome.Failure != nil && outcome.Failure.Code == eventlog.CodeHeldBack
+		heldBack := outcome.Failure != nil && outcome.Failure.Code == eventlog.CodeHeldBack // sql's and files' own bounds
 		if (refused.Load() || heldBack) && settlement.Outcome.Status == decide.Failed {
 			settlement.By = eventlog.ResolvedByNeverSent
 		}
 	}
-	if settlement.Outcome.Status == decide.Uncertain && m.Call.Reconciles {
+	if m.Resending {
+		return resent(settlement, open)
+	}
+	if settlement.Outcome.Status == decide.Uncertain && m.Call.Reconciles && !m.Call.Resends() {
 		// Once inline, by the caller itself (F5). A "failed" that does not count yet leaves what the
 		// call itself came to as it is.
 		ctx, cancel := c.workflow.engine.life, context.CancelFunc(func() {})
@@ -106,6 +120,16 @@ func (c *calls) exchange(m *projections.Mutation, pinned eventlog.Operation, isP
 		}
 	}
 	return settlement
+}
+
+// resent is what is known of a call after it was sent again. It has failed only where its target says so: that it was
+// not sent, or was refused, says nothing of the time before.
+func resent(s decide.SettleMutation, open bool) decide.SettleMutation {
+	if s.Outcome.Status == decide.Failed && s.Outcome.Failure.Code != connector.CodeNotApplied {
+		s.Outcome.Status = decide.Uncertain
+	}
+	s.By, s.Resent, s.UnderWay = eventlog.ResolvedByReconcile, true, open
+	return s
 }
 
 // firstQuestionTimeout bounds the first question about a call that is still open.
@@ -138,11 +162,19 @@ func (c *calls) mayLeave(m *projections.Mutation) *eventlog.Failure {
 	switch {
 	case c.workflow.behind.Load():
 		return unsent(m, "the workflow is not caught up with the log")
-	case now == nil || now.Status != eventlog.MutationInFlight || now.Engine != c.workflow.engine.name:
+	case now == nil || now.Engine != c.workflow.engine.name || now.Deadline != m.Deadline:
+		return unsent(m, "it is not in flight any more: another engine has taken the workflow over")
+	case m.Resending && !now.Resending:
+		return unsent(m, "it was settled meanwhile")
+	case m.Resending && (s.Pause != nil || s.Archived):
+		return unsent(m, "the workflow was paused or archived meanwhile")
+	case m.Resending: // its run has ended with it
+	case now.Status != eventlog.MutationInFlight:
 		return unsent(m, "it is not in flight any more: another engine has taken the workflow over")
 	case run == nil || run.Status != eventlog.RunActive || run.Engine != c.workflow.engine.name:
 		return unsent(m, "its run is not active any more")
-	case !c.workflow.engine.cfg.Clock.Now().Before(m.Deadline.Time()):
+	}
+	if !c.workflow.engine.cfg.Clock.Now().Before(m.Deadline.Time()) {
 		return unsent(m, "its deadline had passed")
 	}
 	return nil
@@ -164,7 +196,13 @@ func (c *calls) late(call connector.Call, outcome connector.Outcome) {
 		return
 	}
 	defer engine.outcomes.Done()
-	c.settle(decide.SettleMutation{Mutation: id, Outcome: settlementOf(outcome), By: eventlog.ResolvedByLateReply})
+	settlement := decide.SettleMutation{Mutation: id, Outcome: settlementOf(outcome), By: eventlog.ResolvedByLateReply}
+	if call.Resend {
+		if settlement = resent(settlement, false); settlement.Outcome.Status == decide.Uncertain {
+			return
+		}
+	}
+	c.settle(settlement)
 }
 
 // settle records a settlement for as long as the process lives.
@@ -196,12 +234,25 @@ func (c *calls) settle(settlement decide.SettleMutation) {
 }
 
 // reconcile asks what became of an uncertain mutation; where its connector cannot be asked, it
-// says whether the call is over, so that a person may decide.
-func (c *calls) reconcile(ctx context.Context, m *projections.Mutation) decide.Command {
+// says whether the call is over, so that a person may decide. Where the same call is sent again to find out, it says
+// that it may be, once nothing of it can be under way: what is recorded then sends it. end is called after that.
+func (c *calls) reconcile(ctx context.Context, m *projections.Mutation) (found decide.Command, end func()) {
+	end = func() {}
 	if !c.canReconcile(m) {
-		return c.withoutAnswer(m)
+		return c.withoutAnswer(m), end
 	}
-	return c.ask(ctx, m)
+	if !m.Call.Resends() {
+		return c.ask(ctx, m), end
+	}
+	s := c.withoutAnswer(m)
+	if s.UnderWay {
+		return s, end
+	}
+	end, s.Outcome.Failure = c.reserveTurn(ctx, m.ID, c.call(m))
+	if s.Outcome.Failure != nil {
+		return s, end
+	}
+	return decide.ResendMutation{Mutation: m.ID}, end
 }
 
 // canReconcile reports whether the mutation's connector is asked what became of it.
@@ -285,7 +336,7 @@ const unknownEnd time.Duration = math.MaxInt64
 // over. A call of this process is judged by its exchange, another process's by both clocks (F5).
 func (c *calls) underWay(m *projections.Mutation) time.Duration {
 	now := c.workflow.engine.moment()
-	x := c.sightings.See(m.ID, now)
+	x := c.sightings.See(m, now)
 	ending := c.workflow.engine.cfg.Connectors.Ending(c.call(m))
 	switch {
 	case x.Own && x.Over && x.Answered:
@@ -301,7 +352,7 @@ func (c *calls) underWay(m *projections.Mutation) time.Duration {
 	}
 	after := decide.ReconcileMargin + timeAfterDeadline(m, ending)
 	deadline := m.Deadline.Time()
-	if m.StartedAt.Time().After(x.First.Clock.Add(decide.ReconcileMargin)) {
+	if max(m.StartedAt, m.ResentAt).Time().After(x.First.Clock.Add(decide.ReconcileMargin)) {
 		// Its clock was ahead of this one: the deadline says nothing here, and waiting for it could take years. The
 		// time since the record was first seen is longer than the call could last.
 		deadline = x.First.Clock

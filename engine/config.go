@@ -24,9 +24,14 @@ import (
 type Connectors interface {
 	deploy.Catalog
 	Read(ctx context.Context, call connector.Call) (json.RawMessage, error)
+	// Turn waits until the mutation may be sent, where its target takes only so many calls; nil where nothing bounds them.
+	Turn(ctx context.Context, call connector.Call) (connector.Turn, *eventlog.Failure)
 	Perform(ctx context.Context, call connector.Call) connector.Outcome
 	// Reconciles reports whether Reconcile can settle this very call.
 	Reconciles(call connector.Call) bool
+	// Resends is for how long after its start the other side is promised to know this very call by its key, so that it is
+	// sent again to find out what became of it; 0 where it is asked otherwise, or not at all.
+	Resends(call connector.Call) time.Duration
 	Reconcile(ctx context.Context, call connector.Call) connector.Reconciliation
 	// Ending says when nothing of this very call can be under way any more.
 	Ending(call connector.Call) connector.Ending
@@ -137,6 +142,7 @@ func (c *Config) validate() error {
 type Store interface {
 	Checkpoint(partition int) (store.Checkpoint, bool, error)
 	Commit(store.Batch) error
+	Forget(partition int) error
 	Get(eventlog.WorkflowName, []projections.Key) ([]any, error)
 	Load(eventlog.WorkflowName) (projections.State, error)
 	Queue(w eventlog.WorkflowName, partition int) (*store.Queue, error)

@@ -48,10 +48,8 @@ func (e *Engine) Run(ctx context.Context) error {
 	defer e.endLife()
 	defer e.fail(nil)
 	defer e.closed.Store(true)
-	for _, p := range e.partitions {
-		if err := p.replay(ctx); err != nil {
-			return err
-		}
+	if err := e.replay(ctx); err != nil {
+		return err
 	}
 	if clock, ok := e.cfg.Clock.(interface{ Resume(time.Time) }); ok {
 		for _, p := range e.partitions {

@@ -14,7 +14,7 @@ import (
 func timeAfterDeadline(m *projections.Mutation, ending connector.Ending) time.Duration {
 	switch m.Status {
 	case eventlog.MutationNeedsReconcile, eventlog.MutationIndeterminate:
-		if m.OverAt == 0 {
+		if m.OverAt == 0 && !m.Resending {
 			return ending.Lasting
 		}
 	}
@@ -29,7 +29,7 @@ func (c *calls) unseenOf(s *projections.State) (unseen time.Duration) {
 			return
 		}
 		if m := s.Mutation(run.Mutation); m != nil && m.Status == eventlog.MutationInFlight {
-			c.sightings.See(m.ID, c.workflow.engine.moment())
+			c.sightings.See(m, c.workflow.engine.moment())
 			unseen = max(unseen, c.workflow.engine.cfg.Connectors.Ending(c.call(m)).Unseen)
 		}
 	}
@@ -71,9 +71,11 @@ func (c *calls) outlook(s *projections.State, id eventlog.MutationID) Outlook {
 	if m == nil || m.Status != eventlog.MutationIndeterminate {
 		return Outlook{} // decide refuses what is resolved otherwise
 	}
-	out := Outlook{Asks: c.workflow.engine.cfg.Connectors.Reconciles(c.call(m))}
+	// A call whose host could not be promised to know it when it was made is not sent again.
+	connectors, call := c.workflow.engine.cfg.Connectors, c.call(m)
+	out := Outlook{Asks: connectors.Reconciles(call) && (m.Call.Resends() || connectors.Resends(call) == 0)}
 	now := c.workflow.engine.moment()
-	x := c.sightings.See(id, now)
+	x := c.sightings.See(m, now)
 	if x.Own {
 		out.MayTakeEffect = !x.Over
 		return out

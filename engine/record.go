@@ -189,7 +189,7 @@ func (a *aggregate) entry(t eventlog.Transition, head eventlog.Head) (eventlog.E
 		return entry, fmt.Errorf("%w: %w", errDefect, err)
 	}
 	// The loss of a revocation must be noticed as well: the token would open the engine again.
-	entry.Barrier = startsMutation(t.Facts) || a.name == eventlog.Installation
+	entry.Barrier = sendsMutation(t.Facts) || a.name == eventlog.Installation
 	if size, most := len(entry.Stored), a.engine.cfg.Log.MaxSize(); size > most {
 		return entry, fmt.Errorf("%w: %s of %s would take %d bytes, at most %d fit", eventlog.ErrTooLarge,
 			t.Kind, a.name, size, most)

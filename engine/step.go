@@ -13,7 +13,8 @@ import (
 // The way of a request, from the first look at the state to the line that sends it:
 //
 //  1. step asks decide.Owed what the state owes the world, and does it. For RunMutate (or RunPrepare, where
-//     mutate may read nothing) the script names a call; nothing leaves.
+//     mutate may read nothing) the script names a call; nothing leaves. Where its target takes only so many calls, the
+//     call waits for its turn here (turn.go), while a crash loses nothing.
 //  2. report hands the outcome, here decide.FinishMutate, to the aggregate's record.
 //  3. record (record.go) decides under the recording lock: decide.FinishMutate becomes a MutationStarted, unless the
 //     call needs an approval first; then decide.Approve is the command that comes this way. The transition is
@@ -24,6 +25,8 @@ import (
 //     the aggregate's outbox, which is the runner's calls, to send.
 //  6. send (call.go) starts exchange in a goroutine of its own, which holds the one call of Connectors.Perform. Right
 //     before the first byte, mayLeave looks at the state once more.
+//     A call that is sent again to find out what became of it takes the same way from 3 on: decide.ResendMutation
+//     becomes a MutationResent.
 //  7. settle (call.go) records what came of it, by report again, for as long as the process lives.
 //
 // A crash between any two of these loses nothing: before 4 the log has no mutation, after it the next start finds
@@ -59,6 +62,10 @@ func (r *runner) step(ctx context.Context) error {
 		case decide.CrashRun: // found active, started by a process that is gone
 			return r.workflow.report(ctx, decide.Recover{}, eventlog.Cause{Kind: "restart", ID: r.engine.name})
 		default:
+			if hold := r.workflow.held(); hold != decide.NotHeld && sendsAgain(s, todo) {
+				waits = append(waits, hold.Wait())
+				continue
+			}
 			run, do := r.task(s, todo)
 			if len(todos) == 1 && !concurrent(s) {
 				if r.linger(ctx, s, todo) {
@@ -78,6 +85,12 @@ func concurrent(s *projections.State) bool {
 	return slices.ContainsFunc(s.Definition().Consumers, eventlog.Consumer.Concurrent)
 }
 
+// sendsAgain reports whether the todo is to send a call again, to find out what became of it.
+func sendsAgain(s *projections.State, todo decide.Todo) bool {
+	found, ok := todo.(decide.ReconcileMutation)
+	return ok && s.Mutation(found.Mutation).Call.Resends()
+}
+
 // task is what a todo comes to that takes time, and the run that it is for.
 func (r *runner) task(s *projections.State, todo decide.Todo) (eventlog.RunID, func(context.Context) error) {
 	switch todo := todo.(type) {
@@ -89,22 +102,30 @@ func (r *runner) task(s *projections.State, todo decide.Todo) (eventlog.RunID, f
 	case decide.RunPrepare: // read-only: choose inputs, compute data
 		run := s.Run(todo.Run)
 		return run.ID, func(ctx context.Context) error {
-			return r.workflow.report(ctx, r.handlers.Prepare(ctx, s, run), runCause(run.ID))
+			prepared := r.handlers.Prepare(ctx, s, run)
+			if done, ok := prepared.(decide.FinishPrepare); ok && done.Mutate != nil {
+				defer r.calls.awaitTurn(ctx, done.Mutate)()
+			}
+			return r.workflow.report(ctx, prepared, runCause(run.ID))
 		}
 	case decide.RunMutate: // the script only names the call; the recorded start sends it
 		run := s.Run(todo.Run)
 		return run.ID, func(ctx context.Context) error {
-			return r.workflow.report(ctx, r.handlers.Mutate(ctx, s, run, run.PrepareResult), runCause(run.ID))
+			named := r.handlers.Mutate(ctx, s, run, run.PrepareResult)
+			defer r.calls.awaitTurn(ctx, &named)()
+			return r.workflow.report(ctx, named, runCause(run.ID))
 		}
 	case decide.RunNext: // publish, save state
 		run := s.Run(todo.Run)
 		return run.ID, func(ctx context.Context) error {
 			return r.workflow.report(ctx, r.handlers.Next(ctx, s, run), runCause(run.ID))
 		}
-	case decide.ReconcileMutation: // uncertain: ask, never send again
+	case decide.ReconcileMutation: // uncertain: ask, or have it recorded that the same is sent again
 		m := s.Mutation(todo.Mutation)
 		return m.Run, func(ctx context.Context) error {
-			return r.workflow.report(ctx, r.calls.reconcile(ctx, m), eventlog.Cause{Kind: "reconcile", ID: string(m.ID)})
+			found, end := r.calls.reconcile(ctx, m)
+			defer end()
+			return r.workflow.report(ctx, found, eventlog.Cause{Kind: "reconcile", ID: string(m.ID)})
 		}
 	}
 	panic("unreachable: decide.Owed is exhaustive")

@@ -83,10 +83,13 @@ func (e *Engine) logOpenCalls() {
 			if r.calls.canReconcile(m) {
 				then = "its connector is asked; that it was not applied counts once it can no longer be under way"
 			}
+			if m.Call.Resends() {
+				then = "the same is sent again with the same key, to find out, once it can no longer be under way"
+			}
 			now := e.cfg.Clock.Now()
 			over := now.Add(max(m.Deadline.Time().Sub(now), callTimeout(m)) + decide.ReconcileMargin + timeAfterDeadline(m,
 				e.cfg.Connectors.Ending(r.calls.call(m))))
-			r.log.Warn("stopping while a request is open: the other side may carry it out yet, and it is not sent again",
+			r.log.Warn("stopping while a request is open: the other side may carry it out yet",
 				append(r.calls.logAttrs(m), "next start", then, "not before", over.UTC().Format(time.RFC3339))...)
 		}
 	}

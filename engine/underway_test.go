@@ -112,7 +112,7 @@ func TestF5_UnderWay(t *testing.T) {
 			}
 			at := func(d time.Duration) { manual.Resume(begun.Add(d)) }
 			if c.call.own {
-				calls.sightings.Begin(m.ID, e.moment(), &projections.State{})
+				calls.sightings.Begin(m, e.moment(), &projections.State{})
 				if c.call.ended > 0 {
 					at(c.call.ended)
 					calls.sightings.End(m.ID, e.moment(), c.call.outcome)

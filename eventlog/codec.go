@@ -40,6 +40,10 @@ var upcasts = map[FactType]map[int]func([]byte) ([]byte, error){
 	"event.released":               {1: unchanged},
 	"event.retry_scheduled":        {1: unchanged, 2: unchanged},
 	"mutation.reconcile_scheduled": {1: unchanged, 2: unchanged},
+	"mutation.approval_requested":  {1: unchanged},
+	"mutation.refused":             {1: unchanged},
+	"mutation.started":             {1: unchanged},
+	"mutation.given_up":            {1: unchanged},
 }
 
 // unchanged is the upcast to a version that only adds fields which may be left out.

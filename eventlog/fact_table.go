@@ -44,14 +44,15 @@ var facts = map[FactType]struct {
 	"run.reactivated":              {1, func() Fact { return new(RunReactivated) }},
 	"run.retry_owed":               {1, func() Fact { return new(RunRetryOwed) }},
 	"run.retry_cleared":            {1, func() Fact { return new(RunRetryCleared) }},
-	"mutation.approval_requested":  {1, func() Fact { return new(MutationApprovalRequested) }},
+	"mutation.approval_requested":  {2, func() Fact { return new(MutationApprovalRequested) }},
 	"mutation.approved":            {1, func() Fact { return new(MutationApproved) }},
-	"mutation.refused":             {1, func() Fact { return new(MutationRefused) }},
-	"mutation.started":             {1, func() Fact { return new(MutationStarted) }},
+	"mutation.refused":             {2, func() Fact { return new(MutationRefused) }},
+	"mutation.started":             {2, func() Fact { return new(MutationStarted) }},
 	"mutation.applied":             {1, func() Fact { return new(MutationApplied) }},
 	"mutation.failed":              {1, func() Fact { return new(MutationFailed) }},
 	"mutation.skipped":             {1, func() Fact { return new(MutationSkipped) }},
 	"mutation.reconcile_scheduled": {3, func() Fact { return new(MutationReconcileScheduled) }},
+	"mutation.resent":              {1, func() Fact { return new(MutationResent) }},
 	"mutation.left_indeterminate":  {1, func() Fact { return new(MutationLeftIndeterminate) }},
 	"mutation.commented":           {1, func() Fact { return new(MutationCommented) }},
 	"mutation.contradicted":        {1, func() Fact { return new(MutationContradicted) }},
@@ -70,7 +71,7 @@ var facts = map[FactType]struct {
 	"event.freed":                  {1, func() Fact { return new(EventFreed) }},
 	"event.deferred":               {1, func() Fact { return new(EventDeferred) }},
 	"event.given_up":               {1, func() Fact { return new(EventGivenUp) }},
-	"mutation.given_up":            {1, func() Fact { return new(MutationGivenUp) }},
+	"mutation.given_up":            {2, func() Fact { return new(MutationGivenUp) }},
 	"input.registered":             {1, func() Fact { return new(InputRegistered) }},
 	"input.retitled":               {1, func() Fact { return new(InputRetitled) }},
 	"token.created":                {1, func() Fact { return new(TokenCreated) }},
@@ -97,6 +98,19 @@ func NewFact(t FactType) Fact {
 
 // VersionOf is the version that a fact of the table has in the log.
 func VersionOf(f Fact) int { return versionOf(f) }
+
+// Versions are those that facts of the type have in the log, the oldest first; none for an unknown type. What a stored
+// fact says decides which of them it is.
+func Versions(t FactType) (versions []int) {
+	entry, ok := facts[t]
+	if !ok {
+		return nil
+	}
+	for v := versionOf(entry.make()); v <= entry.version; v++ {
+		versions = append(versions, v)
+	}
+	return versions
+}
 
 // versionOf is the version that the fact is written as: without what a later version has added it is
 // stored as before, byte for byte, and a log that uses nothing new can be read by an older binary.

@@ -3,7 +3,7 @@ package eventlog
 // FormatVersion is the newest format of a log (`pawl.format` in its metadata) that this version reads; a log with
 // a newer one is refused. A log gets a format with the first message that needs it: without one, an older binary
 // reads the log as ever.
-const FormatVersion = formatHooks
+const FormatVersion = formatResends
 
 // FormatFirst is the format of a log that holds nothing of what a later one has added.
 const FormatFirst = 1
@@ -17,6 +17,9 @@ const (
 	// formatHooks: workflows have hooks. A binary that does not know them must not start: it would stop these
 	// workflows, and answer their senders that there is nothing.
 	formatHooks = 4
+	// formatResends: calls may be sent again to find out what became of them. A binary that does not know that would take
+	// such a call for over while it is sent again.
+	formatResends = 5
 )
 
 // concurrentFacts are the types that concurrent consumers have added, and the versions from which on others say
@@ -42,6 +45,11 @@ var concurrentFacts = map[FactType]int{
 // formatOf is the lowest format of a log that may hold the transition.
 func formatOf(t *Transition) int {
 	for _, f := range t.Facts {
+		if _, ok := f.(*MutationResent); ok || resends(f) {
+			return formatResends
+		}
+	}
+	for _, f := range t.Facts {
 		if deployed, ok := f.(*WorkflowDeployed); ok && len(deployed.Definition.Hooks) > 0 {
 			return formatHooks
 		}
@@ -58,6 +66,21 @@ func formatOf(t *Transition) int {
 		return formatInstallation
 	}
 	return FormatFirst
+}
+
+// resends reports whether the fact holds a call that may be sent again.
+func resends(f Fact) bool {
+	switch f := f.(type) {
+	case *MutationApprovalRequested:
+		return f.Call.Resends()
+	case *MutationRefused:
+		return f.Call.Resends()
+	case *MutationStarted:
+		return f.Call.Resends()
+	case *MutationGivenUp:
+		return f.Call.Resends()
+	}
+	return false
 }
 
 // OfConcurrent reports whether only workflows with a concurrent consumer have facts of the type.

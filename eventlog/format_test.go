@@ -31,6 +31,10 @@ func TestFormatOfATransition(t *testing.T) {
 		"approval":         {"w", &MutationApproved{}, 1, 1},
 		"comment":          {"w", &MutationCommented{}, 1, 3},
 		"held":             {"w", &EventHeld{}, 1, 3},
+		"plain call":       {"w", &MutationStarted{}, 1, 1},
+		"may be resent":    {"w", &MutationStarted{Call: MutationCall{ResendMS: 1}}, 2, 5},
+		"asks, resent":     {"w", &MutationApprovalRequested{Call: MutationCall{ResendMS: 1}}, 2, 5},
+		"resent":           {"w", &MutationResent{}, 1, 5},
 		"the installation": {Installation, &TokenRevoked{}, 1, 2},
 	} {
 		entry, err := NewEntry(Transition{Workflow: c.workflow, Kind: c.fact.FactType(), Facts: []Fact{c.fact}}, Head{})

@@ -34,4 +34,5 @@ type (
 )
 
 func (*EventGivenUp) FactType() FactType    { return "event.given_up" }
+func (f *MutationGivenUp) needs() int       { return needsOf(&f.Call) }
 func (*MutationGivenUp) FactType() FactType { return "mutation.given_up" }

@@ -49,7 +49,13 @@ type MutationCall struct {
 	UITitle    string `msgpack:"uiTitle,omitempty" json:"uiTitle,omitempty"`
 	Reconciles bool   `msgpack:"reconciles,omitempty" json:"reconciles"`
 	TimeoutMS  int64  `msgpack:"timeoutMs" json:"timeoutMs"`
+	// ResendMS is how many milliseconds after its start the other side still knows the call by its key, so that the same
+	// call may be sent again to find out what became of it (F5). That is the operator's promise; 0 is none.
+	ResendMS int64 `msgpack:"resendMs,omitempty" json:"resendMs,omitempty"`
 }
+
+// Resends reports whether the same call may be sent again to find out what became of it.
+func (c *MutationCall) Resends() bool { return c.ResendMS > 0 }
 
 type (
 	// MutationApprovalRequested: the call waits for a person; nothing has left.
@@ -113,6 +119,15 @@ type (
 		// Reconciles says that the connector can now be asked about the call; it could not when the call was made.
 		Reconciles bool `msgpack:"reconciles,omitempty" json:"reconciles,omitempty"`
 	}
+	// MutationResent: to find out what became of the call, the same is sent once more with the same key. That may happen
+	// only after this is durable, and only before Deadline. It is attempt Attempt, and is looked at again at At.
+	MutationResent struct {
+		Mutation MutationID `msgpack:"mutation" json:"mutation"`
+		Attempt  int        `msgpack:"attempt" json:"attempt"`
+		Deadline Instant    `msgpack:"deadline" json:"deadline"`
+		At       Instant    `msgpack:"at" json:"at"`
+		Engine   string     `msgpack:"engine" json:"engine"`
+	}
 	// MutationLeftIndeterminate: nothing automatic can find out what happened.
 	MutationLeftIndeterminate struct {
 		Mutation MutationID `msgpack:"mutation" json:"mutation"`
@@ -144,6 +159,18 @@ func (f *MutationReconcileScheduled) needs() int {
 	return 1
 }
 
+// needsOf: version 2 of what holds a call added ResendMS.
+func needsOf(call *MutationCall) int {
+	if call.Resends() {
+		return 2
+	}
+	return 1
+}
+
+func (f *MutationApprovalRequested) needs() int { return needsOf(&f.Call) }
+func (f *MutationRefused) needs() int           { return needsOf(&f.Call) }
+func (f *MutationStarted) needs() int           { return needsOf(&f.Call) }
+
 func (*MutationApprovalRequested) FactType() FactType  { return "mutation.approval_requested" }
 func (*MutationApproved) FactType() FactType           { return "mutation.approved" }
 func (*MutationRefused) FactType() FactType            { return "mutation.refused" }
@@ -152,6 +179,7 @@ func (*MutationApplied) FactType() FactType            { return "mutation.applie
 func (*MutationFailed) FactType() FactType             { return "mutation.failed" }
 func (*MutationSkipped) FactType() FactType            { return "mutation.skipped" }
 func (*MutationReconcileScheduled) FactType() FactType { return "mutation.reconcile_scheduled" }
+func (*MutationResent) FactType() FactType             { return "mutation.resent" }
 func (*MutationLeftIndeterminate) FactType() FactType  { return "mutation.left_indeterminate" }
 func (*MutationCommented) FactType() FactType          { return "mutation.commented" }
 func (*MutationContradicted) FactType() FactType       { return "mutation.contradicted" }

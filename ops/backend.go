@@ -22,6 +22,7 @@ import (
 	"github.com/pawl-run/pawl/ops/logread"
 	"github.com/pawl-run/pawl/ops/metrics"
 	"github.com/pawl-run/pawl/ops/rpc"
+	"github.com/pawl-run/pawl/ops/subscription"
 	"github.com/pawl-run/pawl/projections"
 	"github.com/pawl-run/pawl/projections/readmodel"
 	"github.com/pawl-run/pawl/sandbox/worker"
@@ -51,6 +52,8 @@ type Config struct {
 	Progress *metrics.Progress
 	// Feed are the figures of the feed; nil where nothing is published.
 	Feed prometheus.Collector
+	// Subscriptions deliver webhooks; nil where none are configured.
+	Subscriptions *subscription.Deliveries
 	// Workers reports on the processes that run scripts; nil means that there are none.
 	Workers func() worker.Report
 	// Version of this program, as `pawl version` prints it.

@@ -31,7 +31,7 @@ func TestEveryOperation(t *testing.T) {
 
 func callEveryOperation(t *testing.T, by func(*bundle)) {
 	start := time.Date(2026, 3, 1, 8, 0, 0, 0, time.UTC)
-	b := setup(t, manualClock(start), runLog(), calls())
+	b := setup(t, manualClock(start), runLog(), calls(), parked(t))
 	overHTTP := b.client
 	by(b)
 	schemas := newSchemas(t, b.document())
@@ -299,6 +299,14 @@ func callEveryOperation(t *testing.T, by func(*bundle)) {
 		t.Errorf("revoked: %v", v)
 	}
 
+	if v := listOf(call("listSubscriptions", 200, nil)["items"]); len(v) != 1 ||
+		v[0].(map[string]any)["state"] != "parked" {
+		t.Errorf("subscriptions: %v", v)
+	}
+	if v := call("resumeSubscription", 200, map[string]any{"name": "warehouse"}); v["state"] == "parked" {
+		t.Errorf("resumed: %v", v)
+	}
+
 	for _, o := range Operations() {
 		if !called[o.ID] {
 			t.Errorf("operation %s was not called", o.ID)
@@ -416,7 +424,7 @@ func TestFieldNames(t *testing.T) {
 		"listWorkflowInputs":   "externalId id outputs receivedAt source status title type",
 		"listWorkflowSessions": "endedAt id result runs startedAt",
 		"listWorkflowHandlers": "concurrency held key name nextRunAt probing rate type wakeAt",
-		"getDiagnostics":       "contradictions log orphanedReservations stopped unread",
+		"getDiagnostics":       "contradictions log orphanedReservations stopped subscriptions unread",
 	} {
 		var answer map[string]any
 		params := map[string]any{"workflow": "shop"}

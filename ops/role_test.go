@@ -58,7 +58,7 @@ func TestPermit(t *testing.T) {
 		"listRuns", "listEvents", "listJobs", "listMutations", "getMutation", "listInputs", "listSessions",
 	}
 	refused := []string{"getDiagnostics", "verifyLog", "getWorkers", "callConnector", "advanceClock", "createToken",
-		"listTokens", "revokeToken"}
+		"listTokens", "revokeToken", "listSubscriptions", "resumeSubscription"}
 	for _, o := range table {
 		request := o.Request.New()
 		s, isScoped := request.(rpc.Scoped)

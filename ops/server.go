@@ -11,6 +11,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/ops/auth"
 	"github.com/pawl-run/pawl/ops/explain"
@@ -54,9 +56,13 @@ func New(cfg Config) (*Server, error) {
 		heavy:     auth.NewQuota("requests that read a long past", "history.busy", maxHeavy, maxHeavyEach),
 		bodies:    auth.NewQuota("KiB of request bodies", "bodies.busy", maxBodies, maxBodiesEach)}
 	b.life, b.endLife = context.WithCancel(context.Background())
+	var outgoing prometheus.Collector
+	if cfg.Subscriptions != nil {
+		outgoing = cfg.Subscriptions.Figures()
+	}
 	b.metrics = metrics.New(metrics.Sources{
 		Engine: cfg.Engine, Reader: cfg.Reader, Log: cfg.Log, Workers: cfg.Workers, Version: cfg.Version,
-		Progress: cfg.Progress, Feed: cfg.Feed,
+		Progress: cfg.Progress, Feed: cfg.Feed, Subscriptions: outgoing,
 		Holds: knownTypes.Possible(reflect.TypeFor[eventlog.BlockReason]()),
 	})
 	b.hooks = hooks.New(hooks.Config{
@@ -75,6 +81,9 @@ func New(cfg Config) (*Server, error) {
 
 // Handler returns the HTTP interface. Used without Serve, it answers like one on loopback.
 func (s *Server) Handler() http.Handler { return s.handler }
+
+// Explain says what a workflow does or waits for, as the operation explainWorkflow does.
+func (s *Server) Explain(name eventlog.WorkflowName) (explain.Why, error) { return s.explain(name) }
 
 // Close ends the log streams. Serve does it by itself.
 func (s *Server) Close() { s.endLife() }

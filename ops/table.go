@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/pawl-run/pawl/ops/feed"
 	"github.com/pawl-run/pawl/ops/hooks"
 	"github.com/pawl-run/pawl/ops/rpc"
 )
@@ -14,7 +15,7 @@ var table = func() []Operation {
 	var all []Operation
 	for _, part := range [][]Operation{
 		workflowTable, historyTable, insightTable, workersTable, operatorTable, ingressTable, repairTable, jobTable,
-		evidenceTable, connectorTable, tokenTable, clockTable, logTable,
+		evidenceTable, connectorTable, subscriptionTable, tokenTable, clockTable, logTable,
 	} {
 		all = append(all, part...)
 	}
@@ -86,3 +87,6 @@ func document(version string) ([]byte, error) {
 	}
 	return rpc.OpenAPI(version, Table(), append(beside, receiveHook), knownTypes)
 }
+
+// DescribeFeed returns the AsyncAPI document of the feed, for a program of the given version.
+func DescribeFeed(version string) ([]byte, error) { return feed.AsyncAPI(version, knownTypes) }

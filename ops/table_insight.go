@@ -15,6 +15,7 @@ import (
 	"github.com/pawl-run/pawl/ops/explain"
 	"github.com/pawl-run/pawl/ops/replay"
 	"github.com/pawl-run/pawl/ops/rpc"
+	"github.com/pawl-run/pawl/ops/subscription"
 	"github.com/pawl-run/pawl/projections"
 	"github.com/pawl-run/pawl/projections/readmodel"
 )
@@ -43,11 +44,12 @@ type (
 		Users   []ToolUser       `json:"users" jsonschema:"tools that have a user of their own on NATS, so that no other tool gets their requests"`
 	}
 	diagnosticsAnswer struct {
-		OrphanedReservations []orphan        `json:"orphanedReservations" jsonschema:"reserved events that no run holds; there must be none"`
-		Log                  logHealth       `json:"log"`
-		Stopped              []stopped       `json:"stopped" jsonschema:"workflows that are out of service"`
-		Contradictions       []contradiction `json:"contradictions" jsonschema:"workflows held because a late answer differs from a recorded outcome"`
-		Unread               []unread        `json:"unread" jsonschema:"events that wait in a topic to which no consumer of the running version subscribes: nothing processes them"`
+		OrphanedReservations []orphan              `json:"orphanedReservations" jsonschema:"reserved events that no run holds; there must be none"`
+		Log                  logHealth             `json:"log"`
+		Stopped              []stopped             `json:"stopped" jsonschema:"workflows that are out of service"`
+		Contradictions       []contradiction       `json:"contradictions" jsonschema:"workflows held because a late answer differs from a recorded outcome"`
+		Unread               []unread              `json:"unread" jsonschema:"events that wait in a topic to which no consumer of the running version subscribes: nothing processes them"`
+		Subscriptions        []subscription.Status `json:"subscriptions" jsonschema:"outgoing webhooks that fail or are parked"`
 	}
 	// unread are the events of a topic that wait although no consumer subscribes to it.
 	unread struct {
@@ -263,7 +265,7 @@ func getDiagnostics(ctx context.Context, c *Call, _ *everything) (diagnosticsAns
 	s := c.backend
 	d := diagnosticsAnswer{
 		OrphanedReservations: []orphan{}, Stopped: []stopped{}, Contradictions: []contradiction{}, Unread: []unread{},
-		Log: logHealth{Problems: s.logProblems(ctx)},
+		Log: logHealth{Problems: s.logProblems(ctx)}, Subscriptions: s.troubled(),
 	}
 	d.Log.OK, d.Log.Checked = len(d.Log.Problems) == 0, s.cfg.Engine.Damage().Done
 	orphans := s.cfg.Engine.Orphans()

@@ -185,6 +185,8 @@ func (f *folding) apply(fact eventlog.Fact) error {
 		return f.mutationSkipped(e)
 	case *eventlog.MutationReconcileScheduled:
 		return f.reconcileScheduled(e)
+	case *eventlog.MutationResent:
+		return f.mutationResent(e)
 	case *eventlog.MutationLeftIndeterminate:
 		return f.leftIndeterminate(e)
 	case *eventlog.MutationCommented:

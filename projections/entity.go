@@ -248,8 +248,12 @@ type (
 		// OverAt is when nothing of the call can be under way any more, zero while that is not known (F5).
 		OverAt eventlog.Instant `msgpack:"overAt,omitempty"`
 		// AskableSince says that the connector could not be asked about the call when it was made, and can now (O3).
-		AskableSince bool             `msgpack:"askableSince,omitempty"`
-		RequestedAt  eventlog.Instant `msgpack:"requestedAt,omitempty"`
+		AskableSince bool `msgpack:"askableSince,omitempty"`
+		// ResentAt is when the same call was sent again last, zero for never; Deadline and Engine are of that one then.
+		// Resending says that nothing was recorded of it since.
+		ResentAt    eventlog.Instant `msgpack:"resentAt,omitempty"`
+		Resending   bool             `msgpack:"resending,omitempty"`
+		RequestedAt eventlog.Instant `msgpack:"requestedAt,omitempty"`
 		// ApprovedAt is when a person allowed a call whose run waits for a place (C3).
 		ApprovedAt eventlog.Instant `msgpack:"approvedAt,omitempty"`
 		StartedAt  eventlog.Instant `msgpack:"startedAt,omitempty"`

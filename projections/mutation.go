@@ -115,7 +115,7 @@ func (f *folding) changeOpen(id eventlog.MutationID, change func(*Mutation)) err
 
 func (f *folding) settle(id eventlog.MutationID, status eventlog.MutationStatus, change func(*Mutation)) error {
 	return f.changeOpen(id, func(m *Mutation) {
-		m.Status, m.SettledAt, m.ReconcileAt = status, f.at(), 0
+		m.Status, m.SettledAt, m.ReconcileAt, m.Resending = status, f.at(), 0, false
 		m.Failure = nil
 		change(m)
 	})
@@ -125,18 +125,29 @@ func (f *folding) reconcileScheduled(e *eventlog.MutationReconcileScheduled) err
 	failure := e.Failure
 	return f.changeOpen(e.Mutation, func(m *Mutation) {
 		m.Status, m.ReconcileAttempts, m.ReconcileAt, m.Failure = eventlog.MutationNeedsReconcile, e.Attempt, e.At, &failure
-		m.OverAt = e.OverAt
+		m.OverAt, m.Resending = e.OverAt, false
 		m.Call.Reconciles = m.Call.Reconciles || e.Reconciles
 		m.AskableSince = m.AskableSince || e.Reconciles
+	})
+}
+
+// mutationResent takes in that the same call may leave once more: it may be under way again.
+func (f *folding) mutationResent(e *eventlog.MutationResent) error {
+	if m := f.Mutation(e.Mutation); m != nil && m.Status != eventlog.MutationNeedsReconcile {
+		return fmt.Errorf("mutation %s is %s and is not sent again", e.Mutation, m.Status)
+	}
+	return f.changeMutation(e.Mutation, func(m *Mutation) {
+		m.ReconcileAttempts, m.ReconcileAt, m.OverAt = e.Attempt, e.At, 0
+		m.Deadline, m.Engine, m.ResentAt, m.Resending = e.Deadline, e.Engine, f.at(), true
 	})
 }
 
 func (f *folding) leftIndeterminate(e *eventlog.MutationLeftIndeterminate) error {
 	failure := e.Failure
 	return f.changeOpen(e.Mutation, func(m *Mutation) {
-		if m.Status == eventlog.MutationNeedsReconcile && m.Call.Reconciles {
-			m.ReconcileAttempts++ // the last one asked, and found nothing out (F5)
+		if m.Status == eventlog.MutationNeedsReconcile && m.Call.Reconciles && !m.Call.Resends() {
+			m.ReconcileAttempts++ // the last one asked, and found nothing out (F5); each resend was counted before
 		}
-		m.Status, m.ReconcileAt, m.Failure = eventlog.MutationIndeterminate, 0, &failure
+		m.Status, m.ReconcileAt, m.Failure, m.Resending = eventlog.MutationIndeterminate, 0, &failure, false
 	})
 }

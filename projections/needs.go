@@ -169,6 +169,8 @@ func Needs(s *State, facts []eventlog.Fact) []Key {
 			run(f.Run)
 		case *eventlog.MutationReconcileScheduled:
 			mutation(f.Mutation)
+		case *eventlog.MutationResent:
+			mutation(f.Mutation)
 		case *eventlog.MutationLeftIndeterminate:
 			mutation(f.Mutation)
 		case *eventlog.MutationCommented:

@@ -94,7 +94,7 @@ var layers = []layer{
 	{folders: "engine/connector/...", project: []string{"eventlog", "engine/connector/...", "engine/secret", "sandbox",
 		"sandbox/worker/confine", "sandbox/similar"}, external: anyLibrary},
 	// What the parts of an engine stand on knows none of them.
-	{folders: "engine/clock"},
+	{folders: "engine/clock", external: []string{"golang.org/x/sys/unix"}},
 	{folders: "engine/signal"},
 	{folders: "engine/ids", external: anyLibrary},
 	{folders: "engine/memory", project: []string{"projections"}},
@@ -110,7 +110,7 @@ var layers = []layer{
 		"engine/connector", "engine/decide", "engine/deploy", "engine/hint", "sandbox"}, external: anyLibrary},
 	{folders: "ops/metrics", project: []string{"eventlog", "projections/...", "engine", "sandbox/worker"},
 		external: anyLibrary},
-	{folders: "ops/feed", project: []string{"eventlog"}, external: anyLibrary},
+	{folders: "ops/feed", project: []string{"eventlog", "ops/rpc"}, external: anyLibrary},
 	{folders: "ops/replay", project: []string{"eventlog", "projections/..."}, external: anyLibrary},
 	{folders: "ops/ingress", project: []string{"eventlog", "engine/decide", "ops/rpc"}, external: anyLibrary},
 	{folders: "ops/...", project: []string{"eventlog/...", "projections/...", "sandbox/...", "engine/...", "ops/..."},
@@ -141,12 +141,13 @@ var layers = []layer{
 	},
 	{folders: "cmd/pawl/internal/source", project: belowCommands("builtin", "config", "exit", "node", "term"),
 		external: anyLibrary},
-	{folders: "cmd/pawl/internal/bench", project: belowCommands("config", "exit", "node", "term"), external: anyLibrary},
+	{folders: "cmd/pawl/internal/bench", project: belowCommands("config", "datadir", "exit", "node", "term"),
+		external: anyLibrary},
 	// The commands of one heading know no other commands.
 	{
 		folders: "cmd/pawl/internal/commands/...",
 		project: append(belowCommands("builtin", "client", "config", "datadir", "exit", "node", "source", "term", "tools",
-			"typings"), "cmd/pawl/example"),
+			"typings", "version"), "cmd/pawl/example"),
 		external: anyLibrary,
 	},
 	{folders: "cmd/...", project: anyFolder, external: anyLibrary},

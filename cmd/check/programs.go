@@ -11,7 +11,7 @@ import (
 
 // programs are those outside of Go without which a part of the tests is left out. A test that lacks one
 // skips and begins its reason with its name: "no C compiler: …" or "needs a C compiler: …".
-var programs = []string{"C compiler", "Chromium", "PostgreSQL", "Node.js", "aiosmtpd"}
+var programs = []string{"C compiler", "Chromium", "PostgreSQL", "Node.js", "aiosmtpd", "Dovecot", "promtool", "nats"}
 
 var lackedProgram = regexp.MustCompile(
 	`^(?:\S+\.go:\d+: )?(?:no|needs) (?:an? )?(` + strings.Join(programs, "|") + `)\b`)

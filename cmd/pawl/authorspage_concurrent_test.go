@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// hook is what the page's concurrent workflow is pushed.
-func hook(customer int, text, showAt string) map[string]any {
+// delivery is what the page's concurrent workflow is pushed.
+func delivery(customer int, text, showAt string) map[string]any {
 	return map[string]any{"customer": map[string]any{"id": customer, "name": "Customer " + string(rune('0'+customer))},
 		"text": text, "showAt": showAt}
 }
@@ -26,19 +26,19 @@ func TestAuthorsPageConcurrent(t *testing.T) {
 	}).ready()
 	told := func(text string) string { return `POST /hooks/team {"text":"` + text + `"}` }
 
-	r.push("hook.received", "1", hook(1, "first", ""))
-	r.push("hook.received", "2", hook(2, "second", ""))
+	r.push("hook.received", "1", delivery(1, "first", ""))
+	r.push("hook.received", "2", delivery(2, "second", ""))
 	r.wantReceived(told("Customer 1: first")) // 10/s: the clock stands still
 	r.advance("99ms")
 	r.wantReceived()
 	r.advance("1ms")
 	r.wantReceived(told("Customer 2: second"))
 
-	r.push("hook.received", "none", hook(3, "", ""))
-	r.push("hook.received", "later", hook(4, "later", "2026-03-01T07:00:00Z"))
-	r.push("hook.received", "bad", hook(1, "bad", ""))
-	r.push("hook.received", "behind", hook(1, "behind", ""))
-	r.push("hook.received", "beside", hook(2, "beside", ""))
+	r.push("hook.received", "none", delivery(3, "", ""))
+	r.push("hook.received", "later", delivery(4, "later", "2026-03-01T07:00:00Z"))
+	r.push("hook.received", "bad", delivery(1, "bad", ""))
+	r.push("hook.received", "behind", delivery(1, "behind", ""))
+	r.push("hook.received", "beside", delivery(2, "beside", ""))
 	r.advance("1s")
 	got := r.outside.takeReceived()
 	if want := []string{told("Customer 1: bad"), told("Customer 2: beside")}; !slices.Equal(got, want) {

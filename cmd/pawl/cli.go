@@ -53,11 +53,14 @@ type commandLine struct {
 	Repair  act.Repair  `cmd:"" group:"act" help:"Give a workflow in maintenance its repaired script."`
 	Grants  act.Grants  `cmd:"" group:"act" help:"Show or change what a workflow may do."`
 
-	Tokens     rest.Tokens `cmd:"" group:"rest" help:"Make, list and revoke the named tokens that callers need."`
-	Clock      rest.Clock  `cmd:"" group:"rest" help:"Read an engine's clock, or move it if it runs with --clock=manual."`
-	Bench      bench.Bench `cmd:"" group:"rest" help:"Measure this machine: items through the whole engine, all synced."`
-	BenchWorld bench.World `cmd:"" name:"bench-world" hidden:""`
-	BenchStart bench.Start `cmd:"" name:"bench-start" hidden:""`
+	Subscriptions rest.Subscriptions `cmd:"" group:"rest" help:"List outgoing webhooks, and let a parked one go on."`
+	Tokens        rest.Tokens        `cmd:"" group:"rest" help:"Make, list and revoke the named tokens that callers need."`
+	Clock         rest.Clock         `cmd:"" group:"rest" help:"Read an engine's clock, or move it if it runs with --clock=manual."`
+	Bench         bench.Bench        `cmd:"" group:"rest" help:"Measure this machine: items through the whole engine, all synced."`
+	BenchWorld    bench.World        `cmd:"" name:"bench-world" hidden:""`
+	BenchStart    bench.Start        `cmd:"" name:"bench-start" hidden:""`
+
+	AsyncAPI rest.AsyncAPI `cmd:"" name:"asyncapi" group:"rest" help:"Print the AsyncAPI document of the feed."`
 
 	Worker    run.Worker    `cmd:"" hidden:""`
 	ParseMail run.ParseMail `cmd:"" hidden:""`

@@ -19,11 +19,22 @@ import (
 	"github.com/pawl-run/pawl/cmd/pawl/example"
 )
 
-// The follower of the example lives on while twenty engines are killed. It prints every fact of the log once, in the
-// order of the log.
+// The follower of the example in Go.
 func TestFeedThroughKills(t *testing.T) {
 	long(t)
 	t.Parallel()
+	program := filepath.Join(t.TempDir(), "follower")
+	if out, err := exec.CommandContext(t.Context(), "go", "build", "-buildvcs=false", "-o", program,
+		"./example/follower").CombinedOutput(); err != nil {
+		t.Fatalf("build the follower: %v\n%s", err, out)
+	}
+	followThroughKills(t, program)
+}
+
+// followThroughKills starts the follower that the command names. It lives on while twenty engines are killed, and
+// prints every fact of the log once, in the order of the log.
+func followThroughKills(t *testing.T, program string, args ...string) {
+	t.Helper()
 	script, err := example.Files.ReadFile("mail-to-sheet.ts")
 	if err != nil {
 		t.Fatal(err)
@@ -38,11 +49,6 @@ func TestFeedThroughKills(t *testing.T) {
 			"From: a%d@example.org\r\nSubject: Report %d\r\n\r\nText\r\n", i, i)
 	}
 	dir := place(t, files)
-	program := filepath.Join(t.TempDir(), "follower")
-	if out, err := exec.CommandContext(t.Context(), "go", "build", "-buildvcs=false", "-o", program,
-		"./example/follower").CombinedOutput(); err != nil {
-		t.Fatalf("build the follower: %v\n%s", err, out)
-	}
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
 	random := rand.New(rand.NewPCG(seed, 1))
@@ -55,7 +61,7 @@ func TestFeedThroughKills(t *testing.T) {
 		if follower == nil {
 			answering(t, engine) // by then it has written its URLs
 			url := filepath.Join(dir, "data", "nats", "subscriber.url")
-			follower = spawn(t, command(t, dir, program, url, "place.json"))
+			follower = spawn(t, command(t, dir, program, append(args, url, "place.json")...))
 		}
 		engine.done.Wait()
 		if err := engine.cmd.Wait(); err == nil || !strings.Contains(engine.text(), "KILLED") {
@@ -95,8 +101,8 @@ func TestFeedThroughKills(t *testing.T) {
 	t.Logf("%d facts", len(want))
 }
 
-// facts are the ids of all facts of the log, as the feed names them.
-func (d *daemon) facts() (ids []string) {
+// facts are the ids of all facts of the log of these types, or of any, as the feed names them.
+func (d *daemon) facts(types ...string) (ids []string) {
 	d.t.Helper()
 	res, err := d.send(http.MethodGet, "/v1/log", nil)
 	if err != nil {
@@ -114,13 +120,15 @@ func (d *daemon) facts() (ids []string) {
 		}
 		var transition struct {
 			ID     string
-			Events []json.RawMessage
+			Events []struct{ Type string }
 		}
 		if err := json.Unmarshal([]byte(event), &transition); err != nil {
 			d.t.Fatal(err)
 		}
-		for n := range transition.Events {
-			ids = append(ids, fmt.Sprintf("%s-%d", transition.ID, n+1))
+		for n, fact := range transition.Events {
+			if len(types) == 0 || slices.Contains(types, fact.Type) {
+				ids = append(ids, fmt.Sprintf("%s-%d", transition.ID, n+1))
+			}
 		}
 	}
 	return ids

@@ -70,7 +70,8 @@ func TestHostileMailsInAnInbox(t *testing.T) {
 		"inbox/new/5.good": head + "\r\nlast\r\n",
 	})
 	parser := filepath.Join(t.TempDir(), "parser") // as a release has it: with its own speed and memory
-	build := exec.Command("go", "build", "-buildvcs=false", "-o", parser, "../../engine/connector/maildir/testdata/parser")
+	build := exec.Command("go", "build", "-buildvcs=false", "-o", parser,
+		"../../engine/connector/mailparse/testdata/parser")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("build a parser: %v\n%s", err, out)

@@ -20,30 +20,32 @@ func read(t *testing.T, path string) string {
 	return string(text)
 }
 
-// What CONFIG.md shows as configuration is one, and its policies are the defaults.
+// What CONFIG.md shows as configuration is one, and its policies are the defaults; so is what OPERATIONS.md shows.
 func TestConfigurationOfTheManual(t *testing.T) {
-	_, rest, _ := strings.Cut(read(t, "CONFIG.md"), "```yaml\n")
-	block, _, found := strings.Cut(rest, "```")
-	if !found {
-		t.Fatal("CONFIG.md has no yaml block")
-	}
-	path := filepath.Join(t.TempDir(), config.FileName)
-	if err := os.WriteFile(path, []byte(block), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	conf := config.Reader{Env: variables(map[string]string{"API_TOKEN": "x", "CRM_SECRET": "y",
-		"GITHUB_WEBHOOK_SECRET": "g",
-		"SHOP_KEY":              "s", "STRIPE_NEW": "n", "STRIPE_OLD": "o", "SMTP_PASSWORD": "p",
-		"SHOP_PASSWORD": "shop"})}
-	c, err := config.LoadFile(path, true, "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := c.Expand(conf.Env); err != nil {
-		t.Error(err)
-	}
-	if c.Policies != schedule.Default() {
-		t.Errorf("policies %+v\nwant %+v", c.Policies, schedule.Default())
+	env := variables(map[string]string{"API_TOKEN": "x", "CRM_SECRET": "y", "GITHUB_WEBHOOK_SECRET": "g", "SHOP_KEY": "s",
+		"STRIPE_NEW": "n", "STRIPE_OLD": "o", "SMTP_PASSWORD": "p", "IMAP_PASSWORD": "i",
+		"SHOP_PASSWORD":    "shop",
+		"WAREHOUSE_SECRET": webhookSecret, "PAGER_SECRET": webhookSecret, "CHAT_WEBHOOK": "https://chat.example.com/T/1"})
+	for _, page := range []string{"CONFIG.md", "../../ops/OPERATIONS.md"} {
+		_, rest, _ := strings.Cut(read(t, page), "```yaml\n")
+		block, _, found := strings.Cut(rest, "```")
+		if !found {
+			t.Fatalf("%s has no yaml block", page)
+		}
+		path := filepath.Join(t.TempDir(), config.FileName)
+		if err := os.WriteFile(path, []byte(block), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		c, err := config.LoadFile(path, true, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := c.Expand(env); err != nil {
+			t.Error(err)
+		}
+		if c.Policies != schedule.Default() {
+			t.Errorf("%s: policies %+v\nwant %+v", page, c.Policies, schedule.Default())
+		}
 	}
 }
 
@@ -69,7 +71,8 @@ func TestReadmeIsShort(t *testing.T) {
 // Each metric that the operator's manual names is exported.
 func TestMetricsOfTheManual(t *testing.T) {
 	source := ""
-	for _, file := range []string{"metrics/metrics.go", "metrics/progress.go", "metrics/workers.go", "feed/figures.go"} {
+	for _, file := range []string{"metrics/metrics.go", "metrics/progress.go", "metrics/workers.go", "feed/figures.go",
+		"subscription/figures.go"} {
 		source += read(t, "../../ops/"+file)
 	}
 	named := regexp.MustCompile("(?m)^\\| `(pawl_[a-z_]+)` \\|").FindAllStringSubmatch(read(t, "../../ops/OPERATIONS.md"),

@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"math/rand/v2"
 	"net/http"
 	"net/url"
 	"os/exec"
@@ -10,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/pawl-run/pawl/projections/readmodel"
 )
 
 // Recipe 1: only what is new is read, page by page, and each order becomes one row.
@@ -45,6 +48,55 @@ func TestRecipePaging(t *testing.T) {
 	}
 	if !slices.Equal(r.outside.asked, want) {
 		t.Errorf("asked %q, want %q", r.outside.asked, want)
+	}
+}
+
+// Recipe 1, of an API that often fails: pages that answer 500, 429 or not at all, at random, lose no order and write
+// none twice.
+func TestRecipePagingOfAnAPIThatFails(t *testing.T) {
+	const orders = 60
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	chance := rand.New(rand.NewPCG(seed, 0))
+	failed := 0
+	r := cook(t, 1, func(w http.ResponseWriter, _, path, _ string) bool {
+		switch chance.IntN(6) {
+		case 0:
+			w.WriteHeader(http.StatusInternalServerError)
+		case 1:
+			w.Header().Set("Retry-After", "30")
+			w.WriteHeader(http.StatusTooManyRequests)
+		case 2:
+			panic(http.ErrAbortHandler)
+		default:
+			u, _ := url.Parse(path)
+			after := 0
+			_, _ = fmt.Sscanf(u.Query().Get("after"), "o%d", &after)
+			list := []map[string]any{}
+			for i := after + 1; i <= min(after+4, orders); i++ {
+				list = append(list, map[string]any{"id": fmt.Sprintf("o%d", i), "total": i * 10})
+			}
+			_ = json.NewEncoder(w).Encode(map[string]any{"orders": list, "more": after+4 < orders})
+			return true
+		}
+		failed++
+		return true
+	}).ready()
+	want := []string{"id,total"}
+	for i := 1; i <= orders; i++ {
+		want = append(want, fmt.Sprintf("o%d,%d", i, i*10))
+	}
+	var consumed readmodel.Page[readmodel.Event]
+	for hour := 0; hour < 200 && len(consumed.Items) < orders; hour++ {
+		r.advance("1h")
+		r.get("/v1/workflows/orders/events?status=consumed&limit=100", &consumed)
+	}
+	r.wantState("poll", `{"cursor":"o60"}`)
+	r.wantSheet("orders.csv", want...)
+	r.outside.mu.Lock()
+	defer r.outside.mu.Unlock()
+	if failed == 0 {
+		t.Error("no page failed")
 	}
 }
 

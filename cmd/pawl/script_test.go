@@ -72,6 +72,7 @@ func TestScripts(t *testing.T) {
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits": exits, "start": start, "await": await, "interrupt": interrupt, "mutate": mutate, "address": address,
 			"insist": insist, "follow": follow, "ended": ended, "eavesdrop": eavesdrop, "overheard": overheard,
+			"receive": receive, "received": received, "alerted": alerted,
 			"request": request, "secret": secret,
 			"hole": hole, "swallowed": swallowed, "hangup": hangup,
 		},
@@ -200,7 +201,8 @@ func launch(ts *testscript.TestScript, name, pattern string, args []string) {
 	p := &engineProcess{cmd: exec.Command("pawl", args...)}
 	p.grown = sync.NewCond(&p.mu)
 	p.cmd.Dir = ts.MkAbs(".")
-	for _, variable := range []string{"PATH", "HOME", "TMPDIR", "USER", "PAWL_HTTP", "PAWL_TOKEN", "GORACE", plainWorker} {
+	for _, variable := range []string{"PATH", "HOME", "TMPDIR", "USER", "PAWL_HTTP", "PAWL_TOKEN", "GORACE", plainWorker,
+		"WEBHOOK_URL", "WEBHOOK_SECRET"} {
 		if value := ts.Getenv(variable); value != "" {
 			p.cmd.Env = append(p.cmd.Env, variable+"="+value)
 		}

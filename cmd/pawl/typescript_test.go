@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
@@ -15,24 +14,10 @@ import (
 	"github.com/pawl-run/pawl/cmd/pawl/internal/typings"
 )
 
-// typescriptFolder names, in the environment, the folder with the packages of testdata/typescript.
-const typescriptFolder = "PAWL_TEST_TYPESCRIPT"
-
-// packages is the folder in which the packages of testdata/typescript are installed.
-func packages(t *testing.T) string {
-	t.Helper()
-	folder := os.Getenv(typescriptFolder)
-	if _, err := exec.LookPath("node"); err != nil || folder == "" {
-		t.Skipf("no Node.js, or %s names no folder with the packages of testdata/typescript; .ci/run has both",
-			typescriptFolder)
-	}
-	return filepath.Join(folder, "node_modules")
-}
-
 // tsc compiles a folder, which has a tsconfig.json, and returns what the compiler says.
 func tsc(t *testing.T, dir string, flags ...string) string {
 	t.Helper()
-	arguments := append([]string{filepath.Join(packages(t), "typescript", "bin", "tsc"), "--project", dir,
+	arguments := append([]string{filepath.Join(packages(t, "typescript"), "typescript", "bin", "tsc"), "--project", dir,
 		"--pretty", "false"}, flags...)
 	compile := exec.CommandContext(t.Context(), "node", arguments...)
 	compile.Dir = dir
@@ -46,7 +31,7 @@ func tsc(t *testing.T, dir string, flags ...string) string {
 // typed makes a folder of scripts with what `pawl types` writes beside them.
 func typed(t *testing.T, scripts map[string]string) string {
 	t.Helper()
-	packages(t)
+	packages(t, "typescript")
 	dir := place(t, scripts)
 	mustRun(t, dir, 0, "pawl", "types", ".")
 	return dir
@@ -90,7 +75,7 @@ func TestTypesOfWhatIsShown(t *testing.T) {
 	for name, flags := range map[string][]string{
 		"alone":       nil,
 		"old-library": {"--lib", "es2023"},
-		"node":        {"--types", "node", "--typeRoots", filepath.Join(packages(t), "@types")},
+		"node":        {"--types", "node", "--typeRoots", filepath.Join(packages(t, "typescript"), "@types")},
 		"browser":     {"--lib", "esnext,dom,dom.iterable"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -112,7 +97,7 @@ func TestTypesRefuse(t *testing.T) {
 // What a tool says of itself becomes types that compile, whatever it says, and that are those of its schemas.
 func TestTypesOfTools(t *testing.T) {
 	t.Parallel()
-	packages(t)
+	packages(t, "typescript")
 	tool := typings.Connector{Name: "tool"}
 	if err := json.Unmarshal([]byte(read(t, "testdata/typescript/tool.json")), &tool.Operations); err != nil {
 		t.Fatal(err)

@@ -2,4 +2,6 @@
 //
 // Guaranteed: a manual clock moves only when it is told to, never back, and it never passes a moment that is
 // waited for.
+//
+// Elapsed measures time by a clock that cannot be set. Deadlines of calls, and leases, use it.
 package clock

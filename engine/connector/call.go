@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"sync/atomic"
+	"time"
 
 	"github.com/pawl-run/pawl/eventlog"
 )
@@ -69,6 +70,12 @@ func (r *Registry) Read(ctx context.Context, call Call) (json.RawMessage, error)
 // connector does.
 func (r *Registry) Perform(ctx context.Context, call Call) Outcome {
 	call = normal(call)
+	begun := false
+	defer func() {
+		if !begun {
+			endTurn(call)
+		}
+	}()
 	c, op, ok := r.lookup(call.Connector, call.Operation)
 	if !ok {
 		return FailedWith(r.unknown(call))
@@ -90,11 +97,13 @@ func (r *Registry) Perform(ctx context.Context, call Call) Outcome {
 		cancel()
 		return FailedWith(failure)
 	}
+	begun = true
 	var handed atomic.Bool // the first answer, of the connector or of the clock, counts
 	done := make(chan Outcome, 1)
 	go func() {
 		// Only the end of the call releases its context: it may listen on after the deadline.
 		defer cancel()
+		defer endTurn(call)
 		out := UncertainWith(wellFormed(nil, call))
 		defer func() {
 			// Also reached when the connector ended its goroutine: still Uncertain then.
@@ -149,6 +158,36 @@ func (r *Registry) Secrets(call Call) []string {
 	return nil
 }
 
+// Turn waits until the mutation may be sent, for no longer than a call may take. The turn is nil where nothing bounds
+// the calls to its target. The caller ends it, or gives it to Perform with the call, which does. A failure says why the
+// turn does not come in that time: nothing was sent, and nothing may be.
+func (r *Registry) Turn(ctx context.Context, call Call) (turn Turn, failure *eventlog.Failure) {
+	call = normal(call)
+	c, op, ok := r.lookup(call.Connector, call.Operation)
+	turner, bounded := c.(CallTurner)
+	if !ok || !bounded || op.Kind != Mutate {
+		return nil, nil
+	}
+	ctx, cancel := callContext(ctx, timeoutOf(c, op, call), call)
+	defer cancel()
+	defer func() {
+		if p := recover(); p != nil {
+			turn, failure = nil, panicked(p, call)
+		}
+	}()
+	turn, failure = turner.CallTurn(ctx, call)
+	if failure != nil {
+		return nil, wellFormed(failure, call)
+	}
+	return turn, nil
+}
+
+func endTurn(call Call) {
+	if call.Turn != nil {
+		call.Turn.End()
+	}
+}
+
 // Waiting lists the workflow's calls that have not left yet, because their turn at their target has not come.
 func (r *Registry) Waiting(workflow eventlog.WorkflowName) (all []Waiting) {
 	for _, name := range r.Names() {
@@ -181,6 +220,16 @@ func (r *Registry) Reconciles(call Call) bool {
 		return each.ReconcilesCall(normal(call))
 	}
 	return true
+}
+
+// Resends is for how long after its start the call may be sent again to find out what became of it; 0 for not at all.
+func (r *Registry) Resends(call Call) time.Duration {
+	c, op, ok := r.lookup(call.Connector, call.Operation)
+	resender, some := c.(CallResender)
+	if !ok || op.Kind != Mutate || !op.Reconciles || !some {
+		return 0
+	}
+	return resender.CallResends(normal(call))
 }
 
 // Reconcile asks the connector what became of an earlier mutation call. It has the operation's

@@ -361,3 +361,22 @@ func TestReconcilesDependsOnTheCall(t *testing.T) {
 		t.Errorf("reconciliation = %+v, want retry", got)
 	}
 }
+
+// turner is a fake whose CallTurn a test gives.
+type turner struct {
+	*fake
+	turn func() (connector.Turn, *eventlog.Failure)
+}
+
+func (t turner) CallTurn(context.Context, connector.Call) (connector.Turn, *eventlog.Failure) {
+	return t.turn()
+}
+
+func TestAPanicInATurnIsAFailure(t *testing.T) {
+	r := registry(t, turner{shop(), func() (connector.Turn, *eventlog.Failure) { panic("boom") }})
+	turn, failure := r.Turn(t.Context(), call("buy", `{"n":1}`))
+	if turn != nil {
+		t.Errorf("turn = %v, want none", turn)
+	}
+	wantFailure(t, failure, eventlog.Internal, connector.CodePanic)
+}

@@ -24,6 +24,8 @@ import (
 	"github.com/pawl-run/pawl/engine/connector/csv"
 	"github.com/pawl-run/pawl/engine/connector/files"
 	"github.com/pawl-run/pawl/engine/connector/httpcall"
+	"github.com/pawl-run/pawl/engine/connector/imap"
+	"github.com/pawl-run/pawl/engine/connector/imap/imaptest"
 	"github.com/pawl-run/pawl/engine/connector/maildir"
 	"github.com/pawl-run/pawl/engine/connector/smtp"
 	"github.com/pawl-run/pawl/engine/connector/sqlcall"
@@ -47,6 +49,7 @@ func builtIn(t *testing.T, page string) (registry *connector.Registry, orderURL 
 			Maildir maildir.Config
 			HTTP    httpcall.Config
 			SMTP    smtp.Config
+			IMAP    imap.Config
 			SQL     sqlcall.Config
 		}
 	}
@@ -60,7 +63,7 @@ func builtIn(t *testing.T, page string) (registry *connector.Registry, orderURL 
 	}
 	parser := filepath.Join(t.TempDir(), "parser")
 	if out, err := exec.CommandContext(t.Context(), "go", "build", "-buildvcs=false", "-o", parser,
-		"./maildir/testdata/parser").CombinedOutput(); err != nil {
+		"./mailparse/testdata/parser").CombinedOutput(); err != nil {
 		t.Fatalf("build the mail parser: %v\n%s", err, out)
 	}
 	settings.Connectors.Maildir.Parser = func() *exec.Cmd { return exec.Command(parser) }
@@ -111,6 +114,15 @@ func builtIn(t *testing.T, page string) (registry *connector.Registry, orderURL 
 	if err != nil {
 		t.Fatal(err)
 	}
+	box := imaptest.Start(t, "planted-3")
+	box.Put(t, "INBOX", aMail, time.Date(2026, 3, 2, 10, 0, 3, 0, time.UTC), `\Seen`)
+	settings.Connectors.IMAP.Server, settings.Connectors.IMAP.TLS = box.Address, "none"
+	settings.Connectors.IMAP.Username, settings.Connectors.IMAP.Password = imaptest.Username, box.Password
+	settings.Connectors.IMAP.Parser = settings.Connectors.Maildir.Parser
+	i, err := imap.New(settings.Connectors.IMAP)
+	if err != nil {
+		t.Fatal(err)
+	}
 	notes := settings.Connectors.SQL.Databases["notes"]
 	notes.File = filepath.Join(dir, notes.File)
 	fillNotes(t, notes.File)
@@ -119,10 +131,10 @@ func builtIn(t *testing.T, page string) (registry *connector.Registry, orderURL 
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, c := range []interface{ Close() error }{f, c, m, h, s, d} {
+	for _, c := range []interface{ Close() error }{f, c, m, h, s, i, d} {
 		t.Cleanup(func() { _ = c.Close() })
 	}
-	if registry, err = connector.NewRegistry(f, c, m, h, s, d); err != nil {
+	if registry, err = connector.NewRegistry(f, c, m, h, s, i, d); err != nil {
 		t.Fatal(err)
 	}
 	return registry, server.URL

@@ -57,6 +57,10 @@ type Call struct {
 	// Gate is asked immediately before the first byte of a mutation is handed over, from any goroutine:
 	// a failure says why the right to send it has passed. nil lets everything out.
 	Gate func() *eventlog.Failure
+	// Resend says that the same call was sent before, and is sent again with the same key to find out what became of it.
+	Resend bool
+	// Turn is the turn that Registry.Turn gave this call; nil where it has none yet. Registry.Perform ends it.
+	Turn Turn
 	// Reach is asked before a read follows to another host than the call names: a failure says why it
 	// may not. nil lets it go to each.
 	Reach func(host string) *eventlog.Failure
@@ -185,6 +189,16 @@ type CallReconciler interface {
 	ReconcilesCall(call Call) bool
 }
 
+// CallResender is implemented by a connector that finds out what became of some calls by sending them once more, with
+// the same key, since their target is promised to know it. Perform gets such a call with Resend: it answers Applied
+// only where the call has taken effect, and Failed with CodeNotApplied only where it never will. Any other failure is
+// one of this request alone. Ask through Registry.Resends.
+type CallResender interface {
+	// CallResends is for how long after its start the target knows the call by its key; 0 where it is not sent again. It
+	// does no I/O.
+	CallResends(call Call) time.Duration
+}
+
 // CallHoster is implemented by a connector whose calls name a host, which grants may name then. Ask through
 // Registry.Host.
 type CallHoster interface {
@@ -209,6 +223,8 @@ type Waiting struct {
 	Key string
 	// Target names what is called, as the configuration does, and Bound what it waits for: "at most 10/s".
 	Target, Bound string
+	// Setting is the key of the configuration that sets the bound, empty for a bound of the connector itself.
+	Setting string
 	// Until is when its turn comes, where that is known.
 	Until time.Time
 }
@@ -217,6 +233,19 @@ type Waiting struct {
 type CallsWaiter interface {
 	// Waiting lists the calls of the workflow that wait now. It does no I/O.
 	Waiting(workflow eventlog.WorkflowName) []Waiting
+}
+
+// Turn is the right of one call to be sent to its target, which takes only so many calls at once or in a time.
+type Turn interface {
+	// End gives the turn back, so that another call can have its place. It may be called more than once.
+	End()
+}
+
+// CallTurner is implemented by a connector whose mutations may have to wait for their turn. Ask through Registry.Turn.
+type CallTurner interface {
+	// CallTurn waits until the mutation may be sent. A failure says why its turn does not come before ctx ends: nothing
+	// was sent, and nothing may be. Perform takes a turn of its own where the call has none.
+	CallTurn(ctx context.Context, call Call) (Turn, *eventlog.Failure)
 }
 
 // CallTimer is implemented by a connector whose timeout depends on the call and not on the

@@ -54,10 +54,10 @@ func DecodeParams(params json.RawMessage, into any) *eventlog.Failure {
 	return nil
 }
 
-// ClosedBy says of an error of a connection that was closed who closed it, and returns any other error as it is.
-func ClosedBy(who string, err error) error {
+// ClosedBy names the side that closed a connection in its error, and returns any other error as it is.
+func ClosedBy(side string, err error) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		return errors.New(who + " closed the connection")
+		return errors.New(side + " closed the connection")
 	}
 	return err
 }
@@ -147,7 +147,8 @@ const (
 	CodeTimeout = "call.timeout"
 	// CodeCancelled: the caller gave the call up.
 	CodeCancelled = "call.cancelled"
-	// CodeNotApplied: a reconcile found that the call did not take effect and gave no reason.
+	// CodeNotApplied: the target says that the call did not take effect and never will, when it is asked or when the call
+	// is sent again to find out.
 	CodeNotApplied = "call.notApplied"
 	// CodeReadLimit: a read's result is bigger than MaxResult.
 	CodeReadLimit = "limit.read"

@@ -33,7 +33,7 @@ func Owed(s *projections.State, at Present) []Todo {
 		case r.Status == eventlog.RunActive:
 			run = append(run, nextOfRun(s, r, at.Engine))
 		case r.EndedAt != 0 && m != nil && m.Status.Unresolved():
-			switch todo := nextOfUnresolved(m, at.Now, at.Engine).(type) {
+			switch todo := nextOfUnresolved(s, m, at.Now, at.Engine).(type) {
 			case Wait:
 				wait = append(wait, todo)
 			default:

@@ -149,7 +149,7 @@ func (l *life) workConcurrently() {
 	case decide.AwaitCall:
 		l.settle(todo.Mutation, "")
 	case decide.ReconcileMutation:
-		l.settle(todo.Mutation, eventlog.ResolvedByReconcile)
+		l.reconcile(todo.Mutation)
 	case decide.Wait:
 		if todo.Until != 0 && l.chance(60) {
 			l.now = max(l.now, todo.Until)

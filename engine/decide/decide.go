@@ -156,6 +156,8 @@ func runsOf(s *projections.State, cmd Command) []*projections.Run {
 		return []*projections.Run{s.Run(c.Run)}
 	case SettleMutation:
 		return ofMutation(c.Mutation)
+	case ResendMutation:
+		return ofMutation(c.Mutation)
 	case Approve:
 		return ofMutation(c.Mutation)
 	case Reject:

@@ -123,6 +123,12 @@ func (d *decision) fail(run *projections.Run, f eventlog.Failure) {
 // Aborted is the code of a run that ended without a fault of its own, before it sent anything.
 const Aborted = "run.aborted"
 
+// StoppedInTime is the failure of a call that was kept from leaving because of what an operator has done (O6). Its run
+// ends without a fault of its own.
+func StoppedInTime(why string) *eventlog.Failure {
+	return failure(eventlog.Transient, Aborted, "%s", why)
+}
+
 // abort ends a run that has sent nothing, as if its worker had gone: no attempt fails, the
 // workflow is not held, a fresh run goes on.
 func (d *decision) abort(run *projections.Run, format string, args ...any) {

@@ -20,6 +20,8 @@ type FinishMutate struct {
 	// Secrets names the secrets of the configuration that the call carries: each has to be granted.
 	Secrets []string
 	Failure *eventlog.Failure
+	// Waited says that the call has waited for its turn at its target, and that the workflow was not paused before.
+	Waited bool
 }
 
 // Approve lets exactly the recorded call leave (O5).
@@ -72,6 +74,11 @@ func (c FinishMutate) decide(d *decision) error {
 		}
 		d.passMutation(run.ID)
 		return d.emitNext(run.ID, d.consumer(run), nil)
+	}
+	if d.state().Pause != nil && c.Waited {
+		d.abort(run, "the workflow was paused while its call waited for its turn") // an early stop, and no failure (O6)
+		d.kind = "run.failed"
+		return nil
 	}
 	call := *c.Call
 	call.UITitle = run.UITitle

@@ -34,7 +34,8 @@ type (
 	RunNext struct{ Run eventlog.RunID }
 	// AwaitCall: this process's own call is open; its settlement will come.
 	AwaitCall struct{ Mutation eventlog.MutationID }
-	// ReconcileMutation: ask what became of an uncertain call; never send it.
+	// ReconcileMutation: find out what became of an uncertain call. Only a call whose host is promised to know it by its
+	// key is sent again for that, after a ResendMutation.
 	ReconcileMutation struct{ Mutation eventlog.MutationID }
 )
 
@@ -54,10 +55,10 @@ func Next(s *projections.State, now eventlog.Instant, engine string) Todo {
 	if run := s.CurrentRun(); run != nil && run.Status == eventlog.RunActive {
 		return nextOfRun(s, run, engine)
 	}
-	// Finding out about a mutation goes on whatever else holds the workflow: it sends nothing.
+	// Finding out about a mutation goes on whatever else holds the workflow: it sends nothing, or waits for a resume.
 	if run := s.RetryRun(); run != nil {
 		if m := s.Mutation(run.Mutation); m != nil && m.Status.Unresolved() {
-			return nextOfUnresolved(m, now, engine)
+			return nextOfUnresolved(s, m, now, engine)
 		}
 	}
 	if run := s.CurrentRun(); run != nil {
@@ -82,14 +83,18 @@ func Next(s *projections.State, now eventlog.Instant, engine string) Todo {
 }
 
 // nextOfUnresolved is what an ended run's call owes whose outcome is not known.
-func nextOfUnresolved(m *projections.Mutation, now eventlog.Instant, engine string) Todo {
+func nextOfUnresolved(s *projections.State, m *projections.Mutation, now eventlog.Instant, engine string) Todo {
 	switch {
 	case m.Status == eventlog.MutationIndeterminate:
 		return Wait{Reason: ReasonIndeterminate, Subject: string(m.ID)}
 	case m.Status == eventlog.MutationInFlight && m.Engine == engine:
 		return AwaitCall{Mutation: m.ID}
+	case m.Resending && m.Engine == engine:
+		return AwaitCall{Mutation: m.ID}
 	case m.ReconcileAt > now:
 		return Wait{Reason: ReasonReconcile, Until: m.ReconcileAt, Subject: string(m.ID)}
+	case m.Call.Resends() && s.Pause != nil:
+		return Wait{Reason: ReasonUserPause, Subject: string(m.ID)}
 	}
 	return ReconcileMutation{Mutation: m.ID}
 }

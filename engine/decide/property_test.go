@@ -246,6 +246,9 @@ func (l *life) deploy() {
 
 func (l *life) settle(m eventlog.MutationID, by string) {
 	c := decide.SettleMutation{Mutation: m, By: by}
+	if row := l.state.Mutation(m); row != nil && by == eventlog.ResolvedByReconcile {
+		c.Resent = row.Resending
+	}
 	switch l.int("outcome", 0, 3) {
 	case 0, 1:
 		c.Outcome = decide.Settlement{Status: decide.Applied}
@@ -259,6 +262,16 @@ func (l *life) settle(m eventlog.MutationID, by string) {
 		}
 	}
 	_ = l.step(c)
+}
+
+// reconcile finds out what became of a call, with some outcome.
+func (l *life) reconcile(m eventlog.MutationID) {
+	if l.state.Mutation(m).Call.Resends() && l.chance(80) {
+		if l.step(decide.ResendMutation{Mutation: m}) != nil || l.chance(40) {
+			return // no answer yet
+		}
+	}
+	l.settle(m, eventlog.ResolvedByReconcile)
 }
 
 // work does what the state owes, with some outcome.
@@ -279,7 +292,7 @@ func (l *life) work() {
 	case decide.AwaitCall:
 		l.settle(todo.Mutation, "")
 	case decide.ReconcileMutation:
-		l.settle(todo.Mutation, eventlog.ResolvedByReconcile)
+		l.reconcile(todo.Mutation)
 	case decide.Wait:
 		if todo.Until != 0 && l.chance(60) {
 			l.now = todo.Until
@@ -323,6 +336,9 @@ func (l *life) mutate(run eventlog.RunID) decide.FinishMutate {
 	default:
 		c.Call = &eventlog.MutationCall{Connector: "m", Operation: "send", ParamsHash: "h", TimeoutMS: 1000,
 			Reconciles: l.chance(60)}
+		if c.Call.Reconciles && l.chance(40) {
+			c.Call.ResendMS = time.Hour.Milliseconds()
+		}
 	}
 	return c
 }

@@ -1,6 +1,7 @@
 package decide
 
 import (
+	"strings"
 	"time"
 
 	"github.com/pawl-run/pawl/eventlog"
@@ -10,6 +11,57 @@ import (
 // ReconcileMargin is how long after a call's deadline its outcome may first be asked for by any process
 // but the caller: clocks differ and a last write may still be on its way.
 const ReconcileMargin = time.Second
+
+// ResendMargin is how long before the other side may forget the key of a call the last resend ends: clocks differ, and
+// a last write may still be on its way.
+const ResendMargin = time.Minute
+
+// ResendMutation finds out what became of a call by sending the same once more, with the same key (F5). It is recorded
+// before that; the outcome follows as a SettleMutation.
+type ResendMutation struct{ Mutation eventlog.MutationID }
+
+func (c ResendMutation) names(s *projections.State, want func(projections.Key)) {
+	SettleMutation{Mutation: c.Mutation}.names(s, want)
+}
+
+// decide of ResendMutation sends nothing that is not due, and nothing while the workflow is paused or the engine may
+// not begin anything. When the attempts are used up, when the promise ends or after an archive, a person decides.
+func (c ResendMutation) decide(d *decision) error {
+	s := d.state()
+	m := s.Mutation(c.Mutation)
+	if m == nil {
+		d.demand(projections.MutationKey(c.Mutation))
+		return ErrStale
+	}
+	if m.Status != eventlog.MutationNeedsReconcile || m.ReconcileAt > d.env.Now || !m.Call.Resends() ||
+		s.Pause != nil || d.env.Hold != NotHeld {
+		return ErrStale
+	}
+	attempt := counted(m) + 1
+	end := m.StartedAt.Add(time.Duration(m.Call.ResendMS)*time.Millisecond - ResendMargin)
+	why := ""
+	switch {
+	case s.Archived:
+		why = "it is not sent again, since the workflow is archived"
+	case m.StartedAt > d.env.Now.Add(ReconcileMargin):
+		why = "it is not sent again, since by this machine's clock its start lies ahead"
+	case end <= d.env.Now:
+		why = "it is not sent again, since reconcile.within of its host has passed"
+	case attempt > d.env.Policies.Reconcile.Attempts:
+		why = "it is not sent again, since policies.reconcile.attempts are used up"
+	}
+	if why != "" {
+		f := uncertainty(m.Failure)
+		f.Message = joined(strings.TrimSuffix(f.Message, "."), "; ", why)
+		d.leaveIndeterminate(m, m.Run, f)
+		d.kind = "mutation.left_indeterminate"
+		return nil
+	}
+	deadline := min(d.env.Now.Add(time.Duration(m.Call.TimeoutMS)*time.Millisecond), end)
+	d.lead(&eventlog.MutationResent{Mutation: m.ID, Attempt: attempt, Deadline: deadline,
+		At: deadline.Add(ReconcileMargin), Engine: d.env.Engine})
+	return nil
+}
 
 // leaveUncertain ends the active run whose mutation may or may not have happened: events stay
 // reserved, the workflow is held, and finding out goes on in the background (R16a, F5).
@@ -60,16 +112,17 @@ func (d *decision) firstReconcile(m *projections.Mutation, f eventlog.Failure,
 // afterDeadline is when the mutation's deadline has passed by every clock. Of a call whose writer's clock
 // was ahead of this one the deadline says nothing: waiting for it could take years.
 func (d *decision) afterDeadline(m *projections.Mutation) eventlog.Instant {
-	if m.StartedAt > d.env.Now.Add(ReconcileMargin) {
+	if max(m.StartedAt, m.ResentAt) > d.env.Now.Add(ReconcileMargin) {
 		return 0
 	}
 	return m.Deadline.Add(ReconcileMargin)
 }
 
 // counted is how many attempts have been made to find out, after the call was over. Attempts without
-// that time are an older version's, which counted while the call was open: they prove nothing (F5).
+// that time are an older version's, which counted while the call was open: they prove nothing (F5). A resend counts
+// when it is recorded.
 func counted(m *projections.Mutation) int {
-	if m.OverAt == 0 {
+	if m.OverAt == 0 && m.ResentAt == 0 {
 		return 0
 	}
 	return m.ReconcileAttempts
@@ -107,7 +160,10 @@ func (d *decision) holdFor(m *projections.Mutation, run eventlog.RunID) {
 			m.Call.Operation, m.ID)
 	default:
 		then := "its connector is being asked"
-		if !d.asks(m) {
+		switch {
+		case d.asks(m) && m.Call.Resends():
+			then = "the same call is sent again with the same key, to find out"
+		case !d.asks(m):
 			then = "a person decides once nothing of the call can be under way any more"
 		}
 		d.block(eventlog.BlockReconcile, run, "%s.%s may or may not have been applied; %s", m.Call.Connector,

@@ -140,6 +140,8 @@ func (r *Remains) Saw(fact eventlog.Fact, at eventlog.Instant) {
 		r.call(f.Mutation).Status = eventlog.MutationStatusFailed
 	case *eventlog.MutationReconcileScheduled:
 		r.call(f.Mutation).Status = eventlog.MutationNeedsReconcile
+	case *eventlog.MutationResent:
+		r.call(f.Mutation).Status = eventlog.MutationNeedsReconcile
 	case *eventlog.MutationLeftIndeterminate:
 		r.call(f.Mutation).Status = eventlog.MutationIndeterminate
 	case *eventlog.MutationGivenUp:

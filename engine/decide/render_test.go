@@ -61,6 +61,8 @@ func brief(f eventlog.Fact, now eventlog.Instant) string {
 		if f.Reconciles {
 			add("can be asked since")
 		}
+	case *eventlog.MutationResent:
+		add(f.Mutation, fmt.Sprintf("attempt %d", f.Attempt), "deadline", in(f.Deadline), "looked at", in(f.At), f.Engine)
 	case *eventlog.MutationCommented:
 		add(f.Mutation, fmt.Sprintf("%q", f.Comment))
 	case *eventlog.MutationContradicted:

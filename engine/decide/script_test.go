@@ -320,7 +320,7 @@ func (b *bench) outcomeCommand(w words, run eventlog.RunID) (decide.Command, err
 	case "mutate":
 		return mutate(w, run), nil
 	case "settle":
-		c := decide.SettleMutation{Mutation: eventlog.MutationID(w.named["m"]), By: w.named["by"]}
+		c := decide.SettleMutation{Mutation: eventlog.MutationID(w.named["m"]), By: w.named["by"], Resent: w.has("resent")}
 		if c.Mutation == "" {
 			c.Mutation = eventlog.MutationID(run)
 			if r := b.state.RetryRun(); r != nil {
@@ -357,6 +357,8 @@ func (b *bench) outcomeCommand(w words, run eventlog.RunID) (decide.Command, err
 			}
 		}
 		return c, nil
+	case "resend":
+		return decide.ResendMutation{Mutation: b.state.RetryRun().Mutation}, nil
 	case "next", "produce":
 		return commit(w, run), nil
 	case "fail-run":
@@ -399,7 +401,7 @@ func (b *bench) prepare(w words, run eventlog.RunID) decide.FinishPrepare {
 }
 
 func mutate(w words, run eventlog.RunID) decide.FinishMutate {
-	c := decide.FinishMutate{Run: run, Failure: w.failure()}
+	c := decide.FinishMutate{Run: run, Failure: w.failure(), Waited: w.has("waited")}
 	if w.first() == "refused" {
 		c.Failure = &eventlog.Failure{Class: eventlog.Logic, Code: "params.invalid", Message: "they do not fit"}
 		if code, ok := w.named["code"]; ok {
@@ -410,6 +412,9 @@ func mutate(w words, run eventlog.RunID) decide.FinishMutate {
 		c.Call = &eventlog.MutationCall{
 			Connector: "m", Operation: "send", Params: []byte(`{"n":1}`), ParamsHash: "hash", TimeoutMS: 30_000,
 			Reconciles: !w.has("noreconcile"),
+		}
+		if within, err := time.ParseDuration(w.named["resend"]); err == nil {
+			c.Call.ResendMS = within.Milliseconds()
 		}
 	}
 	return c

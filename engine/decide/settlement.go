@@ -23,6 +23,8 @@ type SettleMutation struct {
 	// then that is not known.
 	UnderWay bool
 	OverAt   eventlog.Instant
+	// Resent says that this is what came of a resend, which was counted when it was recorded.
+	Resent bool
 }
 
 // SettlementStatus is what became of a call.
@@ -92,8 +94,13 @@ func (c SettleMutation) decide(d *decision) error {
 // believed is the report as far as it is taken for true: while something of the call may be under way,
 // it may still take effect after its connector has found no trace of it. Such a "failed" says no more
 // than "not known yet" (F5). Nor is a "failed" believed of a call that could not be asked about when it was made (O3):
-// the other side may not have kept its key then, and finds no trace of what it has done.
+// the other side may not have kept its key then, and finds no trace of what it has done. Nor is it of a call that was
+// sent again since, unless the answer is one to a resend: the others know only of one request.
 func (c SettleMutation) believed(m *projections.Mutation) SettleMutation {
+	if c.Outcome.Status == Failed && m.ResentAt != 0 && !c.Resent {
+		c.Outcome = Settlement{Failure: c.Outcome.Failure}
+		return c
+	}
 	if c.By != eventlog.ResolvedByReconcile || c.Outcome.Status != Failed || !c.UnderWay && !m.AskableSince {
 		return c
 	}
@@ -180,6 +187,10 @@ func (d *decision) failed(run *projections.Run, m *projections.Mutation, c Settl
 	if d.neverSent = c.By == eventlog.ResolvedByNeverSent; !d.neverSent {
 		d.countCertain(run, m)
 	}
+	if active && d.neverSent && f.Code == Aborted {
+		d.abort(d.state().Run(run.ID), "%s", f.Message)
+		return
+	}
 	if active {
 		d.fail(d.state().Run(run.ID), f)
 		return
@@ -238,7 +249,10 @@ func (d *decision) askAgain(run *projections.Run, m *projections.Mutation, c Set
 		})
 		return
 	}
-	attempt := counted(m) + 1
+	attempt := counted(m)
+	if !c.Resent {
+		attempt++
+	}
 	if !d.asks(m) || attempt >= p.Attempts {
 		d.leaveIndeterminate(m, m.Run, f)
 		d.kind = "mutation.left_indeterminate"

@@ -35,7 +35,9 @@ type Harness struct {
 	// Scripts runs the workflows and is closed by its owner; nil runs them in this process.
 	Scripts sandbox.Executor
 	Config  engine.Config // copied for each Start; Log, Store, Scripts and Connectors are set
-	Logger  *slog.Logger
+	// Wrap is what engines are given for the store; nil is the store itself.
+	Wrap   func(*store.Store) engine.Store
+	Logger *slog.Logger
 }
 
 // New makes a bench with an empty memory log without faults and an empty store.
@@ -92,6 +94,9 @@ func (b *Harness) Start() *Engine {
 	}
 	cfg := b.Config
 	cfg.Log, cfg.Store, cfg.Scripts = b.Log, b.Store, scripts
+	if b.Wrap != nil {
+		cfg.Store = b.Wrap(b.Store)
+	}
 	cfg.Connectors = catalog{deploy.CatalogOf(registry), registry}
 	cfg.Logger = b.Logger
 	if cfg.FlushEvery == 0 {

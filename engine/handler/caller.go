@@ -39,6 +39,8 @@ type Connectors interface {
 	Read(ctx context.Context, call connector.Call) (json.RawMessage, error)
 	// Reconciles reports whether this very call can be asked about.
 	Reconciles(call connector.Call) bool
+	// Resends is for how long this very call may be sent again to find out what became of it; 0 for not at all.
+	Resends(call connector.Call) time.Duration
 	// Host is where this very call goes, empty where it goes to none.
 	Host(call connector.Call) string
 	// Secrets names the secrets of the configuration that this very call carries.

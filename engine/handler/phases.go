@@ -160,6 +160,9 @@ func (c *Caller) Mutate(
 	if _, here := c.cfg.Connectors.Operation(op.Connector, op.Operation); here {
 		// One that is away cannot say more than its pin, and may be back when the call leaves.
 		done.Call.Reconciles = op.Reconciles && c.cfg.Connectors.Reconciles(intent)
+		if done.Call.Reconciles {
+			done.Call.ResendMS = c.cfg.Connectors.Resends(intent).Milliseconds()
+		}
 	}
 	if timeout, ok := c.cfg.Connectors.Timeout(intent); ok {
 		done.Call.TimeoutMS = timeout.Milliseconds()

@@ -15,14 +15,16 @@ const (
 	SchemeNone  = "none"
 )
 
+// SchemeStandard is Standard Webhooks, by which Pawl signs what it sends, too.
+const SchemeStandard = "standard"
+
 // The senders whose documented schemes are known.
 const (
-	schemeGitHub   = "github"
-	schemeShopify  = "shopify"
-	schemeSlack    = "slack"
-	schemeStandard = "standard"
-	schemeStripe   = "stripe"
-	schemeTwilio   = "twilio"
+	schemeGitHub  = "github"
+	schemeShopify = "shopify"
+	schemeSlack   = "slack"
+	schemeStripe  = "stripe"
+	schemeTwilio  = "twilio"
 )
 
 // DefaultTolerance is how far the time of a request may be from the engine's where nothing else is said.
@@ -67,7 +69,7 @@ var known = map[string]sender{
 			Timestamp:  timeIn("X-Slack-Request-Timestamp", "")},
 		id: "{body:event_id}", title: "{body:event.type}",
 	},
-	schemeStandard: {
+	SchemeStandard: {
 		parts: eventlog.HookVerify{Hash: sha256Hash, SecretEncoding: base64Text,
 			Signed: "{header:Webhook-Id}.{timestamp}.{body}",
 			Signatures: &eventlog.HookSignatures{Header: "Webhook-Signature", Split: " ", Prefix: "v1,",

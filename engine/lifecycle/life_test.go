@@ -42,6 +42,7 @@ type life struct {
 	workers *worker.Pool
 	close   func()
 	full    atomic.Bool // no room on the disk
+	good    shop        // what a deploy or repair that `why` offers puts in
 
 	mu     sync.Mutex
 	sent   map[string]int // calls that left, by idempotency key

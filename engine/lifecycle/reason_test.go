@@ -2,7 +2,6 @@ package lifecycle_test
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -18,7 +17,6 @@ import (
 	"github.com/pawl-run/pawl/engine/schedule"
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/eventlog/memlog"
-	"github.com/pawl-run/pawl/ops/replay"
 )
 
 // waiting brings a workflow to a wait.
@@ -29,6 +27,10 @@ type waiting struct {
 	says   string // a part of what `why` says
 	// commands is how many `why` offers, so that none goes unseen.
 	commands int
+	// good is what a deploy or repair that is offered puts in.
+	good shop
+	// maxHeld is how many events of a consumer may be held; 0 means 1,000.
+	maxHeld int
 }
 
 var listing = shop{prepare: `await ctx.world.list({});`}
@@ -43,92 +45,92 @@ func failing(class eventlog.Class) func(*life) {
 }
 
 var waits = []waiting{
-	{"nothing to do", decide.ReasonIdle, func(l *life) { l.deploy(shop{}) }, "no event waits", 0},
+	{"nothing to do", decide.ReasonIdle, func(l *life) { l.deploy(shop{}) }, "no event waits", 0, shop{}, 0},
 	{"nothing that a consumer wants", decide.ReasonIdle, func(l *life) {
 		l.deploy(shop{prepare: `return { reservations: [], data: null };`})
 		l.push("a")
-	}, "1 of its events still waits: no consumer took it", 1},
+	}, "1 of its events still waits: no consumer took it", 1, shop{}, 0},
 	{"a producer's time", decide.ReasonScheduled, func(l *life) {
 		l.deploy(shop{producer: `await ctx.world.list({});`})
-	}, "producer poll runs by itself at 2026-03-01T09:00:00Z", 1},
+	}, "producer poll runs by itself at 2026-03-01T09:00:00Z", 1, shop{}, 0},
 	{"wakeAt", decide.ReasonWake, func(l *life) {
 		l.deploy(shop{prepare: `return { reservations: [], data: null, wakeAt: "2026-03-01T08:10:00Z" };`})
 		l.push("a")
-	}, "consumer send looks again by itself at 2026-03-01T08:10:00Z", 0},
+	}, "consumer send looks again by itself at 2026-03-01T08:10:00Z", 0, shop{}, 0},
 	{"a backoff", decide.ReasonBackoff, failing(eventlog.Transient), "of consumer send (the world says world.unreadable)",
-		2},
+		2, shop{}, 0},
 	{"a backoff after a mutation", decide.ReasonBackoff, func(l *life) {
 		l.deploy(shop{mutate: `/* nothing to send */`})
 		l.isSlowAt("run.prepared")
 		l.push("a")
-	}, "only next is run again", 3},
+	}, "only next is run again", 3, shop{}, 0},
 	{"a job's retry time", decide.ReasonBackoff, func(l *life) {
 		l.deploy(shop{options: "maxAttempts: 3,"})
 		l.sends(definitely(eventlog.Logic))
 		l.push("a")
-	}, `event "a" of topic orders may be tried again`, 3},
+	}, `event "a" of topic orders may be tried again`, 3, shop{}, 0},
 	{"a person's pause", decide.ReasonUserPause, func(l *life) {
 		l.deploy(shop{})
 		l.do("pauseWorkflow", nil)
-	}, "shop was paused by ann at 2026-03-01T08:00:00Z", 2},
+	}, "shop was paused by ann at 2026-03-01T08:00:00Z", 2, shop{}, 0},
 	{"approval", decide.ReasonApproval, func(l *life) {
 		l.asking(shop{})
-	}, `(world.send: Send a) for event "a" (Order a) of topic orders awaits approval`, 3},
+	}, `(world.send: Send a) for event "a" (Order a) of topic orders awaits approval`, 3, shop{}, 0},
 	{"approval under a pause", decide.ReasonApproval, func(l *life) {
 		l.asking(shop{})
 		l.do("pauseWorkflow", nil)
-	}, "once the workflow is resumed", 3},
+	}, "once the workflow is resumed", 3, shop{}, 0},
 	{"a reconcile", decide.ReasonReconcile, func(l *life) {
 		l.deploy(shop{})
 		l.sends(lost)
 		l.reconciles(connector.VerdictRetry)
 		l.push("a")
-	}, "asked again by itself at", 1},
+	}, "asked again by itself at", 1, shop{}, 0},
 	{"an unknown outcome", decide.ReasonIndeterminate, func(l *life) {
 		l.deploy(shop{mutate: fires})
 		l.indeterminate()
-	}, "it is not known whether it was applied", 4},
+	}, "it is not known whether it was applied", 4, shop{}, 0},
 	{"an outcome not yet known", decide.ReasonIndeterminate, func(l *life) {
 		l.deploy(shop{})
 		l.sends(lost)
 		l.reconciles(connector.VerdictRetry)
 		l.push("a")
 		l.advance("1h")
-	}, "Its connector can also be asked again", 5},
+	}, "Its connector can also be asked again", 5, shop{}, 0},
 	{"a repair", decide.ReasonMaintenance, func(l *life) {
 		l.deploy(shop{prepare: broken("read")})
 		l.push("a")
-	}, "It was consumer send of version 1.0, line", 4},
+	}, "It was consumer send of version 1.0, line", 4, shop{}, 0},
 	{"a repair after a mutation", decide.ReasonMaintenance, func(l *life) {
 		l.deploy(shop{next: broken("publish")})
 		l.push("a")
-	}, "the repaired script goes on with next", 3},
-	{"auth", decide.ReasonBlocked, failing(eventlog.Auth), "(auth): the world says world.unreadable", 2},
-	{"permission", decide.ReasonBlocked, failing(eventlog.Permission), "Grant what it needs", 3},
-	{"precondition", decide.ReasonBlocked, failing(eventlog.Precondition), "the state that the call needs", 2},
+	}, "the repaired script goes on with next", 3, shop{}, 0},
+	{"auth", decide.ReasonBlocked, failing(eventlog.Auth), "(auth): the world says world.unreadable", 2, shop{}, 0},
+	{"permission", decide.ReasonBlocked, failing(eventlog.Permission), "Grant what it needs", 3, shop{}, 0},
+	{"precondition", decide.ReasonBlocked, failing(eventlog.Precondition), "the state that the call needs", 2, shop{}, 0},
 	{"precondition of a call", decide.ReasonBlocked, func(l *life) {
 		l.deploy(shop{})
 		l.sends(definitely(eventlog.Precondition))
 		l.push("a")
-	}, `The run was for event "a" (Order a) of topic orders, which waits again.`, 3},
+	}, `The run was for event "a" (Order a) of topic orders, which waits again.`, 3, shop{}, 0},
 	{"a tool that has changed", decide.ReasonBlocked, func(l *life) {
 		l.deploy(shop{})
 		l.close()
 		l.world.Offer(connector.Operation{Name: "send", Kind: connector.Mutate}) // it used to reconcile
 		l.boot()
 		l.push("a")
-	}, "Deploy the script again to accept the tool", 4},
-	{"internal", decide.ReasonBlocked, failing(eventlog.Internal), "a fault of Pawl or of a connector", 2},
+	}, "Deploy the script again to accept the tool", 4, shop{}, 0},
+	{"internal", decide.ReasonBlocked, failing(eventlog.Internal), "a fault of Pawl or of a connector", 2, shop{}, 0},
 	{"retries without end", decide.ReasonBackoff, func(l *life) {
 		failing(eventlog.Transient)(l)
 		l.advance("1h")
-	}, "It needs attention since 2026-03-01T08:00:15Z: it goes on trying by itself", 2},
+	}, "It needs attention since 2026-03-01T08:00:15Z: it goes on trying by itself", 2, shop{}, 0},
 	{"exhausted repairs", decide.ReasonBlocked, func(l *life) {
 		l.deploy(shop{prepare: broken("read")})
 		l.push("a")
 		l.refused("repair.refused", "repairWorkflow", "source", "no script")
 		l.refused("repair.refused", "repairWorkflow", "source", "no script")
-	}, "deploy a corrected script", 3},
+	}, "deploy a corrected script", 3, shop{}, 0},
 	{"a contradiction", decide.ReasonBlocked, func(l *life) {
 		reply := l.replyLate()
 		l.do("resolveMutation", nil, "mutation", l.mutation().ID, "resolution", "skip")
@@ -137,7 +139,7 @@ var waits = []waiting{
 		reply <- connector.Outcome{Status: connector.Applied}
 		changed()
 		l.rest()
-	}, "A late answer differs", 4},
+	}, "A late answer differs", 4, shop{}, 0},
 	{"an accepted loss", decide.ReasonBlocked, func(l *life) {
 		l.deploy(shop{})
 		l.close()
@@ -148,7 +150,7 @@ var waits = []waiting{
 		}
 		l.boot()
 		l.rest()
-	}, "accepted as lost", 1},
+	}, "accepted as lost", 1, shop{}, 0},
 	{"storage", decide.ReasonStorage, func(l *life) {
 		l.deploy(shop{})
 		l.do("pauseWorkflow", nil)
@@ -156,21 +158,21 @@ var waits = []waiting{
 		l.full.Store(true)
 		l.do("resumeWorkflow", nil)
 		l.untilStorage()
-	}, "too little free space", 1},
+	}, "too little free space", 1, shop{}, 0},
 	{"the archive", decide.ReasonArchived, func(l *life) {
 		l.deploy(shop{})
 		l.do("archiveWorkflow", nil)
-	}, "stopped for good", 0},
+	}, "stopped for good", 0, shop{}, 0},
 	{"the archive, with events", decide.ReasonArchived, func(l *life) {
 		l.deploy(shop{prepare: `return { reservations: [], data: null };`})
 		l.push("a", "b")
 		l.do("archiveWorkflow", nil)
-	}, "2 of its events are pending, and no run will take them", 2},
+	}, "2 of its events are pending, and no run will take them", 2, shop{}, 0},
 	{"the archive, after a mutation", decide.ReasonArchived, func(l *life) {
 		l.deploy(shop{next: broken("publish")})
 		l.push("a")
 		l.do("archiveWorkflow", nil)
-	}, "1 of its events is held by run", 2},
+	}, "1 of its events is held by run", 2, shop{}, 0},
 }
 
 // untilStorage waits until the worker has met the full disk.
@@ -189,11 +191,11 @@ func (l *life) untilStorage() {
 // Every reason to wait is reached, told, and every command that is offered is accepted there.
 func TestEveryReason(t *testing.T) {
 	reached := map[decide.Reason]bool{}
-	for _, w := range waits {
+	for _, w := range slices.Concat(waits, waitsOfMany) {
 		reached[w.reason] = true
 		t.Run(w.name, func(t *testing.T) {
 			t.Parallel()
-			l := liveUnder(t, slowStorage)
+			l := liveUnder(t, w.narrow)
 			for i, command := range w.look(l) {
 				if looks(command) {
 					l.command(command)
@@ -201,7 +203,8 @@ func TestEveryReason(t *testing.T) {
 				}
 				// It may end the wait, so each gets a life of its own.
 				t.Run(fmt.Sprintf("command %d", i), func(t *testing.T) {
-					l := liveOn(t, memlog.New(memlog.Config{}), slowStorage)
+					l := liveOn(t, memlog.New(memlog.Config{}), w.narrow)
+					l.good = w.good
 					l.command(w.look(l)[i])
 					l.rest()
 					l.sound()
@@ -209,11 +212,8 @@ func TestEveryReason(t *testing.T) {
 			}
 		})
 	}
-	// What is no wait: the log cannot be followed. What only decide.Standings names, of concurrent consumers.
-	elsewhere := []decide.Reason{
-		decide.ReasonNoWorker, decide.ReasonPlaces, decide.ReasonRate, decide.ReasonProbing, decide.ReasonUncertain,
-		decide.ReasonHeldMost, decide.ReasonHeld,
-	}
+	// What is no wait: the log cannot be followed, and the runs that have all places of a consumer are moving.
+	elsewhere := []decide.Reason{decide.ReasonNoWorker, decide.ReasonPlaces, decide.ReasonCall}
 	for _, reason := range decide.Reasons() {
 		if !reached[reason] && !slices.Contains(elsewhere, reason) {
 			t.Errorf("nothing brings a workflow to wait for %q", reason)
@@ -221,16 +221,12 @@ func TestEveryReason(t *testing.T) {
 	}
 }
 
-func slowStorage(p *schedule.Policies) { p.Storage.Wait = storageWait }
-
-// looks says whether a command changes nothing.
-func looks(command string) bool {
-	for _, word := range []string{" show ", " list ", " log ", " grants ", " verify"} {
-		if strings.Contains(command, word) {
-			return true
-		}
+// narrow lets a test reach what else takes long, or many events.
+func (w waiting) narrow(p *schedule.Policies) {
+	p.Storage.Wait = storageWait
+	if w.maxHeld != 0 {
+		p.Held.Max = w.maxHeld
 	}
-	return false
 }
 
 // look brings a workflow to the wait, checks what is said of it, and returns the commands.
@@ -249,95 +245,6 @@ func (w waiting) look(l *life) []string {
 		l.t.Errorf("%d commands, want %d: %q", len(why.Commands), w.commands, why.Commands)
 	}
 	return why.Commands
-}
-
-// command carries out a command line through the operation that it stands for.
-func (l *life) command(line string) {
-	l.t.Helper()
-	words := strings.Fields(line)
-	flags := map[string]any{}
-	var args []string
-	for i := 1; i < len(words); i++ {
-		switch name, ok := strings.CutPrefix(words[i], "--"); {
-		case !ok:
-			args = append(args, words[i])
-		case i+1 < len(words) && (name == "workflow" || name == "status" || name == "state" || name == "where" ||
-			name == "topic"):
-			i++
-			flags[name] = words[i]
-		default:
-			flags[name] = true
-		}
-	}
-	subject := func(n int) string { // an argument that must be there
-		if n >= len(args) {
-			l.t.Fatalf("%q lacks an argument", line)
-		}
-		return args[n]
-	}
-	one := strings.Join(args[:min(2, len(args))], " ")
-	switch {
-	case args[0] == "deploy":
-		l.do("deployWorkflow", nil, "source", shop{}.source(), "filename", "shop.ts")
-	case args[0] == "repair":
-		l.do("repairWorkflow", nil, "workflow", subject(1), "source", shop{}.source())
-	case args[0] == "resolve":
-		for flag, resolution := range map[string]string{"happened": "did_happen", "did-not-happen": "did_not_happen",
-			"skip": "skip", "try-again": "try_again"} {
-			if flags[flag] == true {
-				l.do("resolveMutation", nil, "mutation", subject(1), "resolution", resolution)
-				return
-			}
-		}
-		l.t.Fatalf("%q resolves nothing", line)
-	case args[0] == "approve", args[0] == "reject":
-		l.do(args[0]+"Mutation", nil, "mutation", subject(1))
-	case args[0] == "resume":
-		l.do("resumeWorkflow", nil, "workflow", subject(1))
-	case args[0] == "run-now":
-		l.do("runWorkflow", nil, "workflow", subject(1))
-	case args[0] == "grants":
-		l.do("getGrants", nil, "workflow", subject(1))
-	case flags["where"] != nil:
-		var done struct{ Updated int }
-		filter, value, _ := strings.Cut(flags["where"].(string), "=")
-		if l.do(args[0]+"Events", &done, "workflow", subject(1), filter, value); done.Updated == 0 {
-			l.t.Errorf("%q changes nothing", line)
-		}
-	case args[0] == "cancel", args[0] == "skip":
-		l.do(args[0]+"Event", nil, "workflow", subject(1), "topic", subject(2), "messageId", subject(3))
-	case args[0] == "verify":
-		var v replay.Verification
-		if l.do("verifyLog", &v); !v.OK {
-			l.t.Errorf("verify: %+v", v)
-		}
-	case args[0] == "log":
-		l.do("readLog", nil, "workflow", flags["workflow"])
-	case one == "mutations show":
-		l.do("getMutation", nil, "mutation", subject(2))
-	case one == "runs show" && flags["evidence"] == true:
-		var evidence struct{ Error, Maintenance any }
-		l.do("getEvidence", &evidence, "workflow", subject(2), "run", subject(3))
-		if evidence.Error == nil {
-			l.t.Errorf("%q shows no error: %+v", line, evidence)
-		}
-	case one == "runs show":
-		l.do("getRun", nil, "workflow", subject(2), "run", subject(3))
-	case one == "jobs show":
-		l.do("getJob", nil, "workflow", subject(2), "topic", subject(3), "messageId", subject(4))
-	case one == "jobs list", one == "events list":
-		var page struct{ Items []json.RawMessage }
-		id := map[string]string{"jobs": "listWorkflowJobs", "events": "listWorkflowEvents"}[args[0]]
-		params := []any{}
-		for name, value := range flags {
-			params = append(params, name, value)
-		}
-		if l.do(id, &page, params...); len(page.Items) == 0 {
-			l.t.Errorf("%q lists nothing", line)
-		}
-	default:
-		l.t.Fatalf("no operation is known for %q", line)
-	}
 }
 
 // errFull is a disk without room for new work.

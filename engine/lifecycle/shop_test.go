@@ -11,6 +11,7 @@ type shop struct {
 	next     string // before the receipt is published
 	producer string // a producer's body
 	more     string // further consumers
+	many     bool   // the consumer is concurrent, and so has no state
 }
 
 const call = `await ctx.world.send({ order: data.order });`
@@ -25,7 +26,11 @@ func (s shop) source() string {
 	if s.producer != "" {
 		s.producer = "poll: { interval: \"1h\", async handler(ctx) { " + s.producer + " } }"
 	}
-	return strings.NewReplacer("OPTIONS", s.options, "PREPARE", s.prepare, "MUTATE", s.mutate, "NEXT", s.next, "PRODUCER", s.producer, "MORE", s.more).Replace(`
+	state := "return { last: data.order, result: result.status };"
+	if s.many {
+		s.options, state = "concurrency: 3, "+s.options, ""
+	}
+	return strings.NewReplacer("STATE", state, "OPTIONS", s.options, "PREPARE", s.prepare, "MUTATE", s.mutate, "NEXT", s.next, "PRODUCER", s.producer, "MORE", s.more).Replace(`
 export default Keep.workflow({
   name: "shop",
   topics: { orders: {}, receipts: {}, letters: {} },
@@ -44,7 +49,7 @@ export default Keep.workflow({
         if (!data) return;
         NEXT
         await ctx.publish("receipts", { messageId: "receipt-" + data.order, title: "Receipt " + data.order, payload: result });
-        return { last: data.order, result: result.status };
+        STATE
       },
     }),
     MORE

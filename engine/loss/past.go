@@ -203,8 +203,11 @@ func (p *past) fold(ctx context.Context, log eventlog.Log) error {
 		p.aside.Transitions++
 		for _, fact := range r.Facts {
 			m, ok := fact.(*eventlog.MutationStarted)
+			again, resent := fact.(*eventlog.MutationResent)
 			switch {
-			case !ok:
+			case resent && len(p.aside.Calls) < maxCalls:
+				p.aside.Calls = append(p.aside.Calls, fmt.Sprintf("mutation %s, sent again", again.Mutation))
+			case !ok && !resent:
 			case len(p.aside.Calls) == maxCalls:
 				p.aside.MoreCalls++
 			default:

@@ -197,6 +197,12 @@ func (s *sim) owes(n *node, w eventlog.WorkflowName, todos []decide.Todo) decide
 			if silent := r != nil && s.bubbleNow().Before(r.silentUntil); !silent && !s.gate.performs(n, key) {
 				return todo
 			}
+		case decide.ReconcileMutation:
+			state := s.judge.book(w).state()
+			again := state.Mutation(todo.Mutation).Call.Resends()
+			if !again || !s.tight.Load() && !s.bubbleNow().Before(s.roomyAt) {
+				return todo
+			}
 		case decide.BeginEvent, decide.StartRun:
 			if !s.tight.Load() && !s.bubbleNow().Before(s.roomyAt) {
 				return todo

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/pawl-run/pawl/engine"
 	"github.com/pawl-run/pawl/engine/connector"
@@ -74,6 +75,14 @@ func TestBugsAreFound(t *testing.T) {
 			simulation.Config{Unwatched: true}},
 		{"ended events queued again when their topic gets a consumer again", simulation.Resubscriptions,
 			"knows the pending events", simulation.Config{Store: func(s engine.Store) engine.Store { return newHoarding(s) }}},
+		{"a no to a resend taken for one to the call", simulation.Resends, "and took effect",
+			simulation.Config{Connectors: func(c engine.Connectors) engine.Connectors { return discouraged{c} }}},
+		{"a resend while the call may be under way", simulation.Resends, "may still be busy with it",
+			simulation.Config{Connectors: func(c engine.Connectors) engine.Connectors { return hasty{c} }}},
+		{"a resend after its receiver may have forgotten the call", simulation.Resends, "and its receiver knows it until",
+			simulation.Config{Decide: unmindful}},
+		{"a resend that sends twice", simulation.Resends, "was sent 3 times",
+			simulation.Config{Connectors: func(c engine.Connectors) engine.Connectors { return insistent{c} }}},
 		{"nothing remembered of what is given up", simulation.Losses, "after a loss the ledger has it as",
 			simulation.Config{Log: func(l eventlog.Log) eventlog.Log { return forgetful{l.(eventlog.LossKeeper)} }}},
 		{"a hole in the log that hides nothing", simulation.Losses, "goes on after a loss",
@@ -131,6 +140,46 @@ func (c confident) Perform(ctx context.Context, call connector.Call) connector.O
 		out.Status = connector.Failed
 	}
 	return out
+}
+
+// discouraged takes every answer to a resend but applied for a no for good.
+type discouraged struct{ outside }
+
+func (c discouraged) Perform(ctx context.Context, call connector.Call) connector.Outcome {
+	out := c.outside.Perform(ctx, call)
+	if call.Resend && out.Status == connector.Uncertain && !out.Open {
+		return connector.FailedWith(&eventlog.Failure{Class: eventlog.Transient, Code: connector.CodeNotApplied})
+	}
+	return out
+}
+
+// insistent sends a resend again if it is not answered.
+type insistent struct{ outside }
+
+func (c insistent) Perform(ctx context.Context, call connector.Call) connector.Outcome {
+	out := c.outside.Perform(ctx, call)
+	if call.Resend && out.Status == connector.Uncertain && !out.Open && ctx.Err() == nil {
+		return c.outside.Perform(ctx, call)
+	}
+	return out
+}
+
+// unmindful sends again without an end.
+func unmindful(rules engine.DecideFunc) engine.DecideFunc {
+	return func(s projections.State, w eventlog.WorkflowName, env decide.Env, known decide.Known,
+		cmd decide.Command) (decide.Decision, error) {
+		d, err := rules(s, w, env, known, cmd)
+		for i, f := range d.Facts {
+			if left, ok := f.(*eventlog.MutationLeftIndeterminate); ok {
+				if _, resends := cmd.(decide.ResendMutation); resends && i == 0 {
+					again := &eventlog.MutationResent{Mutation: left.Mutation, Attempt: 1, Engine: env.Engine,
+						Deadline: env.Now.Add(time.Second), At: env.Now.Add(2 * time.Second)}
+					return decide.Decision{Kind: again.FactType(), Facts: []eventlog.Fact{again}}, err
+				}
+			}
+		}
+		return d, err
+	}
 }
 
 // hasty does not wait until nothing of a call can be under way any more.

@@ -27,11 +27,12 @@
 // help and everything must come to rest with nothing left to do: in some seeds with one of the engines that are
 // there, which has to find out what the others have written.
 //
-// A receiver may be busy with a request for some time after its call has ended, and may say meanwhile that
-// there is no trace of it: no call is recorded as failed before that is over, also where the process that
-// made it has died. A connector may listen on after the deadline, to a bounded number of calls: before such an
-// exchange has ended a no counts as little. Some seeds make happen again and again what seldom comes together by
-// chance (Focus).
+// A receiver may be busy with a request for some time after its call has ended, and may say meanwhile that there is no
+// trace of it: no call is recorded as failed before that is over, also where the process that made it has died. A
+// connector may listen on after the deadline, to a bounded number of calls: before such an exchange has ended a no
+// counts as little. In one of five seeds a receiver knows calls by their keys: then the same is sent again, each time
+// behind a record, within its time, once nothing of it can be under way. Some seeds make happen again and again what
+// seldom comes together by chance (Focus).
 //
 // In two of five seeds consumers may have runs beside each other, with keys, rates and limits of attempts that deploys
 // change; their target goes down and comes back. There it holds as well that no two runs that are not over have one

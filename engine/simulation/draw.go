@@ -15,6 +15,9 @@ import (
 // design asks of a connector: it refuses what comes after the deadline and what it has already
 // called failed.
 func (s *sim) performAnswer(o *op) (performAnswer, string) {
+	if o.call.Resend {
+		return s.resendAnswer(o)
+	}
 	r := s.send(o)
 	started := s.judge.started[r.key]
 	late := !s.bubbleNow().Before(o.call.Deadline) || started != nil && !s.clock.Now().Before(started.Deadline.Time())
@@ -65,6 +68,56 @@ func (s *sim) performAnswer(o *op) (performAnswer, string) {
 	}
 	s.apply(r)
 	return performAnswer{outcome: connector.Outcome{Status: connector.Applied, Result: r.result()}}, "applied"
+}
+
+// resendAnswer is that of a receiver which knows a call by its key: it carries it out once at most, and says that it
+// never will only if that is so.
+func (s *sim) resendAnswer(o *op) (performAnswer, string) {
+	r := s.send(o)
+	deadline := s.judge.deadlines[r.key].Time()
+	s.did("resend")
+	r.toldLate, r.silentUntil = false, time.Time{}
+	carryOut := func(chance float64) bool {
+		if r.open() && s.chance(chance) {
+			s.apply(r)
+		}
+		return r.effects > 0
+	}
+	uncertain := func(answered bool) performAnswer {
+		out := connector.UncertainWith(transient("world.broken", "the line broke"))
+		out.Answered = answered
+		return performAnswer{outcome: out}
+	}
+	switch {
+	case !s.bubbleNow().Before(o.call.Deadline), !s.clock.Now().Before(deadline):
+		return uncertain(true), "refused after its deadline"
+	case s.calm:
+	case s.down != "", s.chance(s.profile.definite):
+		return uncertain(true), "an answer to this request alone"
+	case s.chance(s.profile.silent):
+		effect := carryOut(0.4)
+		r.silentUntil = s.bubbleNow().Add(callTimeout)
+		r.until = deadline.Add(s.quiet)
+		exchange := (*exchange)(nil)
+		if (r.exchange == nil || r.exchange.noted) && s.chance(s.profile.lingers) {
+			r.until = deadline.Add(s.unseen)
+			exchange = newExchange()
+			r.exchange = exchange
+		}
+		return performAnswer{silent: true, exchange: exchange},
+			fmt.Sprintf("sent again, no reply, effect %v, open after its deadline %v", effect, exchange != nil)
+	case s.chance(s.profile.uncertain):
+		effect := carryOut(0.5)
+		r.until = s.clock.Now().Add(s.quiet)
+		return uncertain(false), fmt.Sprintf("sent again, uncertain, effect %v", effect)
+	case r.open() && s.chance(0.2):
+		r.refused = true
+	}
+	if !carryOut(1) {
+		return performAnswer{outcome: connector.FailedWith(&eventlog.Failure{Class: s.class(), Code: connector.CodeNotApplied,
+			Message: "it never happened"})}, "sent again: it never happened"
+	}
+	return performAnswer{outcome: connector.Outcome{Status: connector.Applied, Result: r.result()}}, "sent again: applied"
 }
 
 // reconcileAnswer is honest: applied only if it was, failed only once it can never be any more. But for a

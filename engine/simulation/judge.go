@@ -15,6 +15,9 @@ type judge struct {
 	transitions int
 	books       map[eventlog.WorkflowName]*book
 	started     map[string]*eventlog.MutationStarted // by idempotency key
+	// deadlines are those of the latest requests that may leave, and resends how many may beside the first.
+	deadlines map[string]eventlog.Instant
+	resends   map[string]int
 	// undone are the keys whose mutation is recorded as not having happened, not by a person.
 	undone map[string]bool
 	// asserted are the chains of whose mutation a person has said that it happened.
@@ -31,6 +34,7 @@ type judge struct {
 func newJudge(s *sim) *judge {
 	return &judge{
 		sim: s, next: make([]uint64, s.memory.Partitions()), books: map[eventlog.WorkflowName]*book{},
+		deadlines: map[string]eventlog.Instant{}, resends: map[string]int{},
 		started: map[string]*eventlog.MutationStarted{}, undone: map[string]bool{}, asserted: map[int]bool{},
 		barriers: map[eventlog.TransitionID]barrier{}, overtaken: map[string]bool{}, seen: map[int]string{},
 		reported: map[eventlog.MutationID]bool{},
@@ -58,6 +62,8 @@ func (j *judge) book(w eventlog.WorkflowName) *book {
 func (j *judge) sent(r *request) {
 	started, ok := j.started[r.key]
 	switch {
+	case r.sent > 1+j.resends[r.key]:
+		j.sim.violate("mutation %s was sent %d times", j.sim.alias(r.key), r.sent)
 	case !ok:
 		j.sim.violate("a request left before the start of its mutation was in the log (F6)")
 	case j.overtaken[r.key]:
@@ -92,7 +98,7 @@ func (j *judge) arrivals() {
 				}
 			}
 		case o.kind == opPerform:
-			if started := j.started[o.call.Key]; started != nil && !j.sim.clock.Now().Before(started.Deadline.Time()) {
+			if until, ok := j.deadlines[o.call.Key]; ok && !j.sim.clock.Now().Before(until.Time()) {
 				j.sim.violate("mutation %s is about to leave after its deadline", j.sim.alias(o.call.Key))
 			}
 			j.pinned(o)

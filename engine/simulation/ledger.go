@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"time"
 
+	"github.com/pawl-run/pawl/engine/decide"
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/projections"
 )
@@ -16,7 +17,7 @@ func (j *judge) mutation(b *book, r eventlog.Record, f eventlog.Fact) {
 		if j.started[f.Key] != nil {
 			s.violate("mutation %s is started twice", s.alias(f.Key))
 		}
-		j.started[f.Key] = f
+		j.started[f.Key], j.deadlines[f.Key] = f, f.Deadline
 		b.keys[f.Mutation], b.open[f.Mutation] = f.Key, f.Run
 		j.barriers[r.ID] = barrier{key: f.Key, revision: r.Revision}
 	case *eventlog.MutationRefused:
@@ -43,13 +44,15 @@ func (j *judge) mutation(b *book, r eventlog.Record, f eventlog.Fact) {
 					ref.MessageID, ref.Topic, e.Status)
 			}
 		}
+	case *eventlog.MutationResent:
+		j.resentAgain(b, r, f)
 	case *eventlog.MutationReconcileScheduled:
 		if key := b.keys[f.Mutation]; f.OverAt == 0 {
-			s.stillOpen(s.world.requests[key], j.started[key])
+			s.stillOpen(s.world.requests[key], j.deadlines[key])
 		}
 	case *eventlog.MutationLeftIndeterminate:
 		key := b.keys[f.Mutation]
-		s.stillOpen(s.world.requests[key], j.started[key])
+		s.stillOpen(s.world.requests[key], j.deadlines[key])
 		j.leftOpen(b, key)
 	case *eventlog.MutationGivenUp:
 		if !j.reported[f.Mutation] {
@@ -67,6 +70,25 @@ func (j *judge) mutation(b *book, r eventlog.Record, f eventlog.Fact) {
 			s.violate("mutation %s is contradicted by an answer that was never given: %s", s.alias(key), f.Outcome)
 		}
 	}
+}
+
+// resentAgain: a call is sent again only for a receiver that knows it, as long as it does, and once nothing of it can
+// be under way (F5).
+func (j *judge) resentAgain(b *book, r eventlog.Record, f *eventlog.MutationResent) {
+	s, key := j.sim, b.keys[f.Mutation]
+	sent, state := s.world.requests[key], b.state()
+	m := state.Mutation(f.Mutation)
+	if end := m.StartedAt.Add(s.within - decide.ResendMargin); s.within == 0 || f.Deadline > end {
+		s.violate("mutation %s is sent again until %s, and its receiver knows it until %s (F5)", s.alias(key), f.Deadline,
+			end)
+	}
+	if sent != nil && sent.busy(s.clock.Now()) {
+		s.violate("mutation %s is sent again and its receiver may still be busy with it (F5)", s.alias(key))
+	}
+	j.resends[key]++
+	j.deadlines[key] = f.Deadline
+	delete(j.overtaken, key)
+	j.barriers[r.ID] = barrier{key: key, revision: r.Revision}
 }
 
 // leftOpen: another process's call is left to a person only once its receiver cannot be at work on it any more (F5). Of

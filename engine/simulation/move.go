@@ -239,7 +239,7 @@ func (s *sim) lately() {
 	if !r.node.ready() || r.node.late == nil {
 		return
 	}
-	outcome := connector.FailedWith(&eventlog.Failure{Class: s.class(), Code: "world.lateNo", Message: "no, after all"})
+	outcome := connector.FailedWith(&eventlog.Failure{Class: s.class(), Code: lateNo(r), Message: "no, after all"})
 	if r.effects > 0 {
 		outcome = connector.Outcome{Status: connector.Applied, Result: r.result()}
 	}
@@ -250,6 +250,14 @@ func (s *sim) lately() {
 		defer s.asking.Done()
 		r.node.late(r.call, outcome)
 	}()
+}
+
+// lateNo is the code of a late no. To a call that was sent again, a no counts only if it says that it is one for good.
+func lateNo(r *request) string {
+	if r.call.Resend {
+		return connector.CodeNotApplied
+	}
+	return "world.lateNo"
 }
 
 // answerable reports whether the call's own reply may still come: it was silent and has ended.

@@ -67,7 +67,7 @@ func (s *sim) kill(n *node) {
 	n.frozen = false
 	for _, r := range s.world.order {
 		if r.node == n && r.open() && s.bubbleNow().Before(r.silentUntil) {
-			r.until = s.judge.started[r.key].Deadline.Time().Add(s.unseen) // it was cut off
+			r.until = s.judge.deadlines[r.key].Time().Add(s.unseen) // it was cut off
 		}
 	}
 }

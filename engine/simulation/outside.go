@@ -134,6 +134,14 @@ func (o *outside) Reconciles(call connector.Call) bool {
 	return ok && op.Reconciles
 }
 
+// Resends implements engine.Connectors.
+func (o *outside) Resends(call connector.Call) time.Duration {
+	if o.sim.within == 0 || !o.Reconciles(call) {
+		return 0
+	}
+	return o.sim.within
+}
+
 // Ending implements engine.Connectors.
 func (o *outside) Ending(call connector.Call) connector.Ending {
 	o.turn(call)
@@ -148,6 +156,11 @@ func (o *outside) Secrets(connector.Call) []string { return nil }
 
 // Timeout implements engine.Connectors.
 func (o *outside) Timeout(connector.Call) (time.Duration, bool) { return callTimeout, true }
+
+// Turn implements engine.Connectors: nothing bounds the calls.
+func (o *outside) Turn(context.Context, connector.Call) (connector.Turn, *eventlog.Failure) {
+	return nil, nil
+}
 
 // Reconcile implements engine.Connectors.
 func (o *outside) Reconcile(ctx context.Context, call connector.Call) connector.Reconciliation {

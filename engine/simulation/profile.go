@@ -59,6 +59,8 @@ const (
 	Outages
 	// Doubts: the outcomes of most of their calls are not known.
 	Doubts
+	// Resends: the receiver knows a call by its key, and most answers are lost.
+	Resends
 )
 
 func (s *sim) drawProfile() profile {
@@ -126,6 +128,10 @@ func (s *sim) focus(p *profile) {
 	case Losses:
 		p.loss = 0.05
 	}
+	if s.cfg.Focus == Resends {
+		p.definite, p.silent, p.uncertain, p.tool, p.loss = 0.05, 0.3, 0.7, 0, 0
+		p.busyCrash, p.scriptFails, p.dawdles = 0.05, 0, 0.5
+	}
 }
 
 func (s *sim) drawPolicies() schedule.Policies {
@@ -135,6 +141,9 @@ func (s *sim) drawPolicies() schedule.Policies {
 		p.Transient.Then = schedule.Hold
 	}
 	p.Reconcile.Attempts = s.rng.IntN(3)
+	if s.cfg.Focus == Resends {
+		p.Reconcile.Attempts += 2
+	}
 	p.Reconcile.Base = pick(s, p.Reconcile.Base, time.Second)
 	p.Repair.Budget = 1 + s.rng.IntN(3)
 	p.Session.MaxRuns = 1 + s.rng.IntN(5)

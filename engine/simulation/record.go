@@ -242,6 +242,8 @@ func (j *judge) describe(r eventlog.Record) string {
 			word += fmt.Sprintf("(%s, was %s)", j.sim.alias(string(f.Mutation)), f.Status)
 		case *eventlog.MutationStarted:
 			word += fmt.Sprintf("(%s %s)", j.sim.alias(f.Key), f.Call.Operation)
+		case *eventlog.MutationResent:
+			word += fmt.Sprintf("(attempt %d until %s)", f.Attempt, f.Deadline)
 		case *eventlog.MutationFailed:
 			word += fmt.Sprintf("(%s %s)", f.Failure.Code, f.ResolvedBy)
 		case *eventlog.WorkflowBlocked:

@@ -26,6 +26,9 @@ func Run(cfg Config) (Report, error) {
 	}
 	s.concurrent = s.drawConcurrent()
 	s.profile, s.policies = s.drawProfile(), s.drawPolicies()
+	if cfg.Focus == Resends || cfg.Focus == Drawn && cfg.Seed%5 == 4 { // not drawn: the other seeds keep their histories
+		s.within = []time.Duration{24 * time.Hour, 6 * time.Minute}[cfg.Seed/5%2]
+	}
 	s.quiet = pick(s, 3*time.Second, 30*time.Second, 3*time.Minute)
 	s.unseen = s.quiet + pick(s, 0, 10*time.Second, connector.DefaultListen)
 	s.maxOpen = 1 + s.rng.IntN(2)

@@ -78,6 +78,9 @@ type sim struct {
 	quiet time.Duration
 	// unseen is how long it may go on after the deadline of a call that was cut off with its process.
 	unseen time.Duration
+	// within is for how long the receiver knows a call by its key, so that the same may be sent again; 0 where it is
+	// asked.
+	within time.Duration
 	// maxOpen is how many calls a process listens on to at most after their deadlines.
 	maxOpen int
 	// watching: the engines look into gaps, and write their stores by themselves.

@@ -109,3 +109,20 @@ func TestSeedRepeats(t *testing.T) {
 		}
 	}
 }
+
+// F5: a receiver that knows a call by its key, and most of whose answers are lost: whatever dies when, a call that is
+// sent again takes effect once, and no resend leaves without its record.
+func TestF5_ResendsInManyHistories(t *testing.T) {
+	t.Parallel()
+	sent := 0
+	for n := range uint64(100) {
+		report, err := simulate(t, simulation.Config{Seed: n + 1, Focus: simulation.Resends})
+		if err != nil {
+			t.Fatal(err)
+		}
+		sent += report.Seen["resend"]
+	}
+	if sent < 40 {
+		t.Errorf("%d calls were sent again, which says little", sent)
+	}
+}

@@ -2,6 +2,8 @@ package underway
 
 import (
 	"time"
+
+	"github.com/pawl-run/pawl/engine/clock"
 )
 
 // Moment is a time by both clocks: the one that the log's times come from, which a person may set, and
@@ -18,9 +20,9 @@ func (m Moment) Until(now Moment, at time.Time, wait time.Duration) time.Duratio
 }
 
 // At is the moment of a clock's time that is the machine's own.
-func At(clock time.Time) Moment { return Moment{Clock: clock, Elapsed: elapsed()} }
+func At(now time.Time) Moment { return Moment{Clock: now, Elapsed: clock.Elapsed()} }
 
 // AtMadeUp is the moment of a time that is made up: it has one clock.
-func AtMadeUp(clock time.Time) Moment {
-	return Moment{Clock: clock, Elapsed: time.Duration(clock.UnixNano())}
+func AtMadeUp(now time.Time) Moment {
+	return Moment{Clock: now, Elapsed: time.Duration(now.UnixNano())}
 }

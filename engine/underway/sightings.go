@@ -16,8 +16,9 @@ type Sightings struct {
 	of map[eventlog.MutationID]Sighting
 }
 
-// Sighting is one call.
+// Sighting is one call. A call that is sent again is another one, with another deadline.
 type Sighting struct {
+	Deadline eventlog.Instant
 	// First is when this process sent the call, or when it first saw the record of another's.
 	First Moment
 	// Own says that this process has sent it.
@@ -31,14 +32,14 @@ type Sighting struct {
 }
 
 // Begin notes that this process is about to send a call, and forgets those that are settled.
-func (s *Sightings) Begin(id eventlog.MutationID, now Moment, state *projections.State) {
+func (s *Sightings) Begin(m *projections.Mutation, now Moment, state *projections.State) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	maps.DeleteFunc(s.of, func(other eventlog.MutationID, _ Sighting) bool {
-		m := state.Mutation(other)
-		return m == nil || m.Status.Final()
+	maps.DeleteFunc(s.of, func(id eventlog.MutationID, _ Sighting) bool {
+		other := state.Mutation(id)
+		return other == nil || other.Status.Final()
 	})
-	s.put(id, Sighting{First: now, Own: true})
+	s.put(m.ID, Sighting{Deadline: m.Deadline, First: now, Own: true})
 }
 
 // End notes that the exchange of an own call is over.
@@ -52,13 +53,13 @@ func (s *Sightings) End(id eventlog.MutationID, now Moment, outcome connector.Ou
 }
 
 // See returns what is known of a call, and notes when it was first seen.
-func (s *Sightings) See(id eventlog.MutationID, now Moment) Sighting {
+func (s *Sightings) See(m *projections.Mutation, now Moment) Sighting {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	x, ok := s.of[id]
-	if !ok {
-		x = Sighting{First: now}
-		s.put(id, x)
+	x, ok := s.of[m.ID]
+	if !ok || x.Deadline != m.Deadline {
+		x = Sighting{Deadline: m.Deadline, First: now}
+		s.put(m.ID, x)
 	}
 	return x
 }

@@ -16,7 +16,8 @@ const (
 	busyPause = time.Millisecond
 	// retryPause is the longest pause between two attempts.
 	retryPause = 250 * time.Millisecond
-	// maxBehind is how many times in a row the log may lack what an entry is fenced on before that is damage.
+	// maxBehind is how many times in a row the log may lack what an entry is fenced on before that is damage. In a cluster
+	// it may do so for electionPatience too: a leader that was deposed and does not know it yet answers from its past.
 	maxBehind = 10
 	// maxUnheard is how many times in a row no server may answer before the log asks whether the stream is there.
 	maxUnheard = 10
@@ -72,7 +73,7 @@ func (l *Log) confirmFollowers(ctx context.Context, first *request, found findin
 // sendUntilKnown sends the entry until it is known where it stands, if anywhere, and where the workflow's past
 // ended when that was found.
 func (l *Log) sendUntilKnown(ctx context.Context, r *request, a answer) (finding, error) {
-	pause, behind, unheard := busyPause, 0, 0
+	pause, behind, unheard := busyPause, failures{least: l.patience}, 0
 	for {
 		switch a.verdict {
 		case accepted:
@@ -89,7 +90,7 @@ func (l *Log) sendUntilKnown(ctx context.Context, r *request, a answer) (finding
 				// If it stays so, the log lacks the transition that this one follows. (A last
 				// message that is the expected one is different: refused for a write that is in
 				// process and not readable yet. Then only trying again can tell.)
-				if behind++; behind >= maxBehind {
+				if behind.failed(); behind.over(maxBehind) {
 					follows, err := l.followLost(ctx, r, found.last)
 					if err != nil {
 						break // it cannot be read now
@@ -98,8 +99,10 @@ func (l *Log) sendUntilKnown(ctx context.Context, r *request, a answer) (finding
 						return finding{}, fmt.Errorf("%w: it follows sequence %d, the workflow's last message in stream %s is %d",
 							eventlog.ErrDamaged, r.follows, l.names.stream(r.partition), found.last)
 					}
-					behind = 0
+					behind.reset()
 				}
+			case err == nil:
+				behind.reset()
 			}
 		case unsent:
 			a = l.resend(ctx, r)

@@ -399,8 +399,8 @@ func TestNewerFormat(t *testing.T) {
 		_, err := jslog.Open(t.Context(), nc, jslog.Config{})
 		return err
 	}
-	if err := set("5"); !errors.Is(err, eventlog.ErrNewerFormat) ||
-		!strings.Contains(err.Error(), "log format 5, this pawl reads up to 4") {
+	if err := set("6"); !errors.Is(err, eventlog.ErrNewerFormat) ||
+		!strings.Contains(err.Error(), "log format 6, this pawl reads up to 5") {
 		t.Errorf("newer format: %v", err)
 	}
 	if err := set("none"); err == nil {

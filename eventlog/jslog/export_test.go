@@ -3,6 +3,7 @@ package jslog
 import (
 	"os"
 	"sync/atomic"
+	"time"
 
 	"github.com/pawl-run/pawl/eventlog"
 )
@@ -53,3 +54,9 @@ func Marked(path string) (uint64, error) {
 
 // Closing is closed when Close begins.
 func (l *Log) Closing() <-chan struct{} { return l.closing }
+
+// BePatient makes the log wait as one whose streams have several replicas.
+func (l *Log) BePatient(least time.Duration) { l.patience = least }
+
+// MaxBehind is how often an entry is refused by a log that lacks what it follows, before that is damage on one server.
+const MaxBehind = maxBehind

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
@@ -29,7 +30,9 @@ type Log struct {
 	warnings     []string
 	session      string // random: the batch ids of two engines must differ
 	grouping     bool   // entries of one workflow are written together: each partition takes batches, and has one replica
-	accepting    *Lost  // what AcceptLoss has found; nil for a log that must be whole
+	// patience is for a cluster without a leader, or with one that was deposed; it is 0 with one server.
+	patience  time.Duration
+	accepting *Lost // what AcceptLoss has found; nil for a log that must be whole
 
 	closing    chan struct{}
 	ctx        context.Context // ends when closing begins

@@ -9,8 +9,8 @@ import (
 	"github.com/pawl-run/pawl/eventlog/jslog"
 )
 
-// TestLookOnlyLeavesTheMark: the log holds more than the mark says was acknowledged. Who only looks does not vouch for
-// it.
+// TestLookOnlyLeavesTheMark: the log holds more than the mark says was acknowledged. A reader that only looks does not
+// vouch for it.
 func TestLookOnlyLeavesTheMark(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)

@@ -84,6 +84,9 @@ func (l *Log) start(ctx context.Context, infos []*jetstream.StreamInfo) error {
 	l.grouping = true
 	for p, info := range infos {
 		l.grouping = l.grouping && info.Config.AllowAtomicPublish && info.Config.Replicas == 1
+		if info.Config.Replicas > 1 {
+			l.patience = electionPatience
+		}
 		c, err := newCommitter(l, p, info.Config)
 		if err != nil {
 			return fmt.Errorf("open log: %w", err)

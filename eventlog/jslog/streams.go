@@ -19,9 +19,30 @@ import (
 const (
 	// apiPause lies between two questions to a cluster that has no leader.
 	apiPause = 250 * time.Millisecond
-	// readTries is how often a reading asks before it gives up: long enough for a new leader.
+	// readTries is how often a reading asks before it gives up. In a cluster it asks for electionPatience at least.
 	readTries = 3
+	// electionPatience is longer than a cluster needs for a new leader, and than a leader that was deposed goes on
+	// answering: 4 to 9 s and up to 10 s, seen in nats-server 2.15.
+	electionPatience = 30 * time.Second
 )
+
+// failures counts failures in a row, and knows when they began.
+type failures struct {
+	least time.Duration
+	tries int
+	since time.Time
+}
+
+func (p *failures) failed() {
+	if p.tries++; p.tries == 1 {
+		p.since = time.Now()
+	}
+}
+
+// over reports whether it has failed so often, and for the least time too.
+func (p *failures) over(tries int) bool { return p.tries >= tries && time.Since(p.since) >= p.least }
+
+func (p *failures) reset() { p.tries = 0 }
 
 // streams returns the log's streams in order of partition, after creating them if the log never
 // existed. They are created from the last partition to the first, so that a creation that was
@@ -113,16 +134,19 @@ func (l *Log) patiently(ctx context.Context, f func() error) error {
 	return l.repeat(ctx, math.MaxInt, f)
 }
 
-// retry repeats it a few times: a server that reads its own disk may ask to come back.
+// retry repeats it a few times: a server that reads its own disk may ask to come back, and a cluster elects a leader.
 func (l *Log) retry(ctx context.Context, f func() error) error { return l.repeat(ctx, readTries, f) }
 
 func (l *Log) repeat(ctx context.Context, tries int, f func() error) error {
-	for try := 1; ; try++ {
+	for row := (failures{least: l.patience}); ; {
 		err := f()
-		if err == nil || !isTemporary(err) || try == tries {
+		if err == nil || !isTemporary(err) {
 			return err
 		}
-		if try == 1 {
+		if row.failed(); row.over(tries) {
+			return err
+		}
+		if row.tries == 1 {
 			l.cfg.Logger.Warn("the log waits for JetStream", slog.Any("error", err))
 		}
 		select {

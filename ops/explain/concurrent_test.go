@@ -178,7 +178,7 @@ func TestC05_HeldEventsAreExplained(t *testing.T) {
 	l.check(decide.ReasonHeld, true, []string{"5 of its events wait for a person or a repair",
 		`2 events are held, the oldest since 2023-11-14T22:13:20Z, for a person (precondition http.404: http.404 of b)`,
 		`event "b" (Order b) of topic in and 1 more`, "(precondition http.410: http.410 of d)",
-		"the outcome of its call, which is being asked for; nothing is sent again"},
+		"the outcome of its call, which is being found out"},
 		[]string{"pawl jobs list --workflow shop --held person", "pawl redrive shop --where held=person",
 			"pawl skip shop --where held=person", "pawl mutations show R6", "pawl resolve R5 --did-not-happen"})
 	if a := l.why().Attention; a == nil || a.Reason != projections.AttentionHeld || a.Failures != 5 {

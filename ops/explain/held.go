@@ -82,7 +82,7 @@ func heldGroups(s *projections.State) (groups []heldGroup) {
 var reasonWords = map[eventlog.HeldReason]string{
 	eventlog.HeldApproval:      "an approval of its call; nothing has left",
 	eventlog.HeldIndeterminate: "a person to say whether its call was applied",
-	eventlog.HeldReconcile:     "the outcome of its call, which is being asked for; nothing is sent again",
+	eventlog.HeldReconcile:     "the outcome of its call, which is being found out",
 	eventlog.HeldPerson:        "a person",
 	eventlog.HeldRepair:        "a repair of the script; any new version frees it",
 }
@@ -209,7 +209,7 @@ func (w *Why) outlookOf(s *projections.State, groups []heldGroup) engine.Outlook
 	}
 	all.MayTakeEffect = open > 0 && settled == 0
 	if open > 0 {
-		w.add("%s can still take effect, until a few minutes after the deadline: nobody can say yet that nothing "+
+		w.add("%s can still take effect, until a few minutes after the deadline: you cannot say yet that nothing "+
 			"happened.", eventlog.Count(open, "call"))
 	}
 	return all

@@ -21,7 +21,10 @@ func (w *Why) Turns(s *projections.State, calls []connector.Waiting) {
 			}
 			n++
 		}
-		turn := fmt.Sprintf("%s (%s, connectors.http.hosts)", first.Target, first.Bound)
+		turn := fmt.Sprintf("%s (%s)", first.Target, first.Bound)
+		if first.Setting != "" {
+			turn = fmt.Sprintf("%s (%s, %s)", first.Target, first.Bound, first.Setting)
+		}
 		next := ""
 		if !first.Until.IsZero() {
 			next = fmt.Sprintf("; the next turn is at %s", eventlog.At(first.Until))

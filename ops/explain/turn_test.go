@@ -20,7 +20,8 @@ func TestTurns(t *testing.T) {
 			Call: eventlog.MutationCall{Connector: "http", Operation: "post"}})
 	until := time.Date(2023, 11, 14, 22, 14, 0, 0, time.UTC)
 	wait := func(key, target, bound string, until time.Time) connector.Waiting {
-		return connector.Waiting{Workflow: "shop", Key: key, Target: target, Bound: bound, Until: until}
+		return connector.Waiting{Workflow: "shop", Key: key, Target: target, Bound: bound, Until: until,
+			Setting: "connectors.http.hosts"}
 	}
 	for name, c := range map[string]struct {
 		calls      []connector.Waiting

@@ -58,6 +58,10 @@ func (w *Why) explainWait(s *projections.State, wait decide.Wait) {
 				"under way until %s; after that a person decides. Nothing is sent again, and nothing else of the workflow runs "+
 				"until then.",
 				callName(s, m), because(m.Failure), wait.Until)
+		case m != nil && m.Call.Resends():
+			w.say("It is not known whether %s was applied%s; %s, and nothing else of the workflow runs until it is known. Once "+
+				"the attempts are used up, or its host may have forgotten the key, a person is asked.",
+				callName(s, m), because(m.Failure), resentWhen(m, wait.Until))
 		case m != nil:
 			w.say("It is not known whether %s was applied%s; %s. Nothing is sent again, and nothing else of the workflow runs "+
 				"until it is known; once the attempts are used up, a person is asked.",
@@ -114,6 +118,16 @@ func askedWhen(m *projections.Mutation, at eventlog.Instant) string {
 	}
 	return fmt.Sprintf("its connector is asked again by itself at %s (%s so far)", at,
 		eventlog.Count(m.ReconcileAttempts, "attempt"))
+}
+
+// resentWhen says when the same call is sent again to find out what became of it (F5).
+func resentWhen(m *projections.Mutation, at eventlog.Instant) string {
+	if m.Resending {
+		return fmt.Sprintf("the same call was sent again with the same key (attempt %d), which its host is promised to know "+
+			"(reconcile.resend), and its answer is awaited until %s", m.ReconcileAttempts, m.Deadline)
+	}
+	return fmt.Sprintf("the same call is sent again with the same key at %s, which its host is promised to know "+
+		"(reconcile.resend; %s so far)", at, eventlog.Count(m.ReconcileAttempts, "attempt"))
 }
 
 // pausedBy names the person who has paused the workflow, and the time.

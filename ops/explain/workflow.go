@@ -135,6 +135,10 @@ func (w *Why) explainTodo(s *projections.State, todo decide.Todo) {
 		if m := s.Mutation(todo.Mutation); m != nil {
 			w.Since, w.Until = m.StartedAt, m.Deadline
 			w.say("%s has left and its answer is awaited, at the latest until %s.", callName(s, m), m.Deadline)
+			if m.Resending {
+				w.say("%s was sent again with the same key, to find out what became of it (attempt %d), and its answer is "+
+					"awaited, at the latest until %s.", callName(s, m), m.ReconcileAttempts, m.Deadline)
+			}
 		}
 	case decide.ReconcileMutation:
 		w.about(string(todo.Mutation))
@@ -142,6 +146,10 @@ func (w *Why) explainTodo(s *projections.State, todo decide.Todo) {
 		if m := s.Mutation(todo.Mutation); m != nil {
 			w.Since = m.StartedAt
 			w.say("The connector is being asked what became of %s; nothing is sent again.", callName(s, m))
+			if m.Call.Resends() {
+				w.say("It is not known what became of %s; the same call is about to be sent again with the same key.",
+					callName(s, m))
+			}
 		}
 	}
 }

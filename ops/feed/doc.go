@@ -24,7 +24,7 @@
 // stream whose folder an operator deletes is made again and filled from the beginning of the log. The order of facts of
 // different partitions.
 //
-// What it costs (BenchmarkFeed, two processors with other load): 9 to 10 µs of processor time a fact, from the record
+// What it costs (BenchmarkFeed, two processors with other load): 8 to 10 µs of processor time a fact, from the record
 // to the acknowledgement, the server's part included. A run of a consumer has ten to fifteen facts, so that is a tenth
 // of a millisecond and more beside the 1.5 that the whole run takes there, and about 10 kB of disk. Without a
 // follower that cost brings nothing, so the feed is off unless --feed asks for it. Records come from the engine's

@@ -69,7 +69,7 @@ func (w writer) message(r *eventlog.Record, n int, positions string) (*nats.Msg,
 	h.set(headerSpec, specVersion)
 	h.set(headerID, string(r.ID)+"-"+strconv.Itoa(n))
 	h.set(headerSource, w.source+"/"+name)
-	h.set(headerType, "pawl."+string(kind)+".v"+strconv.Itoa(eventlog.VersionOf(fact)))
+	h.set(headerType, nameOfType(string(kind), eventlog.VersionOf(fact)))
 	if r.At != 0 {
 		h.set(headerTime, r.At.String())
 	}
@@ -104,13 +104,18 @@ func (w writer) notice(at eventlog.Position, workflow eventlog.WorkflowName, pro
 	}
 	h.set(headerSpec, specVersion)
 	h.set(headerID, noticeID(at))
-	h.set(headerType, "pawl."+typeUnreadable+".v1")
+	h.set(headerType, nameOfType(typeUnreadable, 1))
 	h.set(headerDataType, jsonType)
 	h.set(headerContent, jsonType)
 	h.set(headerCount, "1")
 	h.set(headerPosition, at.String())
 	h.set(headerPositions, positions)
 	return &nats.Msg{Subject: w.prefix + subject + "." + typeUnreadable, Header: h.header, Data: data}, nil
+}
+
+// nameOfType is what a type and version is called in CloudEvents.
+func nameOfType(name string, version int) string {
+	return "pawl." + name + ".v" + strconv.Itoa(version)
 }
 
 // noticeID is the id of an announcement: there is no transition to take it from.

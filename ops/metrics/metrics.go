@@ -33,6 +33,8 @@ type Sources struct {
 	Progress *Progress
 	// Feed are the figures of the feed; nil means that nothing is published.
 	Feed prometheus.Collector
+	// Subscriptions are the figures of outgoing webhooks; nil means that there are none.
+	Subscriptions prometheus.Collector
 }
 
 // Metrics are the figures at /metrics, in a registry of their own.
@@ -68,8 +70,10 @@ func New(s Sources) *Metrics {
 	if s.Progress != nil {
 		m.registry.MustRegister(s.Progress)
 	}
-	if s.Feed != nil {
-		m.registry.MustRegister(s.Feed)
+	for _, beside := range []prometheus.Collector{s.Feed, s.Subscriptions} {
+		if beside != nil {
+			m.registry.MustRegister(beside)
+		}
 	}
 	if s.Workers != nil {
 		m.registry.MustRegister(workersCollector{s.Workers})

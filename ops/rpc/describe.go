@@ -100,10 +100,26 @@ func (s *Schema) nullable() {
 	}
 }
 
-// schemaOf describes what encoding/json makes of a type: a field without omitempty is always there, one with the tag
+// NullableLists makes null possible wherever s has a list or a map: that is what encoding/json makes of an empty one
+// that was never made.
+func (s *Schema) NullableLists() {
+	if s.items != nil || s.values != nil {
+		s.nullable()
+	}
+	for _, below := range []*Schema{s.items, s.values} {
+		if below != nil {
+			below.NullableLists()
+		}
+	}
+	for _, p := range s.properties {
+		p.schema.NullableLists()
+	}
+}
+
+// SchemaOf describes what encoding/json makes of a type: a field without omitempty is always there, one with the tag
 // `jsonschema` says what it is, a list is never null here, and a pointer may be. The types of the table stand for
-// themselves.
-func (t Types) schemaOf(of reflect.Type) (*Schema, error) {
+// themselves. It fails for a type that holds itself, and for one that JSON has no form of.
+func (t Types) SchemaOf(of reflect.Type) (*Schema, error) {
 	return t.schemaBelow(of, nil)
 }
 
@@ -198,7 +214,7 @@ func (b *Components) Schema(t reflect.Type) (any, error) {
 		items, err := b.Schema(t.Elem())
 		return object{"type": "array", "items": items}, err
 	case t.Kind() != reflect.Struct || t.Name() == "":
-		return b.types.schemaOf(t)
+		return b.types.SchemaOf(t)
 	}
 	if items, ok := t.FieldByName("Items"); ok && strings.HasPrefix(t.Name(), "Page[") {
 		item, err := b.Schema(items.Type.Elem())
@@ -226,7 +242,7 @@ func (b *Components) Component(name string, t reflect.Type, schema any) (any, er
 	if _, known := b.schemas[name]; !known {
 		if schema == nil {
 			var err error
-			if schema, err = b.types.schemaOf(t); err != nil {
+			if schema, err = b.types.SchemaOf(t); err != nil {
 				return nil, err
 			}
 		}

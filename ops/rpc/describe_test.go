@@ -28,7 +28,7 @@ func TestSchemaOf(t *testing.T) {
 		private int
 	}
 	types := Types{reflect.TypeFor[colour](): Enum[colour]("red", "blue"), reflect.TypeFor[RawJSON](): {}}
-	s, err := types.schemaOf(reflect.TypeFor[thing]())
+	s, err := types.SchemaOf(reflect.TypeFor[thing]())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -59,7 +59,7 @@ func TestSchemaOf(t *testing.T) {
 		reflect.TypeFor[chan int](): "",
 		reflect.TypeFor[empty]():    `{"type":"object","properties":{},"additionalProperties":false}`,
 	} {
-		s, err := types.schemaOf(of)
+		s, err := types.SchemaOf(of)
 		if (err == nil) != (want != "") {
 			t.Errorf("%s: %v", of, err)
 		}

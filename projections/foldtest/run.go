@@ -120,6 +120,9 @@ func (h *History) settle(run *projections.Run, m *projections.Mutation) {
 		h.Add(&eventlog.MutationSkipped{Mutation: m.ID, Run: run.ID, ResolvedBy: eventlog.ResolvedByUserSkip})
 		h.skipReserved(run)
 		h.Add(&eventlog.RunAdvanced{Run: run.ID, Phase: eventlog.PhaseMutated})
+	case n == 4 && m.Status == eventlog.MutationNeedsReconcile:
+		h.Add(&eventlog.MutationResent{Mutation: m.ID, Attempt: m.ReconcileAttempts + 1, Engine: "e3",
+			Deadline: h.log.now.Add(30 * time.Second), At: h.log.now.Add(31 * time.Second)})
 	default:
 		h.Add(&eventlog.MutationReconcileScheduled{Mutation: m.ID, Attempt: m.ReconcileAttempts + 1,
 			At: h.log.now.Add(time.Second), Failure: fault})

@@ -17,6 +17,7 @@ import (
 	"golang.org/x/net/idna"
 
 	"github.com/pawl-run/pawl/engine/connector"
+	"github.com/pawl-run/pawl/engine/connector/turn"
 	"github.com/pawl-run/pawl/engine/secret"
 )
 
@@ -57,6 +58,9 @@ type HostConfig struct {
 	Rate string `yaml:"rate"`
 	// Private allows private, loopback and link-local addresses, and plain http with Headers.
 	Private bool `yaml:"private"`
+	// Proxy is where the host's requests go through, as in "http://proxy.example.com:3128", with user and password
+	// where it asks for them; empty for none. No proxy is ever taken from the environment.
+	Proxy string `yaml:"proxy"`
 	// OAuth says where the header Authorization of requests to this host comes from; nil for nowhere.
 	OAuth *OAuthConfig `yaml:"oauth"`
 	// Reads are requests that change nothing although their method is not GET: "POST /v1/search", method and decoded path.
@@ -66,9 +70,14 @@ type HostConfig struct {
 	Reconcile *ReconcileConfig `yaml:"reconcile"`
 }
 
-// ReconcileConfig describes one GET request that tells whether a mutation was applied. An answer
-// that matches neither rule means: not known yet.
+// ReconcileConfig describes one GET request that tells whether a mutation was applied, or says that the mutation itself
+// may be sent again to find that out. An answer that matches neither rule means: not known yet.
 type ReconcileConfig struct {
+	// Resend is the operator's promise that the host carries out one call for each Idempotency-Key, however often it is
+	// sent, and answers 2xx to one that it has carried out. Then there is no Get and no Applied.
+	Resend bool `yaml:"resend"`
+	// Within is for how long after the first request the host keeps that promise; at least minWithin.
+	Within time.Duration `yaml:"within"`
 	// Get is a path with query on the host of the call; {idempotencyKey} is replaced, percent-encoded.
 	Get string `yaml:"get"`
 	// Applied is the answer that proves that the call took effect.
@@ -82,6 +91,9 @@ type Rule struct {
 	Status int `yaml:"status"`
 }
 
+// minWithin is the shortest Within: nothing is sent again in its last minute.
+const minWithin = 5 * time.Minute
+
 const keyPlaceholder = "{idempotencyKey}"
 
 // host is one validated HostConfig.
@@ -92,8 +104,9 @@ type host struct {
 	timeout   time.Duration
 	quiet     *time.Duration // nil unless the operator has said it
 	private   bool
-	turns     *turns // nil for no bounds
-	oauth     *oauth // nil for none
+	proxy     *url.URL    // nil for none
+	turns     *turn.Queue // nil for no bounds
+	oauth     *oauth      // nil for none
 	reads     listedReads
 	reconcile *ReconcileConfig
 }
@@ -167,6 +180,14 @@ func newHost(name string, config HostConfig) (*host, []string, error) {
 		h.headers.Set(header, value)
 		h.secrets = append(h.secrets, secretsIn(header, value)...)
 	}
+	if config.Proxy != "" {
+		if h.proxy, err = newProxy(config.Proxy); err != nil {
+			return nil, nil, err
+		}
+		if password, ok := h.proxy.User.Password(); ok {
+			h.secrets = append(h.secrets, password)
+		}
+	}
 	if config.OAuth != nil {
 		if h.headers["Authorization"] != nil {
 			return nil, nil, wrong("oauth", "oauth: headers.Authorization is set too; keep one of them")
@@ -197,7 +218,12 @@ func newHost(name string, config HostConfig) (*host, []string, error) {
 }
 
 func (r *ReconcileConfig) validate() error {
+	if r.Resend {
+		return r.validateResend()
+	}
 	switch {
+	case r.Within != 0:
+		return wrong("reconcile.within", "reconcile: within goes with resend: true")
 	case !strings.HasPrefix(r.Get, "/") || strings.HasPrefix(r.Get, "//"):
 		return wrong("reconcile.get", "reconcile: get: want a path on the host, e.g. /orders?key=%s", keyPlaceholder)
 	case !strings.Contains(r.Get, keyPlaceholder):
@@ -220,6 +246,28 @@ func (r *ReconcileConfig) validate() error {
 	}
 	if _, err := url.Parse(strings.ReplaceAll(r.Get, keyPlaceholder, "k")); err != nil {
 		return wrong("reconcile.get", "reconcile: get: not a usable path")
+	}
+	return nil
+}
+
+// validateResend refuses what does not go with Resend, and an answer that is no proof: it may be that of a party on the
+// way, or be another one later.
+func (r *ReconcileConfig) validateResend() error {
+	switch failed := r.Failed.Status; {
+	case r.Get != "":
+		return wrong("reconcile.get", "reconcile: get and resend exclude each other: the host is asked, or the call is sent "+
+			"again")
+	case r.Applied.Status != 0:
+		return wrong("reconcile.applied", "reconcile: with resend, every 2xx is applied; leave applied out")
+	case r.Within == 0:
+		return wrong("reconcile", "reconcile: within is missing: for how long the host knows a key, e.g. within: 24h")
+	case r.Within < minWithin:
+		return wrong("reconcile.within", "reconcile: within: want at least %s, and not longer than the host knows a key",
+			minWithin)
+	case failed != 0 && (failed < 300 || failed > 499 || failed == http.StatusRequestTimeout ||
+		failed == http.StatusTooEarly || failed == http.StatusTooManyRequests):
+		return wrong("reconcile.failed.status", "reconcile: failed.status: with resend, want a 3xx or 4xx except 408, 425 "+
+			"and 429: %d is no proof that the call can never take effect", failed)
 	}
 	return nil
 }

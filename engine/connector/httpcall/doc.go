@@ -15,13 +15,18 @@
 //     for mutations; a call that gets none within its time was not sent. The same holds for the host's own bounds of
 //     concurrency and rate, which are waited for before the connection is asked for.
 //
-// And for all calls: only configured hosts; private, loopback, link-local and similar addresses are
-// refused on the address really dialled, unless the host is configured as private, so neither
-// redirects nor DNS get round it; no proxy from the environment. A host's configured headers go to it
-// only, and only when the workflow calls it: a hop of a redirect to another host has none, since the host
-// that sends on chooses what is asked for. Each value that ${env:} or ${file:} filled into the
-// configuration, and each access token that was given for a host, is blanked out of results, headers and errors, in
-// the forms in which answers repeat it.
+// And for all calls: only configured hosts; private, loopback, link-local and similar addresses are refused on the
+// address really dialled, unless the host is configured as private, so neither redirects nor DNS get round it. A proxy
+// is used only where the configuration names it for the host, and never one of the environment: the connection is a
+// tunnel through it (CONNECT, also for http), so that what is said above of requests holds as well. The proxy resolves
+// the name; an address can be checked only if it is what is configured. A host's configured headers go to it only, and
+// only when the workflow calls it: a hop of a redirect to another host has none, since the host that sends on chooses
+// what is asked for. Each value that ${env:} or ${file:} filled into the configuration, and each access token that was
+// given for a host, is blanked out of results, headers and errors, in the forms in which answers repeat it.
+//
+// Where the operator promises that a host knows a call by its key, the engine may give the same call to Perform again,
+// as one with Resend. Each of them is one request; its answer settles the call only if it is 2xx, or the one that the
+// configuration names.
 //
 // After a timeout the host may still be at work. The engine believes no "failed" of a reconcile while the
 // connection is open, nor for the host's quiet time after it was closed without an answer of its own. Nor, after

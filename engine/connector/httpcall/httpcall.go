@@ -11,6 +11,7 @@ import (
 
 	"github.com/pawl-run/pawl/engine/connector"
 	"github.com/pawl-run/pawl/engine/connector/redact"
+	"github.com/pawl-run/pawl/engine/connector/turn"
 	"github.com/pawl-run/pawl/eventlog"
 )
 
@@ -24,8 +25,8 @@ var methods = map[string]string{
 type Connector struct {
 	hosts      hosts
 	named      named
-	unknown    bool     // Config.HostsUnknown
-	turns      []*turns // those of the hosts with bounds
+	unknown    bool          // Config.HostsUnknown
+	turns      []*turn.Queue // those of the hosts with bounds
 	blanks     *blanks
 	listen     time.Duration
 	operations []connector.Operation
@@ -113,7 +114,7 @@ func New(config Config) (*Connector, error) {
 
 // openOAuth makes the client that asks for the tokens of the host. Addresses are checked as those of the host are.
 func (c *Connector) openOAuth(h *host, config *tls.Config) {
-	at := hosts{addressOf(h.oauth.at): {name: h.oauth.at.Host, private: h.private}}
+	at := hosts{addressOf(h.oauth.at): {name: h.oauth.at.Host, private: h.private, proxy: h.proxy}}
 	transport := newTransport(&dialer{hosts: at, tls: config})
 	c.tokens = append(c.tokens, transport)
 	h.oauth.client = &http.Client{Transport: transport,
@@ -130,14 +131,8 @@ func (c *Connector) Operations() []connector.Operation { return c.operations }
 // Waiting lists the workflow's calls that wait for their turn at a host, by host and run.
 func (c *Connector) Waiting(workflow eventlog.WorkflowName) []connector.Waiting {
 	var all []connector.Waiting
-	for _, t := range c.turns {
-		t.mu.Lock()
-		for w := range t.waiting {
-			if w.Workflow == workflow {
-				all = append(all, *w)
-			}
-		}
-		t.mu.Unlock()
+	for _, queue := range c.turns {
+		all = append(all, queue.Waiting(workflow)...)
 	}
 	slices.SortFunc(all, func(a, b connector.Waiting) int {
 		return cmp.Or(cmp.Compare(a.Target, b.Target), cmp.Compare(a.Run, b.Run), cmp.Compare(a.Key, b.Key))

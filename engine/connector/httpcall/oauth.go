@@ -15,6 +15,7 @@ import (
 	"golang.org/x/oauth2/clientcredentials"
 
 	"github.com/pawl-run/pawl/engine/connector"
+	"github.com/pawl-run/pawl/engine/connector/publicnet"
 	"github.com/pawl-run/pawl/engine/connector/redact"
 	"github.com/pawl-run/pawl/eventlog"
 )
@@ -176,7 +177,7 @@ func (o *oauth) noToken(ctx context.Context, call connector.Call, err error) *ev
 		ended.Message += fmt.Sprintf(": no access token for %s from %s", o.host, o.where())
 		return ended
 	}
-	var private *refusedAddress
+	var private *publicnet.RefusedError
 	if errors.As(err, &private) {
 		return connector.Failf(eventlog.Permission, connector.CodeHostPrivate, "no access token for %s: %v", o.host, private)
 	}

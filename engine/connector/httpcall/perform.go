@@ -39,11 +39,11 @@ func (c *Connector) perform(ctx context.Context, call connector.Call) connector.
 	}
 	ctx, cancelTimeout := context.WithTimeout(ctx, t.host.timeout)
 	defer cancelTimeout()
-	release, failure := t.host.turns.take(ctx, call, false)
+	own, failure := t.host.turns.Enter(ctx, call)
 	if failure != nil {
 		return connector.FailedWith(failure)
 	}
-	defer release()
+	defer own.End()
 	authorized, failure := t.host.oauth.authorize(ctx, call, request)
 	if failure != nil {
 		return connector.FailedWith(failure)
@@ -79,7 +79,30 @@ func (c *Connector) perform(ctx context.Context, call connector.Call) connector.
 		}
 		return connector.UncertainWith(noAnswer(ctx, call, place(method, t), err))
 	}
-	return outcomeOf(ctx, call, place(method, t), authorized.judge(readAnswer(response, c.blanks.now.Load())), p)
+	a := authorized.judge(readAnswer(response, c.blanks.now.Load()))
+	if call.Resend {
+		return outcomeOfResend(ctx, call, place(method, t), a, p, t.host.reconcile)
+	}
+	return outcomeOf(ctx, call, place(method, t), a, p)
+}
+
+// outcomeOfResend reads the answer to a call that was sent again to find out what became of it: 2xx is the answer to a
+// call that has taken effect, by now or before, and the status that the configuration names to one that never will.
+// Every other answer is one to this request alone.
+func outcomeOfResend(ctx context.Context, call connector.Call, where string, a answer, p params,
+	rules *ReconcileConfig) connector.Outcome {
+	switch {
+	case a.status >= 200 && a.status <= 299:
+		p.Expect = nil
+		return outcomeOf(ctx, call, where, a, p)
+	case rules != nil && a.status == rules.Failed.Status:
+		return connector.FailedWith(connector.Failf(eventlog.Transient, connector.CodeNotApplied,
+			"%s answered %d when it was sent again: the call did not take effect", where, a.status))
+	}
+	onTheWay := relayed(a.status)
+	return connector.Outcome{Status: connector.Uncertain, Answered: a.complete() && !onTheWay, Relayed: onTheWay,
+		Failure: connector.Failf(eventlog.Transient, "http.reconcile",
+			"%s answered %d when it was sent again, which says neither applied nor failed%s", where, a.status, a.excerpt())}
 }
 
 // outcomeOf reads the answer to a mutation (F4).
@@ -121,6 +144,14 @@ func (c *Connector) ReconcilesCall(call connector.Call) bool {
 	return ok && t.host.reconcile != nil
 }
 
+// CallResends is for how long the call's host is promised to know a call by its key.
+func (c *Connector) CallResends(call connector.Call) time.Duration {
+	if t, ok := c.targetOf(call); ok && t.host.reconcile != nil && t.host.reconcile.Resend {
+		return t.host.reconcile.Within
+	}
+	return 0
+}
+
 // CallEnding is what the configuration of the call's host says. Its quiet time is the operator's word
 // for all that the host may go on with, whether the end of the exchange was seen or not.
 func (c *Connector) CallEnding(call connector.Call) connector.Ending {
@@ -136,6 +167,15 @@ func (c *Connector) CallTimeout(call connector.Call) time.Duration {
 		return t.host.timeout
 	}
 	return 0
+}
+
+// CallTurn waits for the turn of the call at its host.
+func (c *Connector) CallTurn(ctx context.Context, call connector.Call) (connector.Turn, *eventlog.Failure) {
+	t, ok := c.targetOf(call)
+	if !ok || t.host.turns == nil {
+		return nil, nil // such a call is refused, or nothing bounds it
+	}
+	return t.host.turns.Take(ctx, call)
 }
 
 // CallHost is the host of the call's URL.

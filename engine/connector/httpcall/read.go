@@ -155,11 +155,17 @@ func (c *Connector) redirect(from target, location string) (target, *eventlog.Fa
 func (c *Connector) exchange(ctx context.Context, call connector.Call, request *http.Request, t target, by *oauth,
 	question bool) (answer, *eventlog.Failure) {
 	where := place(request.Method, t)
-	release, failure := t.host.turns.take(ctx, call, question)
-	if failure != nil {
-		return answer{}, failure
+	if question {
+		if failure := t.host.turns.Ask(ctx, call); failure != nil {
+			return answer{}, failure
+		}
+	} else {
+		own, failure := t.host.turns.Enter(ctx, call)
+		if failure != nil {
+			return answer{}, failure
+		}
+		defer own.End()
 	}
-	defer release()
 	authorized, failure := by.authorize(ctx, call, request)
 	if failure != nil {
 		return answer{}, failure

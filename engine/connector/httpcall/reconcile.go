@@ -28,6 +28,10 @@ func (c *Connector) reconcile(ctx context.Context, call connector.Call) connecto
 		return connector.RetryWith(connector.Failf(eventlog.Internal, connector.CodeKind,
 			"the host %s is configured without reconcile", t.host.name))
 	}
+	if rules.Resend {
+		return connector.RetryWith(connector.Failf(eventlog.Internal, connector.CodeKind, "the host %s is not asked: its "+
+			"calls are sent again, and this one was made before it was configured so", t.host.name))
+	}
 	asked, err := t.url.Parse(strings.ReplaceAll(rules.Get, keyPlaceholder, escapeKey(call.Key)))
 	if err != nil || asked.Host != t.url.Host {
 		return connector.RetryWith(connector.Failf(eventlog.Internal, "http.reconcile",

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/pawl-run/pawl/engine/connector"
+	"github.com/pawl-run/pawl/engine/connector/publicnet"
 	"github.com/pawl-run/pawl/engine/connector/redact"
 	"github.com/pawl-run/pawl/eventlog"
 )
@@ -219,15 +220,15 @@ func (a answer) refusal(where string) (failure *eventlog.Failure, definite bool)
 	}
 	failure = connector.Failf(class, "http.status", "%s answered %d%s", where, a.status, a.excerpt())
 	if a.status == http.StatusTooManyRequests || a.status == http.StatusServiceUnavailable {
-		failure.RetryAfter = a.retryAfter(time.Now())
+		failure.RetryAfter = RetryAfter(a.header, time.Now())
 	}
 	return failure, definite
 }
 
-// retryAfter reads the header Retry-After: seconds, or a moment. A moment is counted from the answer's
-// own Date, since the host's clock may be another than ours.
-func (a answer) retryAfter(now time.Time) time.Duration {
-	text := a.header.Get("Retry-After")
+// RetryAfter reads the header Retry-After of an answer: seconds, or a moment. A moment is counted from the answer's
+// own Date, since the host's clock may be another than ours. 0 means that it says nothing.
+func RetryAfter(header http.Header, now time.Time) time.Duration {
+	text := header.Get("Retry-After")
 	if wish := connector.RetryAfter(text); wish > 0 {
 		return wish
 	}
@@ -235,7 +236,7 @@ func (a answer) retryAfter(now time.Time) time.Duration {
 	if err != nil {
 		return 0
 	}
-	if said, err := http.ParseTime(a.header.Get("Date")); err == nil {
+	if said, err := http.ParseTime(header.Get("Date")); err == nil {
 		now = said
 	}
 	return max(moment.Sub(now), 0)
@@ -246,7 +247,7 @@ func (a answer) complete() bool { return a.err == nil || errors.Is(a.err, errToo
 
 // unreached describes a call that never left: a failed connection, or one that was dead already.
 func unreached(ctx context.Context, call connector.Call, where, what string, err error) *eventlog.Failure {
-	var refused *refusedAddress
+	var refused *publicnet.RefusedError
 	if errors.As(err, &refused) {
 		return connector.Failf(eventlog.Permission, connector.CodeHostPrivate, "%s %s: %v", where, what, refused)
 	}

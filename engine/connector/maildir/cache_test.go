@@ -1,14 +1,12 @@
 package maildir
 
 import (
-	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 
-	"github.com/pawl-run/pawl/engine/connector/maildir/mailparse"
+	"github.com/pawl-run/pawl/engine/connector/mailparse"
 )
 
 // What is remembered of a mail counts for that very file only, and not while it may still be written.
@@ -31,7 +29,7 @@ func TestWhatAListingRemembers(t *testing.T) {
 	c := newHeadCache()
 	head := mailparse.Head{ID: "a", Subject: "hi"}
 	known := func(info os.FileInfo) bool {
-		got, ok := c.get("a", info)
+		got, ok := c.Get("a", info)
 		return ok && got.Subject == head.Subject
 	}
 	young := look("x", now.Add(time.Hour))
@@ -53,35 +51,5 @@ func TestWhatAListingRemembers(t *testing.T) {
 	}
 	if known(look("x", now.Add(-time.Hour))) {
 		t.Error("another file of the same name, size and time is taken for the one before")
-	}
-}
-
-func TestWhatAListingRemembersIsBounded(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "a.eml")
-	if err := os.WriteFile(path, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	old := time.Now().Add(-time.Hour)
-	if err := os.Chtimes(path, old, old); err != nil {
-		t.Fatal(err)
-	}
-	info, err := os.Stat(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := newHeadCache()
-	long := strings.Repeat("x", 1<<20)
-	for i := range 100 {
-		id := fmt.Sprint(i)
-		c.put(id, info, mailparse.Head{ID: id, Subject: long})
-		if _, ok := c.get(id, info); !ok || c.bytes > maxCached {
-			t.Fatalf("mail %d: remembered %v, %d bytes in all", i, ok, c.bytes)
-		}
-	}
-	for id := range c.heads {
-		c.remove(id)
-	}
-	if c.bytes != 0 {
-		t.Errorf("%d bytes of nothing", c.bytes)
 	}
 }

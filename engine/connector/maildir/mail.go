@@ -5,7 +5,7 @@ import (
 	"os"
 
 	"github.com/pawl-run/pawl/engine/connector"
-	"github.com/pawl-run/pawl/engine/connector/maildir/mailparse"
+	"github.com/pawl-run/pawl/engine/connector/mailparse"
 	"github.com/pawl-run/pawl/eventlog"
 )
 
@@ -52,7 +52,7 @@ func (c *Connector) readHead(ctx context.Context, call connector.Call, file mail
 	if err != nil {
 		return mailparse.Head{}, c.dir.Failure("look at", file.path, err)
 	}
-	if head, ok := c.heads.get(file.id, info); ok {
+	if head, ok := c.heads.Get(file.id, info); ok {
 		return head, nil
 	}
 	head, err := c.parser.Head(ctx, mailparse.Source{Content: f, Size: info.Size()})

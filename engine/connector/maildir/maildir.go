@@ -11,7 +11,7 @@ import (
 
 	"github.com/pawl-run/pawl/engine/connector"
 	"github.com/pawl-run/pawl/engine/connector/confined"
-	"github.com/pawl-run/pawl/engine/connector/maildir/mailparse"
+	"github.com/pawl-run/pawl/engine/connector/mailparse"
 	"github.com/pawl-run/pawl/eventlog"
 )
 
@@ -33,7 +33,7 @@ type Connector struct {
 	operations []connector.Operation
 	links      *links
 	parser     *mailparse.Parser
-	heads      *headCache
+	heads      headCache
 }
 
 // New opens the folder. Errors name the configuration key.
@@ -91,25 +91,14 @@ const (
   "headers": {"type": "array", "maxItems": 50, "items": {"type": "string", "minLength": 1}}}}`
 )
 
-// What the operations return: the heads of mails, and a whole mail, which begins with its head.
+// What the operations return.
 const (
-	headRequired   = `"id", "messageId", "from", "fromAddress", "to", "cc", "subject", "date", "size"`
-	headProperties = `
-    "id": {"type": "string"}, "messageId": {"type": "string"}, "from": {"type": "string"},
-    "fromAddress": {"type": "string"}, "to": {"type": "array", "items": {"type": "string"}},
-    "cc": {"type": "array", "items": {"type": "string"}}, "subject": {"type": "string"},
-    "date": {"type": ["string", "null"]}, "size": {"type": "integer"}, "truncated": {"type": "boolean"},
-    "malformed": {"type": "boolean"}, "error": {"type": "string"}`
 	listResultSchema = `{"type": "object", "required": ["mails", "next"], "properties": {
-  "mails": {"type": "array", "items": {"type": "object", "required": [` + headRequired + `], "properties": {` +
-		headProperties + `}}},
+  "mails": {"type": "array", "items": {"type": "object", "required": [` + mailparse.HeadRequired +
+		`], "properties": {` + mailparse.HeadProperties + `}}},
   "next": {"type": ["string", "null"]}}}`
-	getResultSchema = `{"type": "object", "required": [` + headRequired + `, "text", "html", "attachments"],
-  "properties": {` + headProperties + `,
-    "text": {"type": "string"}, "html": {"type": "string"},
-    "attachments": {"type": "array", "items": {"type": "object", "required": ["filename", "contentType", "size"],
-      "properties": {"filename": {"type": "string"}, "contentType": {"type": "string"}, "size": {"type": "integer"}}}},
-    "headers": {"type": "object", "additionalProperties": {"type": "array", "items": {"type": "string"}}}}}`
+	getResultSchema = `{"type": "object", "required": [` + mailparse.MailRequired + `],
+  "properties": {` + mailparse.MailProperties + `}}`
 )
 
 // Perform refuses: there is no mutation.

@@ -25,7 +25,7 @@ func TestMain(m *testing.M) {
 	dir, err := os.MkdirTemp("", "pawl-parser")
 	if err == nil {
 		parserPath = filepath.Join(dir, "parser")
-		build := exec.Command("go", "build", "-buildvcs=false", "-o", parserPath, "./testdata/parser")
+		build := exec.Command("go", "build", "-buildvcs=false", "-o", parserPath, "../mailparse/testdata/parser")
 		build.Env = append(os.Environ(), "CGO_ENABLED=0")
 		var out []byte
 		if out, err = build.CombinedOutput(); err != nil {

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/pawl-run/pawl/engine/connector"
-	"github.com/pawl-run/pawl/engine/connector/maildir/mailparse"
+	"github.com/pawl-run/pawl/engine/connector/mailparse"
 	"github.com/pawl-run/pawl/eventlog"
 )
 

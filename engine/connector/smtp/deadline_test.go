@@ -175,7 +175,7 @@ func TestConnectionsAreBounded(t *testing.T) {
 	late.Deadline = time.Now().Add(shortly)
 	out := r.Perform(t.Context(), late)
 	wantFailed(t, out, eventlog.Transient, eventlog.CodeHeldBack)
-	if out.Failure.RetryAfter < time.Second || !strings.Contains(out.Failure.Message, "all 10 connections") {
+	if out.Failure.RetryAfter < time.Second || !strings.Contains(out.Failure.Message, "at most 10 calls at once") {
 		t.Errorf("the failure is %+v", out.Failure)
 	}
 	close(held)

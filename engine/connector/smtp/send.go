@@ -4,8 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
-	"sync"
 	"time"
 
 	"github.com/emersion/go-smtp"
@@ -29,14 +27,11 @@ func (c *Connector) perform(ctx context.Context, call connector.Call) connector.
 	if failure != nil {
 		return connector.FailedWith(failure)
 	}
-	select {
-	case c.slots <- struct{}{}:
-	case <-ctx.Done():
-		return connector.FailedWith(connector.HeldBack(ctx, call, slotAgain, fmt.Sprintf(
-			"all %d connections to the mail server %s were in use", maxConnections, c.server.address)))
+	own, failure := c.slots.Enter(ctx, call)
+	if failure != nil {
+		return connector.FailedWith(failure)
 	}
-	release := sync.OnceFunc(func() { <-c.slots })
-	defer release()
+	defer own.End()
 	until, bounded := ctx.Deadline()
 	if !bounded {
 		until = time.Now().Add(defaultTimeout)
@@ -53,7 +48,7 @@ func (c *Connector) perform(ctx context.Context, call connector.Call) connector.
 			s.line.seal()
 			return
 		}
-		release()
+		own.End()
 	})()
 
 	if err := s.greet(ctx); err != nil {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/pawl-run/pawl/engine/connector"
 	"github.com/pawl-run/pawl/engine/connector/redact"
+	"github.com/pawl-run/pawl/engine/connector/turn"
 	"github.com/pawl-run/pawl/eventlog"
 )
 
@@ -19,16 +20,13 @@ const defaultTimeout = time.Minute
 // one that waits for the server's goodbye.
 const maxConnections = 10
 
-// slotAgain is how long after a call that got no connection it is tried again.
-const slotAgain = time.Second
-
 // Connector is the smtp connector.
 type Connector struct {
 	server     *server
 	redact     *redact.Redactor
 	listen     time.Duration
 	farewell   time.Duration
-	slots      chan struct{}
+	slots      *turn.Queue
 	operations []connector.Operation
 
 	// closed ends the calls that listen on for a late answer.
@@ -45,7 +43,8 @@ func New(config Config) (*Connector, error) {
 	secrets := append([]string{config.Password}, config.Secrets...)
 	c := &Connector{
 		server: s, redact: redact.New(secrets), listen: cmp.Or(config.Listen, connector.DefaultListen),
-		farewell: cmp.Or(config.Farewell, defaultFarewell), slots: make(chan struct{}, maxConnections),
+		farewell: cmp.Or(config.Farewell, defaultFarewell), slots: turn.New(turn.Bounds{Target: s.address,
+			Places: maxConnections, PlacesFrom: "a bound of the smtp connector"}),
 		operations: []connector.Operation{{
 			Name: "send", Kind: connector.Mutate, Schema: json.RawMessage(sendSchema),
 			Result:  json.RawMessage(sendResultSchema),
@@ -63,6 +62,16 @@ func (c *Connector) Name() string { return "smtp" }
 
 // Operations lists send.
 func (c *Connector) Operations() []connector.Operation { return c.operations }
+
+// CallTurn waits for a connection that the mail may use.
+func (c *Connector) CallTurn(ctx context.Context, call connector.Call) (connector.Turn, *eventlog.Failure) {
+	return c.slots.Take(ctx, call)
+}
+
+// Waiting lists the workflow's mails that wait for a connection.
+func (c *Connector) Waiting(workflow eventlog.WorkflowName) []connector.Waiting {
+	return c.slots.Waiting(workflow)
+}
 
 // Close ends the calls that listen on after their deadline.
 func (c *Connector) Close() error {

@@ -109,7 +109,7 @@ func newServer(name string, config DatabaseConfig) (*pgx.ConnConfig, error) {
 	}
 	server.MaxProtocolMessageBodyLen = maxMessage
 	if !near && (mode == sslDisable || mode == sslRequire) {
-		// It is not known who answers, so nothing is sent from which the password could be read.
+		// The server is not verified, so nothing is sent from which the password could be read.
 		server.RequireAuth = "scram-sha-256,none"
 	}
 	if mode == sslDisable && socket == "" && near {

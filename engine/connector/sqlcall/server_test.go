@@ -26,7 +26,7 @@ func TestServerIgnoresTheEnvironment(t *testing.T) {
 }
 
 // The connection is encrypted and the certificate verified, unless the server is this machine or sslmode says
-// otherwise. Where it is not known who answers, no method is used that shows the password.
+// otherwise. Where the server is not verified, no method is used that shows the password.
 func TestServerEncryption(t *testing.T) {
 	t.Parallel()
 	for url, want := range map[string]string{

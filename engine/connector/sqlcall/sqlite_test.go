@@ -137,7 +137,7 @@ func TestSQLiteQueriesOnlyRead(t *testing.T) {
 	}
 }
 
-// A file that is not there is not made by a query, and one in the way of the write-ahead log is read.
+// A file that is not there is not made, and one in the way of the write-ahead log is read.
 func TestSQLiteFiles(t *testing.T) {
 	t.Parallel()
 	none := filepath.Join(t.TempDir(), "none.db")
@@ -156,6 +156,10 @@ func TestSQLiteFiles(t *testing.T) {
 		"file "+
 		none+" is not there") {
 		t.Errorf("a file that is not there: %s", got)
+	}
+	got := shown(r.Perform(t.Context(), mutation(t, "K1", asked("none", "CREATE TABLE a (x)"))))
+	if !strings.HasPrefix(got, "failed precondition sql.file") {
+		t.Errorf("a change of a file that is not there: %s", got)
 	}
 	if _, err := os.Stat(none); err == nil {
 		t.Error("the file was made")

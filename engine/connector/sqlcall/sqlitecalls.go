@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"io/fs"
 	"os"
 	"time"
 
@@ -15,22 +14,17 @@ import (
 	"github.com/pawl-run/pawl/eventlog"
 )
 
-// ready makes the file and the table of calls, where they are missing. A new file can be read by its owner alone.
+// ready makes the table of calls, where it is missing. It makes no file: an empty one that is made while a disk is not
+// mounted would later say that no call was made.
 func (f *sqliteFile) ready(ctx context.Context) error {
 	if f.made.Load() {
 		return nil
 	}
-	file, err := os.OpenFile(f.path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
-	switch {
-	case err == nil:
-		err = file.Close()
-	case errors.Is(err, fs.ErrExist):
-		err = nil
+	if _, err := os.Stat(f.path); err != nil {
+		return connector.Failf(eventlog.Precondition, "sql.file", "there is no database: %v; make an empty file for a new "+
+			"one", err)
 	}
-	if err != nil {
-		return connector.Failf(eventlog.Precondition, "sql.file", "the file cannot be made: %v", err)
-	}
-	_, err = f.writer.ExecContext(ctx, "CREATE TABLE IF NOT EXISTS "+quoted(f.table)+" (key TEXT NOT NULL PRIMARY KEY, "+
+	_, err := f.writer.ExecContext(ctx, "CREATE TABLE IF NOT EXISTS "+quoted(f.table)+" (key TEXT NOT NULL PRIMARY KEY, "+
 		"workflow TEXT NOT NULL, hash TEXT NOT NULL, result TEXT, at TEXT NOT NULL)")
 	if err == nil {
 		f.made.Store(true)

@@ -17,10 +17,12 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// feed is the stream, and pause is between two attempts to read it.
+// feed is the stream, pause is between two attempts to read it, and idle is how long a consumer outlives its
+// connection: all followers share a hundred.
 const (
 	feed  = "PAWL_FEED"
 	pause = 100 * time.Millisecond
+	idle  = 30 * time.Second
 )
 
 func main() {
@@ -108,6 +110,7 @@ func (f *follower) follow(ctx context.Context) error {
 	ordered, err := stream.OrderedConsumer(ctx, jetstream.OrderedConsumerConfig{
 		FilterSubjects: []string{f.subject},
 		DeliverPolicy:  jetstream.DeliverByStartSequencePolicy, OptStartSeq: f.place.Sequence + 1,
+		InactiveThreshold: idle,
 	})
 	if err != nil {
 		return err

@@ -9,14 +9,17 @@ import (
 	"path/filepath"
 	"runtime/pprof"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/jedib0t/go-pretty/v6/table"
 
 	"github.com/pawl-run/pawl/cmd/pawl/internal/config"
+	"github.com/pawl-run/pawl/cmd/pawl/internal/datadir"
 	"github.com/pawl-run/pawl/cmd/pawl/internal/exit"
 	"github.com/pawl-run/pawl/cmd/pawl/internal/node"
 	"github.com/pawl-run/pawl/cmd/pawl/internal/term"
+	"github.com/pawl-run/pawl/embeddednats"
 	"github.com/pawl-run/pawl/engine"
 	"github.com/pawl-run/pawl/engine/connector/httpcall"
 	"github.com/pawl-run/pawl/engine/schedule"
@@ -31,7 +34,8 @@ type Bench struct {
 	InFlight    []int   `help:"Items in flight, one workflow each." default:"1,64,256"`
 	OneWorkflow int     `help:"Items in flight of the stages with one workflow, whose consumer has that concurrency; 0 leaves these out, 256 is the most." default:"64"`
 	Dir         string  `help:"Directory whose disk is measured; a temporary one is made in it and removed." default:"." type:"path"`
-	Feed        bool    `help:"Publish the feed meanwhile, as up does with --feed."`
+	Feed        bool    `help:"Publish the feed meanwhile, as up does with --feed, and follow it from the other process."`
+	Rate        float64 `help:"Push so many items a second at most; 0 for as many as go through." placeholder:"N"`
 	JSON        bool    `help:"Print one JSON line only." name:"json"`
 	Starts      bool    `help:"Then measure how long an engine takes to start on the log that was written."`
 	CPUProfile  string  `name:"cpu-profile" help:"Write a CPU profile of the measured stages to this file." type:"path" placeholder:"FILE"`
@@ -64,6 +68,9 @@ func (c *Bench) Run(ctx context.Context, screen term.Screen, with node.Parts) er
 	logger := slog.New(slog.NewTextHandler(screen.Err, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	s := config.Settings{Data: filepath.Join(dir, "data"), HTTP: "127.0.0.1:0", Policies: schedule.Default(),
 		Feed: c.Feed}
+	if c.Feed {
+		s.NATSListen = "127.0.0.1:0" // for the follower
+	}
 	s.Connectors.HTTP = &httpcall.Config{Hosts: map[string]httpcall.HostConfig{world.sink: {Private: true}}}
 	d, err := node.Open(ctx, s, with, logger)
 	if err != nil {
@@ -77,6 +84,10 @@ func (c *Bench) Run(ctx context.Context, screen term.Screen, with node.Parts) er
 	running, err := start(ctx, n)
 	if err != nil {
 		return err
+	}
+	if err := c.prepare(world, s.Data); err != nil {
+		_ = running()
+		return exit.Failed("", err)
 	}
 	if c.CPUProfile != "" {
 		f, err := os.Create(c.CPUProfile)
@@ -106,6 +117,21 @@ func (c *Bench) Run(ctx context.Context, screen term.Screen, with node.Parts) er
 		return exit.Failed("", err)
 	}
 	return nil
+}
+
+// prepare tells the other process how fast to push, and what to follow.
+func (c *Bench) prepare(world *benchWorld, data string) error {
+	if c.Rate > 0 {
+		world.pace(c.Rate)
+	}
+	if !c.Feed {
+		return nil
+	}
+	url, err := os.ReadFile(filepath.Join(data, datadir.NATSDir, embeddednats.Subscriber+".url"))
+	if err != nil {
+		return fmt.Errorf("read the URL of the feed: %w", err)
+	}
+	return world.follow(strings.TrimSpace(string(url)))
 }
 
 func (c *Bench) measure(
@@ -185,8 +211,12 @@ func (c *Bench) report(screen term.Screen, stages []benchStage) error {
 		return r
 	}
 	t := table.NewWriter()
-	t.AppendHeader(table.Row{"in flight", "items/s", "p50 ms", "p99 ms", "CPU ms/item", "memory MiB", "disk B/item",
-		"syncs/item", "transitions/s"})
+	header := table.Row{"in flight", "items/s", "p50 ms", "p99 ms", "CPU ms/item", "memory MiB", "disk B/item",
+		"syncs/item", "transitions/s"}
+	if c.Feed {
+		header = append(header, "facts/item", "fact p50 ms", "fact p99 ms", "fact most ms")
+	}
+	t.AppendHeader(header)
 	for _, s := range stages {
 		items, seconds := float64(s.Items), s.Elapsed.Seconds()
 		suffix := "_" + s.figures
@@ -203,10 +233,19 @@ func (c *Bench) report(screen term.Screen, stages []benchStage) error {
 		} else {
 			line["cpu_ms_per_item"+suffix] = cpu
 		}
-		t.AppendRow(table.Row{
+		row := table.Row{
 			s.load, round(items / seconds), round(s.P50.Seconds() * 1e3), round(s.P99.Seconds() * 1e3),
 			cpu, memory, disk, line["syncs_per_item"+suffix], line["transitions_per_s"+suffix],
-		})
+		}
+		if c.Feed {
+			line["facts_per_item"+suffix] = round(float64(s.Feed.Facts) / items)
+			line["feed_p50_ms"+suffix] = round(s.Feed.LagP50.Seconds() * 1e3)
+			line["feed_p99_ms"+suffix] = round(s.Feed.LagP99.Seconds() * 1e3)
+			line["feed_most_ms"+suffix] = round(s.Feed.LagMost.Seconds() * 1e3)
+			row = append(row, line["facts_per_item"+suffix], line["feed_p50_ms"+suffix], line["feed_p99_ms"+suffix],
+				line["feed_most_ms"+suffix])
+		}
+		t.AppendRow(row)
 	}
 	if !c.JSON {
 		fmt.Fprintln(screen.Out, t.Render())

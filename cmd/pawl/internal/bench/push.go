@@ -16,6 +16,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"golang.org/x/time/rate"
 )
 
 // worldStage is what the other process saw of one stage.
@@ -25,12 +27,15 @@ type worldStage struct {
 	P50, P99 time.Duration
 	Effects  int `json:"effects"` // idempotency keys received in the stage
 	Twice    int `json:"twice"`   // keys received more than once, ever
+	Feed     feedStage
 }
 
 // benchPushers push items, each one at a time.
 type benchPushers struct {
 	stdout   io.Writer
 	sink     *benchSink
+	follower *benchFollower
+	pace     *rate.Limiter // of all pushes together
 	finished []chan struct{}
 	round    int
 }
@@ -48,6 +53,7 @@ func (p *benchPushers) start(ctx context.Context, url, token, workflow string, n
 func (p *benchPushers) run(ctx context.Context, url, token, workflow string, d time.Duration,
 	finished []chan struct{}, round int) {
 	before, _ := p.sink.counts()
+	p.follower.take()
 	began := time.Now()
 	var mu sync.Mutex
 	var took []time.Duration
@@ -62,6 +68,9 @@ func (p *benchPushers) run(ctx context.Context, url, token, workflow string, d t
 				defer func() { _ = c.Close() }()
 			}
 			for n := 0; err == nil && time.Since(began) < d; n++ {
+				if err = p.pace.Wait(ctx); err != nil {
+					break
+				}
 				start := time.Now()
 				if err = c.push(into, i, itemID(round, i, n)); err == nil {
 					<-finished[i]
@@ -77,7 +86,7 @@ func (p *benchPushers) run(ctx context.Context, url, token, workflow string, d t
 	wg.Wait()
 	stage := worldStage{Items: len(took), Elapsed: time.Since(began)}
 	after, twice := p.sink.counts()
-	stage.Effects, stage.Twice = after-before, twice
+	stage.Effects, stage.Twice, stage.Feed = after-before, twice, p.follower.take()
 	slices.Sort(took)
 	if len(took) > 0 {
 		stage.P50, stage.P99 = took[len(took)/2], took[len(took)*99/100]

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/time/rate"
+
 	"github.com/pawl-run/pawl/cmd/pawl/internal/exit"
 	"github.com/pawl-run/pawl/cmd/pawl/internal/term"
 )
@@ -31,7 +33,8 @@ func (*World) Run(ctx context.Context, screen term.Screen) error {
 	go func() { _ = server.Serve(listener) }()
 	defer func() { _ = server.Close() }()
 	fmt.Fprintln(screen.Out, listener.Addr())
-	pushers := &benchPushers{stdout: screen.Out, sink: sink}
+	pushers := &benchPushers{stdout: screen.Out, sink: sink, follower: &benchFollower{},
+		pace: rate.NewLimiter(rate.Inf, 1)}
 	lines := bufio.NewScanner(screen.In)
 	for lines.Scan() {
 		word, rest, _ := strings.Cut(lines.Text(), " ")
@@ -41,6 +44,17 @@ func (*World) Run(ctx context.Context, screen term.Screen) error {
 			if err == nil && i < len(pushers.finished) {
 				pushers.finished[i] <- struct{}{}
 			}
+		case "follow":
+			if err := pushers.follower.follow(ctx, rest); err != nil {
+				return exit.Failed("", err)
+			}
+			fmt.Fprintln(screen.Out, "follows")
+		case "pace":
+			perSecond, err := strconv.ParseFloat(rest, 64)
+			if err != nil {
+				return exit.Failed("", fmt.Errorf("read %q: %w", rest, err))
+			}
+			pushers.pace.SetLimit(rate.Limit(perSecond))
 		case "run":
 			var url, token, workflow string
 			var n, ms int

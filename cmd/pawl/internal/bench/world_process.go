@@ -94,6 +94,18 @@ func (w *benchWorld) observe(r eventlog.Record) {
 	}
 }
 
+// pace bounds how many items are pushed in a second.
+func (w *benchWorld) pace(perSecond float64) { w.lines <- fmt.Sprintf("pace %g\n", perSecond) }
+
+// follow makes the other process follow the feed at the URL.
+func (w *benchWorld) follow(url string) error {
+	w.lines <- "follow " + url + "\n"
+	if answer, err := w.answer(); err != nil || answer != "follows" {
+		return fmt.Errorf("the other process says %q: %w", answer, err)
+	}
+	return nil
+}
+
 // run makes the other process push items for a while, as the load says.
 func (w *benchWorld) run(ctx context.Context, url, token string, l load, d time.Duration) (worldStage, error) {
 	line := fmt.Sprintf("run %s %s %d %d %s\n", url, token, l.inFlight, d.Milliseconds(), cmp.Or(l.workflow, oneEach))

@@ -15,6 +15,7 @@ import (
 	"github.com/pawl-run/pawl/engine/connector/csv"
 	"github.com/pawl-run/pawl/engine/connector/files"
 	"github.com/pawl-run/pawl/engine/connector/httpcall"
+	"github.com/pawl-run/pawl/engine/connector/imap"
 	"github.com/pawl-run/pawl/engine/connector/maildir"
 	"github.com/pawl-run/pawl/engine/connector/smtp"
 	"github.com/pawl-run/pawl/engine/connector/sqlcall"
@@ -35,7 +36,7 @@ type closing interface {
 	Close() error
 }
 
-// mails are what the connector maildir needs besides its settings.
+// mails are what the connectors that read mails need besides their settings.
 type mails struct {
 	parser func() *exec.Cmd
 	logger *slog.Logger
@@ -82,6 +83,18 @@ var builtins = map[string]compiledIn{
 		open:   func(c config.Connectors, _ mails) (closing, error) { return of(c.SMTP, smtp.New) },
 		pretend: func(c *config.Connectors) {
 			c.SMTP = &smtp.Config{Server: "localhost:25", From: []string{"pawl@localhost"}}
+		},
+	},
+	"imap": {
+		advice: "name the mail server and the user: connectors.imap.server, username and password in pawl.yaml",
+		open: func(c config.Connectors, m mails) (closing, error) {
+			return of(c.IMAP, func(settings imap.Config) (*imap.Connector, error) {
+				settings.Parser, settings.Logger = m.parser, m.logger
+				return imap.New(settings)
+			})
+		},
+		pretend: func(c *config.Connectors) {
+			c.IMAP = &imap.Config{Server: "localhost:143", Username: "pawl", Password: "none"}
 		},
 	},
 	"sql": {

@@ -18,6 +18,7 @@ import (
 	"github.com/pawl-run/pawl/cmd/pawl/internal/exit"
 	"github.com/pawl-run/pawl/engine/connector"
 	"github.com/pawl-run/pawl/engine/connector/httpcall"
+	"github.com/pawl-run/pawl/engine/connector/imap"
 	"github.com/pawl-run/pawl/engine/connector/smtp"
 	"github.com/pawl-run/pawl/engine/connector/sqlcall"
 	"github.com/pawl-run/pawl/engine/schedule"
@@ -58,11 +59,18 @@ type File struct {
 	Policies   schedule.Policies `yaml:"policies"`
 	Secrets    secrets           `yaml:"secrets"`
 	Vars       vars              `yaml:"vars"`
+	// Subscriptions are who is sent facts of the feed.
+	Subscriptions subscriptions `yaml:"subscriptions"`
+	// Alerts are who is told what a person should look at.
+	Alerts alerts `yaml:"alerts"`
 	// Profiles are named groups of settings. Those of the chosen profile replace those of the rest of the file.
 	Profiles map[string]File `yaml:"profiles"`
 
 	// Values are the secrets with what Expand has put in.
 	Values secret.Set
+	// Outgoing and Alerting are the subscriptions and the alerts with what Expand has put in.
+	Outgoing []Subscription
+	Alerting []Alert
 
 	Path, dir string
 	text      *configText // nil without a file
@@ -75,6 +83,7 @@ type Connectors struct {
 	CSV     *Root            `yaml:"csv"`
 	HTTP    *httpcall.Config `yaml:"http"`
 	SMTP    *smtp.Config     `yaml:"smtp"`
+	IMAP    *imap.Config     `yaml:"imap"`
 	SQL     *sqlcall.Config  `yaml:"sql"`
 }
 
@@ -160,11 +169,20 @@ func (c *File) Expand(env func(string) (string, bool)) error {
 		return err
 	}
 	c.Values = values
+	if c.Outgoing, err = c.Subscriptions.expand(secrets, values, c.text); err != nil {
+		return err
+	}
+	if c.Alerting, err = c.Alerts.expand(secrets, values, c.text); err != nil {
+		return err
+	}
 	if http := c.Connectors.HTTP; http != nil {
 		http.Named, http.Secrets = c.Values, found
 	}
 	if smtp := c.Connectors.SMTP; smtp != nil {
 		smtp.Secrets = found
+	}
+	if imap := c.Connectors.IMAP; imap != nil {
+		imap.Secrets = found
 	}
 	if sql := c.Connectors.SQL; sql != nil {
 		sql.Secrets = found
@@ -208,6 +226,12 @@ func (c *File) validate(written *configText) error {
 		return err
 	}
 	if err := c.Vars.validate(written); err != nil {
+		return err
+	}
+	if err := c.Subscriptions.validate(written); err != nil {
+		return err
+	}
+	if err := c.Alerts.validate(written, c.Subscriptions); err != nil {
 		return err
 	}
 	if c.URL != "" && c.NATS != "" {

@@ -118,7 +118,10 @@ func (r Reader) Merge(file File, flags Engine, untilIdle *bool) (s Settings, err
 		Policies:    file.Policies,
 		Secrets:     file.Values,
 		Vars:        file.Vars.asJSON(),
-		Origin:      originOf(file, flags),
+
+		Subscriptions: file.Outgoing,
+		Alerts:        file.Alerting,
+		Origin:        originOf(file, flags),
 	}
 	if *cmp.Or(flags.Insecure, file.Insecure, new(bool)) {
 		return s, s.Origin.Locate("insecure",
@@ -129,6 +132,10 @@ func (r Reader) Merge(file File, flags Engine, untilIdle *bool) (s Settings, err
 	if s.FeedBytes != 0 && s.FeedBytes < feed.LeastBytes {
 		return s, s.Origin.Locate("feed-bytes", exit.Misconfigured("write e.g. 1GiB",
 			"feed-bytes: a feed keeps at least %s", schedule.Size(feed.LeastBytes)))
+	}
+	if len(file.Subscriptions) > 0 && !s.Feed {
+		return s, s.Origin.Locate("subscriptions", exit.Misconfigured("write feed: true beside them, or start with --feed",
+			"subscriptions are sent what the feed holds, and this engine publishes none"))
 	}
 	if s.PublicURL != "" {
 		if _, err := auth.ParsePublicURL(s.PublicURL); err != nil {

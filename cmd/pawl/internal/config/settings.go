@@ -45,6 +45,10 @@ type Settings struct {
 	Secrets    secret.Set
 	// Vars are the plain settings that scripts read as ctx.vars.
 	Vars sandbox.Vars
+	// Subscriptions are who is sent facts of the feed.
+	Subscriptions []Subscription
+	// Alerts are who is told what a person should look at.
+	Alerts []Alert
 
 	Origin origin
 }

@@ -28,6 +28,7 @@ connectors:
         reconcile: {get: "/orders?key={idempotencyKey}", applied: {status: 200}, failed: {status: 404}}
   csv: {root: sheets}
   smtp: {server: "smtp.example.com:465", from: [a@example.com], username: "${env:TOKEN}", password: "${env:TOKEN}"}
+  imap: {server: "imap.example.com:993", username: pawl, password: "${env:TOKEN}"}
   sql: {databases: {shop: {url: "postgres://pawl@localhost/shop", password: "${env:TOKEN}"}, notes: {file: notes.db}}}
 `
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
@@ -53,6 +54,9 @@ connectors:
 	}
 	if !slices.Contains(s.Connectors.SMTP.Secrets, "s3cret") {
 		t.Errorf("smtp blanks out %q", s.Connectors.SMTP.Secrets)
+	}
+	if !slices.Contains(s.Connectors.IMAP.Secrets, "s3cret") || s.Connectors.IMAP.Password != "s3cret" {
+		t.Errorf("imap blanks out %q", s.Connectors.IMAP.Secrets)
 	}
 	databases := s.Connectors.SQL.Databases
 	if !slices.Contains(s.Connectors.SQL.Secrets, "s3cret") || databases["shop"].Password != "s3cret" ||

@@ -16,6 +16,7 @@ import (
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/ops"
 	"github.com/pawl-run/pawl/ops/metrics"
+	"github.com/pawl-run/pawl/ops/subscription"
 	"github.com/pawl-run/pawl/projections/readmodel"
 	"github.com/pawl-run/pawl/sandbox/worker"
 )
@@ -40,6 +41,8 @@ type Node struct {
 	space    *diskspace.Watch
 	check    logCheck
 	feed     feeding
+	outgoing *subscription.Deliveries // nil where no webhooks are configured
+	alerts   alerting
 }
 
 // maxLinger is how long a last look waits for another event at most, on a busy engine.
@@ -68,9 +71,13 @@ func Compose(ctx context.Context, d *Data, observe func(eventlog.Record), versio
 	if n.feed, err = openFeed(d, n.space.Check); err != nil {
 		return nil, err
 	}
+	if n.outgoing, err = openOutgoing(d, before); err != nil {
+		return nil, err
+	}
 	if err := n.newEngine(now, known, func(r eventlog.Record) {
 		progress.Observe(r)
 		n.feed.observe(r)
+		n.alerts.observe(r)
 		if observe != nil {
 			observe(r)
 		}
@@ -83,9 +90,12 @@ func Compose(ctx context.Context, d *Data, observe func(eventlog.Record), versio
 		Secrets: d.Settings.Secrets,
 		Workers: n.Scripts.Report, Version: version, Installation: d.Log.Installation(), NoAuth: d.Settings.NoAuth,
 		PublicURL: d.Settings.PublicURL, Logger: d.logger, Now: now.Now, Progress: progress,
-		Feed: n.feed.figures(),
+		Feed: n.feed.figures(), Subscriptions: n.outgoing,
 	})
 	if err != nil {
+		return nil, err
+	}
+	if err := n.openAlerts(); err != nil {
 		return nil, err
 	}
 	return n, nil

@@ -23,6 +23,8 @@ func (n *Node) Run(ctx context.Context, work func(context.Context) error) error 
 
 	checked := n.check.start(apiCtx)
 	defer checked()
+	delivered := n.StartOutgoing(apiCtx)
+	defer delivered() // after the feed has ended
 	fed := n.StartFeed(apiCtx)
 	defer fed()
 	ended, served, finished := make(chan error, 1), make(chan error, 1), make(chan error, 1)
@@ -31,7 +33,7 @@ func (n *Node) Run(ctx context.Context, work func(context.Context) error) error 
 	go func() {
 		select {
 		case <-n.Engine.Ready():
-			finished <- work(workCtx)
+			finished <- n.alertDuring(workCtx, work)
 		case <-workCtx.Done():
 			finished <- nil
 		}

@@ -135,8 +135,13 @@ func (p *Progress) lines(r eventlog.Record) []string {
 			if !run.call.Reconciles {
 				then = "a person can decide %s, when nothing of the call can be under way any more"
 			}
+			if run.call.Resends() {
+				then = "the same is sent again %s with the same key, unless its outcome is known before"
+			}
 			say("%s %s.%s: no certain answer; "+then, p.Style.Yellow("?"), run.call.Connector, run.call.Operation,
 				in(f.At, r.At))
+		case *eventlog.MutationResent:
+			say("%s mutation %s is sent again with the same key (attempt %d)", p.Style.Yellow("↻"), f.Mutation, f.Attempt)
 		case *eventlog.MutationLeftIndeterminate:
 			if run.call.Connector == "" {
 				p.rememberCall(run, r.Workflow, f.Mutation)

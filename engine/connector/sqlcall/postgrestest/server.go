@@ -1,21 +1,20 @@
 package postgrestest
 
 import (
-	"bufio"
 	"context"
 	"database/sql"
 	"fmt"
-	"io"
 	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync/atomic"
 	"testing"
 
 	_ "github.com/jackc/pgx/v5/stdlib" // the driver pgx
+
+	"github.com/pawl-run/pawl/engine/connector/processtest"
 )
 
 // User is the server's owner.
@@ -56,77 +55,23 @@ func program(t testing.TB, name string) string {
 func Start(t testing.TB, password string) *Server {
 	t.Helper()
 	initdb, postgres := program(t, "initdb"), program(t, "postgres")
-	dir, err := os.MkdirTemp("", "pawl-pg-") // a test's own folder can only be entered by the test's user
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := os.RemoveAll(dir); err != nil {
-			t.Error(err)
-		}
-	})
-	owned := filepath.Join(dir, "server")
+	folder := processtest.NewFolder(t, "postgres")
+	owned := folder.Path
 	secret := filepath.Join(owned, "password")
-	if err := os.Mkdir(owned, 0o700); err != nil {
-		t.Fatal(err)
-	}
 	if err := os.WriteFile(secret, []byte(password+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	run := func(cmd *exec.Cmd) *exec.Cmd {
-		cmd.Dir = owned
-		cmd.Env = append(os.Environ(), "LC_ALL=C")
-		unprivileged(t, cmd, dir, owned, secret)
-		return cmd
-	}
 	data := filepath.Join(owned, "data")
-	made, err := run(exec.CommandContext(t.Context(), initdb, "-D", data, "-U", User, "--pwfile", secret, "--auth",
-		"scram-sha-256", "--no-sync", "-E", "UTF8", "--no-locale")).CombinedOutput()
+	made, err := folder.Command(t, initdb, "-D", data, "-U", User, "--pwfile", secret, "--auth",
+		"scram-sha-256", "--no-sync", "-E", "UTF8", "--no-locale").CombinedOutput()
 	if err != nil {
 		t.Fatalf("initdb: %v\n%s", err, made)
 	}
-	// The shell ends the server when its input ends: that is when the test's process does, however that comes.
-	server := run(exec.Command("sh", "-c", `"$@" & server=$!; read -r end; kill -QUIT $server; wait $server`, "sh",
-		postgres, "-D", data, "-k", owned, "-c", "listen_addresses=", "-c", "fsync=off", "-c", "full_page_writes=off",
-		"-c", "shared_buffers=16MB", "-c", "max_connections=60", "-c", "deadlock_timeout=100ms"))
-	stdin, err := server.StdinPipe()
+	err = folder.Serve(t, "ready to accept connections", "QUIT", postgres, "-D", data, "-k", owned, "-c",
+		"listen_addresses=", "-c", "fsync=off", "-c", "full_page_writes=off", "-c", "shared_buffers=16MB", "-c",
+		"max_connections=60", "-c", "deadlock_timeout=100ms")
 	if err != nil {
 		t.Fatal(err)
-	}
-	stderr, err := server.StderrPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := server.Start(); err != nil {
-		t.Fatal(err)
-	}
-	ready, ended := make(chan struct{}), make(chan struct{})
-	var log strings.Builder
-	go func() {
-		defer close(ended)
-		announced := false
-		lines := bufio.NewScanner(stderr)
-		for lines.Scan() {
-			fmt.Fprintln(&log, lines.Text())
-			if !announced && strings.Contains(lines.Text(), "ready to accept connections") {
-				announced = true
-				close(ready)
-			}
-		}
-		_, _ = io.Copy(io.Discard, stderr) // a line that is too long for the scanner
-	}()
-	t.Cleanup(func() {
-		_ = stdin.Close()
-		<-ended
-		_ = server.Wait() // it was told to end, which is no success to it
-		if t.Failed() {
-			t.Logf("the server wrote:\n%s", log.String())
-		}
-	})
-	select {
-	case <-ready:
-	case <-ended:
-		t.Fatalf("the server did not start:\n%s", log.String())
 	}
 	return &Server{Folder: owned, Password: password}
 }

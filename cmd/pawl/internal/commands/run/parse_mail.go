@@ -4,7 +4,7 @@ import (
 	"os"
 
 	"github.com/pawl-run/pawl/cmd/pawl/internal/exit"
-	"github.com/pawl-run/pawl/engine/connector/maildir/mailparse"
+	"github.com/pawl-run/pawl/engine/connector/mailparse"
 )
 
 // ParseMail is that process. An engine starts it; it is of no use to people.

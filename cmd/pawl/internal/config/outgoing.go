@@ -1,0 +1,140 @@
+package config
+
+import (
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/pawl-run/pawl/cmd/pawl/internal/exit"
+	"github.com/pawl-run/pawl/engine/connector"
+	"github.com/pawl-run/pawl/engine/secret"
+	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/ops/feed"
+	"github.com/pawl-run/pawl/ops/subscription"
+	"github.com/pawl-run/pawl/ops/webhook"
+)
+
+// receiver is where webhooks are posted to.
+type receiver struct {
+	url string
+	// sign is the name of one under secrets, or a reference to its value.
+	sign    string
+	private bool
+	timeout time.Duration
+}
+
+// subscriptions are those who are sent facts of the feed, by name.
+type subscriptions map[string]subscriptionSettings
+
+type subscriptionSettings struct {
+	URL       string        `yaml:"url"`
+	Secret    string        `yaml:"secret"`
+	Private   bool          `yaml:"private"`
+	Timeout   time.Duration `yaml:"timeout"`
+	Facts     []string      `yaml:"facts"`
+	Workflows []string      `yaml:"workflows"`
+}
+
+func (s subscriptionSettings) receiver() receiver {
+	return receiver{s.URL, s.Secret, s.Private, s.Timeout}
+}
+
+// Subscription is one that is configured.
+type Subscription struct {
+	Name   string
+	Target *webhook.Target
+	// Facts and Workflows choose what it is sent; none of either means all.
+	Facts, Workflows []string
+}
+
+// validate refuses what needs no secret to be seen as wrong.
+func (s subscriptions) validate(written *configText) error {
+	for _, name := range slices.Sorted(maps.Keys(s)) {
+		key, one := "subscriptions."+name, s[name]
+		if err := one.receiver().validate(written, "subscriptions", name); err != nil {
+			return err
+		}
+		if one.Secret == "" {
+			return exit.Misconfigured("write e.g. secret: \"${env:WEBHOOK_SECRET}\", or the name of one under secrets",
+				"%s: %s has no secret, so its receiver could not tell what comes from here", written.place(key), key)
+		}
+		if _, err := subscription.FeedSubjects(feed.DefaultPrefix, one.Facts, one.Workflows); err != nil {
+			return exit.Misconfigured("ops/FEED.md says what can be chosen", "%s: %s: %v", written.place(key+".facts"), key, err)
+		}
+	}
+	return nil
+}
+
+func (r receiver) validate(written *configText, section, name string) error {
+	key := section + "." + name
+	if err := eventlog.ValidateConnectorName(name); err != nil {
+		return exit.Misconfigured("write e.g. warehouse", "%s: %s: the name %v", written.place(key), section, err)
+	}
+	if r.url == "" {
+		return exit.Misconfigured("write e.g. url: https://example.com/webhooks", "%s: %s has no url",
+			written.place(key), key)
+	}
+	return nil
+}
+
+// target reads the receiver's secrets. The error names the setting that cannot be as it is, and shows no value.
+func (r receiver) target(key string, from connector.Secrets, named secret.Set, written *configText) (*webhook.Target,
+	error) {
+	wrong := func(member string, err error) error {
+		return exit.Misconfigured("", "%s: %s.%s: %v", written.place(key+"."+member), key, member, err)
+	}
+	var hidden []string
+	from.Found = func(value string) { hidden = append(hidden, value) }
+	address, err := from.Expand(r.url)
+	if err != nil {
+		return nil, wrong("url", err)
+	}
+	sign, err := r.secret(from, named)
+	if err != nil {
+		return nil, wrong("secret", err)
+	}
+	to, err := webhook.New(webhook.Config{URL: address, Secret: sign, Private: r.private, Timeout: r.timeout,
+		Hidden: hidden})
+	var setting *webhook.SettingError
+	switch {
+	case errors.As(err, &setting):
+		return nil, wrong(setting.Key, errors.New(setting.Problem))
+	case err != nil:
+		return nil, wrong("url", err)
+	}
+	return to, nil
+}
+
+func (r receiver) secret(from connector.Secrets, named secret.Set) (secret.Secret, error) {
+	if r.sign == "" {
+		return secret.Secret{}, nil
+	}
+	if strings.Contains(r.sign, "${") {
+		value, err := from.Expand(r.sign)
+		if err != nil {
+			return secret.Secret{}, err
+		}
+		return secret.Of([]string{value}, nil)
+	}
+	found, ok := named.Lookup(r.sign)
+	if !ok {
+		return found, errors.New("it is neither the name of one under secrets nor a reference such as ${env:NAME}")
+	}
+	return found, nil
+}
+
+// expand makes the targets, in the order of the names.
+func (s subscriptions) expand(from connector.Secrets, named secret.Set, written *configText) ([]Subscription, error) {
+	var all []Subscription
+	for _, name := range slices.Sorted(maps.Keys(s)) {
+		one := s[name]
+		to, err := one.receiver().target("subscriptions."+name, from, named, written)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, Subscription{Name: name, Target: to, Facts: one.Facts, Workflows: one.Workflows})
+	}
+	return all, nil
+}

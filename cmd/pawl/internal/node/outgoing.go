@@ -1,0 +1,130 @@
+package node
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/nats-io/nats.go"
+
+	"github.com/pawl-run/pawl/cmd/pawl/internal/config"
+	"github.com/pawl-run/pawl/cmd/pawl/internal/datadir"
+	"github.com/pawl-run/pawl/cmd/pawl/internal/exit"
+	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/ops/alert"
+	"github.com/pawl-run/pawl/ops/feed"
+	"github.com/pawl-run/pawl/ops/subscription"
+)
+
+// outgoingEnd is how long an engine that ends waits for its webhooks. What is left is delivered after the next start.
+const outgoingEnd = 5 * time.Second
+
+// openOutgoing prepares the webhooks, on a connection of their own; nil where none are configured. Before is where the
+// log ends, by partition.
+func openOutgoing(d *Data, before []uint64) (*subscription.Deliveries, error) {
+	var all []subscription.Subscription
+	for _, s := range d.Settings.Subscriptions {
+		subjects, err := feedSubjects(s)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, subscription.Subscription{Name: s.Name, Target: s.Target,
+			Stream: feed.StreamName(datadir.NATSPrefix), Subjects: subjects, About: about(s)})
+	}
+	for _, a := range d.Settings.Alerts {
+		all = append(all, subscription.Subscription{Name: a.Name, Target: a.Target,
+			Stream: alert.StreamName(datadir.NATSPrefix), Subjects: a.Wanted.Subjects(datadir.NATSPrefix),
+			About: aboutAlert(a.Wanted)})
+	}
+	if len(all) == 0 {
+		return nil, nil
+	}
+	nc, err := d.Broker.Server.Connect(nats.Name("pawl webhooks"))
+	if err != nil {
+		return nil, exit.Failed("", err)
+	}
+	d.opened.add(func() error { nc.Close(); return nil })
+	deliveries, err := subscription.New(subscription.Config{
+		Conn: nc, Prefix: datadir.NATSPrefix, Subscriptions: all, Begin: positions(before),
+		Ends: func() (string, error) { return logEnds(d) }, Policy: d.Settings.Policies.Transient, Logger: d.logger,
+	})
+	if err != nil {
+		return nil, exit.Failed("", err)
+	}
+	return deliveries, nil
+}
+
+func feedSubjects(s config.Subscription) ([]string, error) {
+	subjects, err := subscription.FeedSubjects(datadir.NATSPrefix, s.Facts, s.Workflows)
+	if err != nil {
+		return nil, exit.Failed("", fmt.Errorf("subscription %s: %w", s.Name, err))
+	}
+	return subjects, nil
+}
+
+// about says what a subscription is sent.
+func about(s config.Subscription) string {
+	facts, of := "all facts", ""
+	if len(s.Facts) > 0 {
+		facts = strings.Join(s.Facts, ", ")
+	}
+	if len(s.Workflows) > 0 {
+		of = " of " + strings.Join(s.Workflows, ", ")
+	}
+	return facts + of
+}
+
+// aboutAlert says what is told.
+func aboutAlert(w alert.Wanted) string {
+	var on []string
+	for _, c := range w.Conditions {
+		on = append(on, string(c))
+	}
+	text := "alerts: " + strings.Join(on, ", ")
+	if len(w.Workflows) > 0 {
+		text += " of " + strings.Join(w.Workflows, ", ")
+	}
+	return text
+}
+
+// logEnds is where the log ends, as the feed writes positions.
+func logEnds(d *Data) (string, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), outgoingEnd)
+	defer cancel()
+	ends, err := d.ends(ctx)
+	if err != nil {
+		return "", fmt.Errorf("find the end of the log: %w", err)
+	}
+	return positions(ends), nil
+}
+
+// positions are these sequences of the partitions, as the feed writes them.
+func positions(ends []uint64) string {
+	var places []string
+	for partition, seq := range ends {
+		places = append(places, eventlog.Position{Partition: partition, Seq: seq}.String())
+	}
+	return strings.Join(places, ",")
+}
+
+// StartOutgoing begins to deliver webhooks, if there are any. The function that it returns stops that: as soon as all
+// is delivered that can be, at the latest after outgoingEnd. It is called when the feed has ended.
+func (n *Node) StartOutgoing(ctx context.Context) (end func()) {
+	if n.outgoing == nil {
+		return func() {}
+	}
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		n.outgoing.Run(ctx)
+	}()
+	return func() {
+		last, stop := context.WithTimeout(ctx, outgoingEnd)
+		defer stop()
+		_ = n.outgoing.Await(last) // the next start goes on with the rest
+		cancel()
+		<-done
+	}
+}

@@ -1,0 +1,163 @@
+package lease
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/pawl-run/pawl/engine/clock"
+)
+
+// Config of a Keeper. Bucket, Partitions, Engine and Node are required.
+type Config struct {
+	Bucket     Bucket
+	Partitions int
+	// Engine is this process; no other one, also no earlier one, has the same name.
+	Engine string
+	// Node is the name of this engine's node, URL where it takes requests for its partitions.
+	Node, URL string
+	// Version and Format are what the others are told of this program.
+	Version string
+	Format  int
+	// Elapsed is a clock that cannot be set; clock.Elapsed when nil.
+	Elapsed func() time.Duration
+	// Logger is slog.Default() when nil.
+	Logger *slog.Logger
+}
+
+// Keeper takes, renews and gives back the leases of one engine. Its methods are safe for concurrent use.
+type Keeper struct {
+	cfg     Config
+	pokes   []chan struct{} // by partition: look at once
+	meetNow chan struct{}
+	leaving context.Context
+	leave   context.CancelFunc
+
+	mu sync.Mutex
+	// leases are those that this engine has not given back, lost ones among them. waiting holds the caller of Acquire, by
+	// partition.
+	leases  map[int]*Lease
+	waiting map[int]chan *Lease
+	share   int // so many partitions this engine should have; 0 while it does not know the others
+	nodes   map[string]Node
+	owners  map[int]Entry // as last seen
+}
+
+// New checks the configuration and prepares a keeper; Run starts it.
+func New(cfg Config) (*Keeper, error) {
+	if cfg.Bucket == nil || cfg.Partitions < 1 || cfg.Engine == "" || cfg.Node == "" {
+		return nil, errors.New("lease: Bucket, Partitions, Engine and Node are required")
+	}
+	if cfg.Elapsed == nil {
+		cfg.Elapsed = clock.Elapsed
+	}
+	if cfg.Logger == nil {
+		cfg.Logger = slog.Default()
+	}
+	k := &Keeper{cfg: cfg, leases: map[int]*Lease{}, waiting: map[int]chan *Lease{}, owners: map[int]Entry{},
+		meetNow: make(chan struct{}, 1)}
+	k.leaving, k.leave = context.WithCancel(context.Background())
+	for range cfg.Partitions {
+		k.pokes = append(k.pokes, make(chan struct{}, 1))
+	}
+	return k, nil
+}
+
+// Run keeps the leases until ctx ends, which must be after they were given back. ErrNodeName says that another engine
+// runs under the name of this node.
+func (k *Keeper) Run(ctx context.Context) error {
+	if err := k.enter(ctx); err != nil {
+		return err
+	}
+	defer k.left(context.WithoutCancel(ctx))
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() error { return k.keepNode(ctx) })
+	for p := range k.cfg.Partitions {
+		group.Go(func() error {
+			k.tend(ctx, p)
+			return nil
+		})
+	}
+	group.Go(func() error {
+		k.watch(ctx)
+		return nil
+	})
+	return group.Wait()
+}
+
+// Acquire waits until this engine holds the partition. At most one caller waits for a partition, and none while this
+// engine holds a lease of it.
+func (k *Keeper) Acquire(ctx context.Context, partition int) (*Lease, error) {
+	given := make(chan *Lease, 1)
+	k.mu.Lock()
+	if k.waiting[partition] != nil || k.leases[partition] != nil {
+		k.mu.Unlock()
+		return nil, fmt.Errorf("acquire partition %d: it is held or waited for already", partition)
+	}
+	k.waiting[partition] = given
+	k.mu.Unlock()
+	k.poke(partition)
+	select {
+	case l := <-given:
+		return l, nil
+	case <-ctx.Done():
+	}
+	k.mu.Lock()
+	delete(k.waiting, partition)
+	k.mu.Unlock()
+	select {
+	case l := <-given: // it was given just now
+		return nil, errors.Join(context.Cause(ctx), l.GiveBack(context.WithoutCancel(ctx)))
+	default:
+		return nil, context.Cause(ctx)
+	}
+}
+
+// Owner is the entry of the partition as it was last seen; empty where it has no owner.
+func (k *Keeper) Owner(partition int) Entry {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.owners[partition]
+}
+
+// poke has the partition looked at now.
+func (k *Keeper) poke(partition int) {
+	select {
+	case k.pokes[partition] <- struct{}{}:
+	default:
+	}
+}
+
+// released decodes an entry and reports whether it meets the condition.
+func released[V any](value []byte, says func(V) bool) bool {
+	var v V
+	return json.Unmarshal(value, &v) == nil && says(v)
+}
+
+// watch looks at once at what another engine has given back.
+func (k *Keeper) watch(ctx context.Context) {
+	for ctx.Err() == nil {
+		err := k.cfg.Bucket.Watch(ctx, func(key string, value []byte) {
+			p, ok := partitionOf(key)
+			switch {
+			case ok && released[Entry](value, func(e Entry) bool { return e.Engine == "" }):
+				k.poke(p)
+			case !ok && released[Node](value, func(n Node) bool { return n.Engine == "" || n.Leaving || n.Renewal == 1 }):
+				select {
+				case k.meetNow <- struct{}{}:
+				default:
+				}
+			}
+		})
+		if err != nil && ctx.Err() == nil {
+			k.cfg.Logger.Warn("cannot watch the leases: what another engine gives back is seen later", "error", err)
+		}
+		clock.Sleep(ctx, renewEvery)
+	}
+}

@@ -1,0 +1,168 @@
+package lease
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/pawl-run/pawl/engine/clock"
+)
+
+// ErrNodeName says that two engines run under the same name of a node.
+var ErrNodeName = errors.New("another engine runs under the name of this node")
+
+func (k *Keeper) nodeKey() string { return nodePrefix + k.cfg.Node }
+
+func (k *Keeper) nameTaken() error {
+	return fmt.Errorf("%w, %s: give each engine a name of its own", ErrNodeName, k.cfg.Node)
+}
+
+// enter waits until the entry of this node is seen, and is not renewed by another process. It may change once: the last
+// renewal of a process that was killed can be late.
+func (k *Keeper) enter(ctx context.Context) error {
+	var last uint64
+	for seen, changes := 0, 0; ; {
+		limited, cancel := context.WithTimeout(ctx, renewEvery)
+		node, revision, err := get[Node](limited, k.cfg.Bucket, k.nodeKey())
+		cancel()
+		switch {
+		case err != nil:
+			k.cfg.Logger.Warn("cannot read which engines run", "error", err)
+		case node.Engine == "":
+			return nil
+		case revision == last:
+			if seen++; seen > 3 {
+				return nil
+			}
+		default:
+			if changes++; changes > 2 {
+				return k.nameTaken()
+			}
+			last, seen = revision, 0
+		}
+		if clock.Sleep(ctx, renewEvery); ctx.Err() != nil {
+			return ctx.Err()
+		}
+	}
+}
+
+// Leave tells the others that this engine is going to give its partitions back and end. It takes no other ones.
+func (k *Keeper) Leave() { k.leave() }
+
+// left tells the others that this engine has ended.
+func (k *Keeper) left(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, renewEvery)
+	defer cancel()
+	node, revision, err := get[Node](ctx, k.cfg.Bucket, k.nodeKey())
+	if err == nil && node.Engine == k.cfg.Engine {
+		node.Engine = ""
+		_, err = put(ctx, k.cfg.Bucket, k.nodeKey(), node, revision)
+	}
+	if err != nil {
+		k.cfg.Logger.Warn("cannot tell the other engines that this one ends; they see it later", "error", err)
+	}
+}
+
+// keepNode tells the others that this engine runs, and learns which of the others do.
+func (k *Keeper) keepNode(ctx context.Context) error {
+	ticker := time.NewTicker(renewEvery)
+	defer ticker.Stop()
+	own := Node{Engine: k.cfg.Engine, URL: k.cfg.URL, Version: k.cfg.Version, Format: k.cfg.Format}
+	leaving := k.leaving.Done()
+	seen := map[string]*view{}
+	for entered := false; ; {
+		err := k.announce(ctx, &own, entered)
+		if errors.Is(err, ErrNodeName) {
+			return err
+		}
+		if err == nil {
+			entered = true
+			err = k.meet(ctx, seen)
+		}
+		if err != nil && ctx.Err() == nil {
+			k.cfg.Logger.Warn("cannot tell or learn which engines run", "error", err)
+			for _, v := range seen {
+				v.blind()
+			}
+		}
+		select {
+		case <-ticker.C:
+		case <-k.meetNow:
+		case <-leaving:
+			own.Leaving, leaving = true, nil
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+// announce renews the own entry; the first time it replaces that of an earlier process.
+func (k *Keeper) announce(ctx context.Context, own *Node, entered bool) error {
+	ctx, cancel := context.WithTimeout(ctx, renewEvery)
+	defer cancel()
+	now, revision, err := get[Node](ctx, k.cfg.Bucket, k.nodeKey())
+	switch {
+	case err != nil:
+		return err
+	case entered && now.Engine != own.Engine:
+		return k.nameTaken()
+	}
+	own.Renewal++
+	if _, err := put(ctx, k.cfg.Bucket, k.nodeKey(), *own, revision); err != nil {
+		return fmt.Errorf("announce node %s: %w", k.cfg.Node, err)
+	}
+	return nil
+}
+
+// meet looks at the entries of all nodes.
+func (k *Keeper) meet(ctx context.Context, seen map[string]*view) error {
+	ctx, cancel := context.WithTimeout(ctx, renewEvery)
+	defer cancel()
+	keys, err := k.cfg.Bucket.Keys(ctx, nodePrefix)
+	if err != nil {
+		return err
+	}
+	live := map[string]Node{}
+	for _, key := range keys {
+		node, revision, err := get[Node](ctx, k.cfg.Bucket, key)
+		if err != nil {
+			return err
+		}
+		if seen[key] == nil {
+			seen[key] = &view{}
+		}
+		seen[key].see(revision, k.cfg.Elapsed())
+		if name := strings.TrimPrefix(key, nodePrefix); node.Engine != "" && (name == k.cfg.Node || !seen[key].stale()) {
+			live[name] = node
+		}
+	}
+	staying := maps.Clone(live)
+	maps.DeleteFunc(staying, func(_ string, n Node) bool { return n.Leaving })
+	names := slices.Sorted(maps.Keys(staying))
+	place := slices.Index(names, k.cfg.Node)
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.nodes = live
+	mine := 0 // it is leaving
+	if place >= 0 {
+		mine = share(k.cfg.Partitions, place, len(names))
+	}
+	if mine != k.share {
+		k.share = mine
+		for p := range k.cfg.Partitions {
+			k.poke(p)
+		}
+	}
+	return nil
+}
+
+// Nodes are the nodes whose engines run, by name.
+func (k *Keeper) Nodes() map[string]Node {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return maps.Clone(k.nodes)
+}

@@ -1,0 +1,163 @@
+package lease
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// tend renews the partition's lease, or looks whether it may be taken, until ctx ends.
+func (k *Keeper) tend(ctx context.Context, partition int) {
+	ticker := time.NewTicker(renewEvery)
+	defer ticker.Stop()
+	var seen view
+	for {
+		k.mu.Lock()
+		l := k.leases[partition]
+		k.mu.Unlock()
+		switch {
+		case l == nil:
+			k.look(ctx, partition, &seen)
+		case !l.isGone():
+			seen.blind()
+			k.renew(ctx, l)
+		}
+		select {
+		case <-ticker.C:
+		case <-k.pokes[partition]:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// look sees who holds the partition, and takes it if it may.
+func (k *Keeper) look(ctx context.Context, partition int, seen *view) {
+	limited, cancel := context.WithTimeout(ctx, renewEvery)
+	defer cancel()
+	entry, revision, err := get[Entry](limited, k.cfg.Bucket, partitionKey(partition))
+	if err != nil {
+		seen.blind()
+		k.failed(ctx, "cannot read who holds a partition", partition, err)
+		return
+	}
+	seen.see(revision, k.cfg.Elapsed())
+	if !k.mayTake(partition, entry, seen) {
+		return
+	}
+	taken := Entry{Engine: k.cfg.Engine, Node: k.cfg.Node, URL: k.cfg.URL, Epoch: entry.Epoch + 1, Renewal: 1}
+	sent := k.cfg.Elapsed()
+	revision, err = put(limited, k.cfg.Bucket, partitionKey(partition), taken, revision)
+	if err != nil {
+		if !errors.Is(err, errChanged) {
+			k.failed(ctx, "cannot take a partition", partition, err)
+		}
+		return
+	}
+	l := k.newLease(partition, taken, revision, sent+holdFor)
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.leases[partition], k.owners[partition] = l, taken
+	if given := k.waiting[partition]; given != nil {
+		delete(k.waiting, partition)
+		given <- l
+		k.cfg.Logger.Info("took a partition", "partition", partition, "epoch", taken.Epoch, "from", entry.Node)
+		return
+	}
+	go func() { _ = l.GiveBack(context.WithoutCancel(ctx)) }() // its caller has gone
+}
+
+// mayTake notes what was seen of a partition and reports whether this engine should take it.
+func (k *Keeper) mayTake(partition int, entry Entry, seen *view) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.owners[partition] = entry
+	free := entry.Engine == "" || entry.Engine == k.cfg.Engine || seen.stale()
+	return free && k.waiting[partition] != nil && len(k.leases) < k.share
+}
+
+// renew writes the entry anew. One attempt follows another while the time of the lease lasts.
+func (k *Keeper) renew(ctx context.Context, l *Lease) {
+	limited, cancel := context.WithTimeout(ctx, renewEvery)
+	defer cancel()
+	for {
+		l.entry.Renewal++
+		sent := k.cfg.Elapsed()
+		revision, err := put(limited, k.cfg.Bucket, partitionKey(l.partition), l.entry, l.revision)
+		if err == nil {
+			l.renewed(sent+holdFor, revision)
+			k.handOverSurplus(l)
+			return
+		}
+		if !errors.Is(err, errChanged) {
+			k.failed(ctx, "cannot renew the lease of a partition", l.partition, err)
+			return
+		}
+		now, at, err := get[Entry](limited, k.cfg.Bucket, partitionKey(l.partition))
+		switch {
+		case err != nil:
+			k.failed(ctx, "cannot read the lease of a partition", l.partition, err)
+			return
+		case l.isGone(): // given back meanwhile
+			return
+		case now.Engine != k.cfg.Engine || now.Epoch != l.entry.Epoch:
+			k.cfg.Logger.Warn("another engine has taken a partition", "partition", l.partition, "by", now.Node)
+			l.lose(errLost)
+			return
+		}
+		l.revision = at // an earlier renewal whose answer was lost
+	}
+}
+
+// handOverSurplus ends the lease if this engine has more partitions than its share, one after the other.
+func (k *Keeper) handOverSurplus(l *Lease) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if len(k.leases) <= k.share || k.leaving.Err() != nil {
+		return
+	}
+	for p, other := range k.leases {
+		if p > l.partition || other.Cause() != nil {
+			return // that one goes first
+		}
+	}
+	k.cfg.Logger.Info("handing a partition over", "partition", l.partition)
+	l.end(errHandOver)
+}
+
+// giveBack writes an entry without an owner, and forgets the lease.
+func (k *Keeper) giveBack(ctx context.Context, l *Lease) error {
+	defer func() {
+		k.mu.Lock()
+		if k.leases[l.partition] == l {
+			delete(k.leases, l.partition)
+		}
+		k.mu.Unlock()
+		k.poke(l.partition)
+	}()
+	limited, cancel := context.WithTimeout(ctx, renewEvery)
+	defer cancel()
+	for {
+		now, revision, err := get[Entry](limited, k.cfg.Bucket, partitionKey(l.partition))
+		if err == nil && (now.Engine != k.cfg.Engine || now.Epoch != l.entry.Epoch) {
+			return nil // it is another's by now
+		}
+		if err == nil {
+			_, err = put(limited, k.cfg.Bucket, partitionKey(l.partition), Entry{Node: k.cfg.Node, Epoch: now.Epoch}, revision)
+		}
+		switch {
+		case err == nil:
+			return nil
+		case !errors.Is(err, errChanged): // by the last renewal, which was under way
+			return fmt.Errorf("give partition %d back: %w", l.partition, err)
+		}
+	}
+}
+
+// failed logs what may succeed the next time.
+func (k *Keeper) failed(ctx context.Context, what string, partition int, err error) {
+	if ctx.Err() == nil {
+		k.cfg.Logger.Warn(what, "partition", partition, "error", err)
+	}
+}

@@ -1,0 +1,49 @@
+package lease
+
+import "time"
+
+const (
+	// renewEvery is how often an owner renews, and how often the others look.
+	renewEvery = 2 * time.Second
+	// holdFor is how long an owner holds the lease after it sent a renewal that was acknowledged.
+	holdFor = 15 * time.Second
+	// takeAfter is how long another engine must have seen an entry unchanged before it takes it.
+	takeAfter = 20 * time.Second
+	// blindAfter is how far apart two looks may lie for the time between them to count: an engine that was stopped in
+	// between has seen nothing.
+	blindAfter = 2 * renewEvery
+)
+
+// view is what an engine has seen of an entry that is another's.
+type view struct {
+	revision  uint64
+	unchanged time.Duration // for how long it was seen to be so
+	last      time.Duration // when it was last seen; meaningful while sighted
+	sighted   bool
+}
+
+// see notes the revision that was read at a time.
+func (v *view) see(revision uint64, now time.Duration) {
+	switch since := now - v.last; {
+	case revision != v.revision:
+		*v = view{revision: revision}
+	case v.sighted && since <= blindAfter:
+		v.unchanged += since
+	}
+	v.last, v.sighted = now, true
+}
+
+// blind notes that the entry could not be read: the time since it was last seen does not count.
+func (v *view) blind() { v.sighted = false }
+
+// stale reports whether the entry was unchanged for so long that its writer has given it up or is gone.
+func (v *view) stale() bool { return v.unchanged >= takeAfter }
+
+// share is how many of the partitions the engine at this place of the sorted list should have.
+func share(partitions, place, engines int) int {
+	n := partitions / engines
+	if place < partitions%engines {
+		n++
+	}
+	return n
+}

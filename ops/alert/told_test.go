@@ -1,0 +1,57 @@
+package alert
+
+import (
+	"testing"
+	"time"
+
+	"github.com/pawl-run/pawl/eventlog"
+)
+
+// What is told of a condition over time: once when it begins, again when it begins anew, every day while it lasts, and
+// that it is over once it has been over for a minute.
+func TestWhatIsTold(t *testing.T) {
+	t.Parallel()
+	const day = 24 * time.Hour
+	at := func(minute int) eventlog.Instant {
+		return eventlog.At(time.Unix(0, 0).Add(time.Duration(minute) * time.Minute))
+	}
+	holds := func(reason string, minute int) *finding { return &finding{reason, at(minute)} }
+	type look struct {
+		after time.Duration // since the look before
+		found *finding
+		want  State
+	}
+	for name, looks := range map[string][]look{
+		"nothing": {{0, nil, ""}, {day, nil, ""}},
+		"lasts": {{0, holds("a", 1), Raised}, {time.Second, holds("a", 1), ""}, {23 * time.Hour, holds("a", 1), ""},
+			{time.Hour, holds("a", 1), Repeated}, {time.Hour, holds("a", 1), ""}, {day, holds("a", 1), Repeated}},
+		"is over": {{0, holds("a", 1), Raised}, {time.Hour, nil, ""}, {59 * time.Second, nil, ""},
+			{time.Second, nil, Resolved}, {time.Hour, nil, ""}, {time.Hour, holds("a", 2), Raised}},
+		"over for a moment": {{0, holds("a", 1), Raised}, {time.Second, nil, ""}, {50 * time.Second, holds("a", 1), ""},
+			{time.Second, nil, ""}, {50 * time.Second, nil, ""}, {10 * time.Second, nil, Resolved}},
+		"a burst": {{0, holds("a", 1), Raised}, {time.Minute, holds("a", 2), ""}, {time.Minute, holds("a", 3), ""},
+			{3 * time.Minute, holds("a", 4), Raised}, {time.Minute, holds("b", 4), ""},
+			{4 * time.Minute, holds("b", 4), Raised}},
+		"resolved in a burst": {{0, holds("a", 1), Raised}, {time.Second, nil, ""}, {time.Minute, nil, Resolved},
+			{time.Second, holds("a", 3), ""}, {4 * time.Minute, holds("a", 3), Raised}},
+	} {
+		now, last := time.Unix(1_700_000_000, 0), told{}
+		for i, l := range looks {
+			now = now.Add(l.after)
+			got := last.next(l.found, now)
+			if got != l.want {
+				t.Errorf("%s, look %d: %q, want %q", name, i+1, got, l.want)
+			}
+			if got == "" {
+				continue
+			}
+			last.State, last.At = got, now
+			if got == Raised {
+				last.RaisedAt = now
+			}
+			if l.found != nil {
+				last.Reason, last.Since = l.found.reason, l.found.since
+			}
+		}
+	}
+}

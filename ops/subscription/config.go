@@ -1,0 +1,82 @@
+package subscription
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"time"
+
+	"github.com/nats-io/nats.go"
+
+	"github.com/pawl-run/pawl/engine/schedule"
+	"github.com/pawl-run/pawl/ops/webhook"
+)
+
+// Subscription says what is delivered, and where to.
+type Subscription struct {
+	// Name of the subscription, one of its own among all that have their positions in one place.
+	Name string
+	// Target is where the messages are posted.
+	Target *webhook.Target
+	// Stream holds the messages, and Subjects chooses among them; they do not overlap.
+	Stream   string
+	Subjects []string
+	// About says for a person what is chosen.
+	About string
+}
+
+// Config of Deliveries. Conn and Subscriptions are required.
+type Config struct {
+	// Conn should carry little else.
+	Conn *nats.Conn
+	// Prefix of the positions' subjects and, in capitals, of their stream's name; empty means "pawl".
+	Prefix string
+	// Replicas of a new stream; 0 means 1.
+	Replicas      int
+	Subscriptions []Subscription
+	// Begin is how far the log was recorded before this engine began, as the feed writes positions: a new subscription
+	// leaves out what is recorded up to there. Empty means that nothing is left out.
+	Begin string
+	// Ends is how far the log is recorded now, written alike; nil where the streams tell of no log.
+	Ends func() (string, error)
+	// Policy says how long a message that was not delivered waits for its next attempt.
+	Policy schedule.Transient
+	// Patience is how long attempts may fail before the subscription is parked; 0 means 24 h.
+	Patience time.Duration
+	// Logger receives what an operator should know; nil discards it.
+	Logger *slog.Logger
+}
+
+// DefaultPatience is how long attempts may fail before a subscription is parked.
+const DefaultPatience = 24 * time.Hour
+
+func (c Config) withDefaults() (Config, error) {
+	if c.Conn == nil || len(c.Subscriptions) == 0 {
+		return c, errors.New("configure subscriptions: Conn and Subscriptions are required")
+	}
+	seen := map[string]bool{}
+	for _, s := range c.Subscriptions {
+		if s.Name == "" || s.Target == nil || s.Stream == "" || len(s.Subjects) == 0 || seen[s.Name] {
+			return c, fmt.Errorf("configure subscriptions: %q is not complete, or there twice", s.Name)
+		}
+		seen[s.Name] = true
+	}
+	c.Prefix = cmp.Or(c.Prefix, "pawl")
+	c.Replicas = cmp.Or(c.Replicas, 1)
+	c.Patience = cmp.Or(c.Patience, DefaultPatience)
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	if c.Ends == nil {
+		c.Ends = func() (string, error) { return "", nil }
+	}
+	return c, nil
+}
+
+// positionStream is the name of the stream that holds the positions.
+func (c Config) positionStream() string { return strings.ToUpper(c.Prefix) + "_SUBSCRIPTIONS" }
+
+// positionSubject is where the position of a subscription stands.
+func (c Config) positionSubject(name string) string { return c.Prefix + ".subscription." + name }

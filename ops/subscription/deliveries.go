@@ -1,0 +1,201 @@
+package subscription
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/pawl-run/pawl/eventlog"
+)
+
+// Deliveries delivers what several subscriptions choose. Its methods are safe for concurrent use; Run is called once.
+type Deliveries struct {
+	cfg     Config
+	js      jetstream.JetStream
+	all     []*delivery
+	figures *figures
+}
+
+// New checks the configuration; Run begins to deliver.
+func New(cfg Config) (*Deliveries, error) {
+	cfg, err := cfg.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	js, err := jetstream.New(cfg.Conn)
+	if err != nil {
+		return nil, fmt.Errorf("open subscriptions: %w", err)
+	}
+	d := &Deliveries{cfg: cfg, js: js}
+	d.figures = newFigures(d)
+	for _, s := range cfg.Subscriptions {
+		d.all = append(d.all, &delivery{Subscription: s, cfg: &d.cfg, js: js, figures: d.figures,
+			logger: cfg.Logger.With("subscription", s.Name), resumed: make(chan struct{}, 1)})
+	}
+	return d, nil
+}
+
+// Run delivers until ctx ends. Whatever fails is tried again; no failure ends anything else.
+func (d *Deliveries) Run(ctx context.Context) {
+	var running sync.WaitGroup
+	for _, one := range d.all {
+		running.Go(func() {
+			one.run(ctx)
+			one.Target.Close()
+		})
+	}
+	running.Wait()
+}
+
+// Await returns once all that the streams hold is delivered, but for what fails now or is parked, or with ctx's error.
+func (d *Deliveries) Await(ctx context.Context) error {
+	for _, one := range d.all {
+		for !one.rests(ctx) {
+			if !sleep(ctx, awaitEvery) {
+				return ctx.Err()
+			}
+		}
+	}
+	return nil
+}
+
+// awaitEvery is how often Await looks.
+const awaitEvery = 20 * time.Millisecond
+
+// rests reports whether nothing is to be waited for.
+func (d *delivery) rests(ctx context.Context) bool {
+	d.mu.Lock()
+	now, at := d.now, d.at
+	d.mu.Unlock()
+	if now == nil {
+		return at.Parked != nil
+	}
+	if !now.out.standing().failingSince.IsZero() {
+		return true
+	}
+	_, done := now.caughtUp(ctx)
+	return done
+}
+
+// Figures are those of all subscriptions, to be registered.
+func (d *Deliveries) Figures() prometheus.Collector { return d.figures }
+
+// State of a subscription.
+type State string
+
+// The states of a subscription.
+const (
+	// StateStarting: its position is not read yet.
+	StateStarting State = "starting"
+	// StateDelivering: messages are delivered, or none waits.
+	StateDelivering State = "delivering"
+	// StateFailing: an attempt failed, and is made again and again.
+	StateFailing State = "failing"
+	// StateParked: nothing is sent until a person resumes it.
+	StateParked State = "parked"
+)
+
+// Status is how a subscription stands.
+type Status struct {
+	Name  string `json:"name"`
+	State State  `json:"state" jsonschema:"starting, delivering, failing or parked"`
+	// Target shows no path: that may be a secret.
+	Target string `json:"target" jsonschema:"where the messages are posted, without the path"`
+	About  string `json:"about" jsonschema:"what is delivered"`
+	// Since is when it began to fail or was parked.
+	Since    eventlog.Instant `json:"since" jsonschema:"since when it fails or is parked, null otherwise"`
+	Error    *string          `json:"error" jsonschema:"why it fails or is parked, null otherwise"`
+	Oldest   eventlog.Instant `json:"oldest" jsonschema:"when the oldest message that waits was published, null when none waits"`
+	Waiting  int              `json:"waiting" jsonschema:"how many messages are read and not delivered"`
+	Commands []string         `json:"commands" jsonschema:"what a person can do about it"`
+}
+
+// List tells how all stand, in the order of the configuration.
+func (d *Deliveries) List() []Status {
+	all := make([]Status, 0, len(d.all))
+	for _, one := range d.all {
+		all = append(all, one.status())
+	}
+	return all
+}
+
+func (d *delivery) status() Status {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	s := Status{Name: d.Name, State: StateStarting, Target: d.Target.Host(), About: d.About, Commands: []string{}}
+	why := func(text string) { s.Error = &text }
+	switch {
+	case d.at.Parked != nil:
+		s.State, s.Since, s.Oldest = StateParked, eventlog.At(d.at.Parked.At), eventlog.At(d.at.Parked.Since)
+		why(d.at.Parked.Error)
+		s.Commands = append(s.Commands, d.Resume())
+		return s
+	case d.trouble != nil && d.now == nil:
+		s.State = StateFailing
+		why(d.trouble.Error())
+	case d.now != nil:
+		s.State = StateDelivering
+		now := d.now.out.standing()
+		s.Waiting = now.waiting
+		if !now.oldest.IsZero() {
+			s.Oldest = eventlog.At(now.oldest)
+		}
+		if !now.failingSince.IsZero() {
+			s.State, s.Since = StateFailing, eventlog.At(now.failingSince)
+			if now.last != nil {
+				why(now.last.Error())
+			}
+		}
+	}
+	return s
+}
+
+// The errors of Resume.
+var (
+	ErrUnknown   = errors.New("there is no such subscription")
+	ErrNotParked = errors.New("the subscription is not parked")
+)
+
+// Resume lets a parked subscription go on with the message at which it was parked; by is who asks for it. It returns
+// ErrUnknown or ErrNotParked for a name where there is nothing to resume.
+func (d *Deliveries) Resume(ctx context.Context, by, name string) (Status, error) {
+	for _, one := range d.all {
+		if one.Name == name {
+			if err := one.resume(ctx); err != nil {
+				return Status{}, err
+			}
+			d.cfg.Logger.Log(ctx, slog.LevelInfo, "the subscription was resumed", "subscription", name, "by", by)
+			return one.status(), nil
+		}
+	}
+	return Status{}, fmt.Errorf("%w: %s", ErrUnknown, name)
+}
+
+func (d *delivery) resume(ctx context.Context) error {
+	store, err := openPositions(ctx, *d.cfg, d.js)
+	if err != nil {
+		return err
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if !d.kept || d.at.Parked == nil {
+		return fmt.Errorf("%w: %s", ErrNotParked, d.Name)
+	}
+	at := d.at
+	at.Parked, at.FailingSince = nil, nil
+	if err := store.save(ctx, d.Name, at); err != nil {
+		return err
+	}
+	d.at = at
+	select {
+	case d.resumed <- struct{}{}:
+	default:
+	}
+	return nil
+}

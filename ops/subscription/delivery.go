@@ -1,0 +1,196 @@
+package subscription
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+const (
+	// saveEvery is how long a position may be behind what is delivered: so much is delivered twice after a kill.
+	saveEvery = time.Second
+	// idleEvery is how often the position follows a stream in which nothing is chosen.
+	idleEvery = 10 * time.Second
+	// lastSave bounds the saving of a position when the engine ends.
+	lastSave = 2 * time.Second
+	// pause is the shortest pause after the stream could not be read; it grows to a hundred times that.
+	pause = 100 * time.Millisecond
+)
+
+// delivery is one subscription at work.
+type delivery struct {
+	Subscription
+	cfg     *Config
+	js      jetstream.JetStream
+	figures *figures
+	logger  *slog.Logger
+	// resumed holds a token when a person has ended a parking.
+	resumed chan struct{}
+
+	mu sync.Mutex
+	// at is what is kept; kept says that it was loaded or made.
+	at   position
+	kept bool
+	now  *session // nil while nothing is read
+	// trouble is why the stream cannot be read, nil while it can.
+	trouble error
+}
+
+// run delivers until ctx ends.
+func (d *delivery) run(ctx context.Context) {
+	wait, told := pause, ""
+	for ctx.Err() == nil {
+		began := time.Now()
+		err := d.deliver(ctx)
+		if ctx.Err() != nil {
+			return
+		}
+		d.mu.Lock()
+		d.trouble = err
+		d.mu.Unlock()
+		if err == nil { // it was parked, or resumed
+			continue
+		}
+		if time.Since(began) > time.Minute {
+			wait, told = pause, ""
+		}
+		if err.Error() != told {
+			told = err.Error()
+			d.logger.Warn("the subscription cannot read what it delivers; it tries again and goes on where it stopped",
+				"error", err)
+		}
+		sleep(ctx, wait)
+		wait = min(2*wait, 100*pause)
+	}
+}
+
+// deliver delivers from the position on until something fails, nil after it was parked.
+func (d *delivery) deliver(ctx context.Context) error {
+	store, err := openPositions(ctx, *d.cfg, d.js)
+	if err != nil {
+		return err
+	}
+	at, stream, err := d.position(ctx, store)
+	if err != nil {
+		return err
+	}
+	if at.Parked != nil {
+		select {
+		case <-d.resumed:
+		case <-ctx.Done():
+		}
+		return nil
+	}
+	if stream == nil {
+		sleep(ctx, pause) // it is being made
+		return nil
+	}
+	if at, err = d.verified(ctx, stream, at); err != nil {
+		return err
+	}
+	s := &session{delivery: d, store: store, stream: stream,
+		out: newOutbox(d.Target.Post, d.cfg.Policy, d.cfg.Patience, at.FailingSince)}
+	s.out.attempted, s.out.failing = d.figures.attempted(d.Name), d.fails
+	return s.run(ctx, at)
+}
+
+// position is what is kept, made where the subscription is new. The stream is nil where there is none yet.
+func (d *delivery) position(ctx context.Context, store *positions) (position, jetstream.Stream, error) {
+	stream, err := d.js.Stream(ctx, d.Stream)
+	if err != nil && !errors.Is(err, jetstream.ErrStreamNotFound) {
+		return position{}, nil, fmt.Errorf("look up stream %s: %w", d.Stream, err)
+	}
+	if err != nil {
+		stream = nil
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	at, found, err := store.load(ctx, d.Name)
+	if err != nil {
+		return at, nil, err
+	}
+	if !found {
+		at.Next, at.Begin = 1, d.cfg.Begin
+		if stream != nil {
+			at.Next = stream.CachedInfo().State.LastSeq + 1
+		}
+		if err := store.save(ctx, d.Name, at); err != nil {
+			return at, nil, err
+		}
+	}
+	d.at, d.kept = at, true
+	return at, stream, nil
+}
+
+// verified compares the stream with the one that the position is of, and finds what it has dropped.
+func (d *delivery) verified(ctx context.Context, stream jetstream.Stream, at position) (position, error) {
+	info, err := stream.Info(ctx)
+	if err != nil {
+		return at, fmt.Errorf("read the state of stream %s: %w", d.Stream, err)
+	}
+	first, last := info.State.FirstSeq, info.State.LastSeq
+	ends, err := d.cfg.Ends()
+	if err != nil {
+		return at, fmt.Errorf("find where the log ends: %w", err)
+	}
+	switch {
+	case beyond(at.Through, ends):
+		d.logger.Warn("the log has lost its end; the subscription goes on with what is recorded instead",
+			"delivered", at.Through, "log", ends)
+		at.Next = min(at.Next, last+1)
+		at.ID, at.LastSeq, at.Through = "", 0, ""
+	case at.LastSeq >= first && at.LastSeq <= last && at.ID != "":
+		m, err := stream.GetMsg(ctx, at.LastSeq)
+		if err != nil && !errors.Is(err, jetstream.ErrMsgNotFound) {
+			return at, fmt.Errorf("read message %d of stream %s: %w", at.LastSeq, d.Stream, err)
+		}
+		if err == nil && m.Header.Get("ce-id") != at.ID {
+			d.logger.Warn("the stream is another one than before; the subscription goes on behind what it has delivered",
+				"stream", d.Stream, "delivered", at.Through)
+			at.Next, at.Begin = first, earlier(at.Through)
+			at.ID, at.LastSeq, at.Through = "", 0, ""
+		}
+	}
+	if first > at.Next && last >= first {
+		at.dropped(at.Next, first-1)
+	}
+	return at, nil
+}
+
+// dropped notes that the stream does not hold these messages any more.
+func (at *position) dropped(from, to uint64) {
+	if at.Gap != nil {
+		from = min(from, at.Gap.From)
+	}
+	at.Gap = &gap{from, to}
+	at.Next = to + 1
+}
+
+// fails says, once for each time in which attempts fail, that they do.
+func (d *delivery) fails(err error) {
+	d.logger.Warn("a message is not delivered; it is tried again and again, and those behind it wait",
+		"to", d.Target.Host(), "error", err)
+}
+
+// park keeps that nothing more is sent.
+func (d *delivery) park(ctx context.Context, store *positions, at position, why parked) {
+	at.Parked, at.FailingSince = &why, nil
+	d.mu.Lock()
+	d.at = at
+	d.mu.Unlock()
+	d.logger.Error("the subscription is parked: nothing more is sent until a person resumes it", "to", d.Target.Host(),
+		"reason", why.Error, "resume", d.Resume())
+	for {
+		if err := store.save(ctx, d.Name, at); err == nil || !sleep(ctx, saveEvery) {
+			return
+		}
+	}
+}
+
+// Resume is the command that ends a parking.
+func (d *delivery) Resume() string { return "pawl subscriptions resume " + d.Name }

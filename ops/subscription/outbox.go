@@ -1,0 +1,273 @@
+package subscription
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"github.com/pawl-run/pawl/engine/schedule"
+	"github.com/pawl-run/pawl/ops/webhook"
+)
+
+// What is on its way at once, to one target.
+const (
+	// maxWaiting bounds the messages that are read and not delivered: so far others go on while one workflow's is
+	// tried again and again.
+	maxWaiting = 64
+	// maxAttempts bounds the attempts under way at once.
+	maxAttempts = 8
+)
+
+// item is one message on its way.
+type item struct {
+	seq uint64
+	// line names those that keep their order: the workflow.
+	line     string
+	message  webhook.Message
+	recorded time.Time
+	// place is what a position says of the message.
+	id, through string
+}
+
+// outbox delivers messages, those of a line one after the other. It knows nothing of where they come from.
+type outbox struct {
+	post     func(context.Context, webhook.Message) webhook.Result
+	policy   schedule.Transient
+	patience time.Duration
+	// attempted is told of each attempt, failing once for each time in which attempts fail.
+	attempted func(webhook.Result)
+	failing   func(error)
+
+	attempts chan struct{}
+	room     chan struct{}
+
+	mu    sync.Mutex
+	lines map[string][]item // a line that is there has a goroutine
+	order []item            // all that is not passed, oldest first
+	done  map[uint64]bool   // of order
+	// passed is the last message up to which all are delivered.
+	passed item
+	// since is when attempts began to fail, by the sequence of the message.
+	since map[uint64]time.Time
+	// inherited is since when they failed before this outbox was made, zero for not.
+	inherited time.Time
+	last      error     // of the last attempt that failed
+	heldUntil time.Time // the receiver wants to be left alone
+	changed   chan struct{}
+	running   sync.WaitGroup
+	// stuck ends the outbox: a message failed for longer than patience, or the receiver wants no more.
+	stuck chan parked
+}
+
+func newOutbox(post func(context.Context, webhook.Message) webhook.Result, policy schedule.Transient,
+	patience time.Duration, failingSince *time.Time) *outbox {
+	o := &outbox{post: post, policy: policy, patience: patience, attempts: make(chan struct{}, maxAttempts),
+		room: make(chan struct{}, maxWaiting), lines: map[string][]item{}, done: map[uint64]bool{},
+		since: map[uint64]time.Time{}, changed: make(chan struct{}), stuck: make(chan parked, 1),
+		attempted: func(webhook.Result) {}, failing: func(error) {}}
+	if failingSince != nil {
+		o.inherited = *failingSince
+	}
+	return o
+}
+
+// add takes a message in, once there is room. Sequences rise. The error is ctx's.
+func (o *outbox) add(ctx context.Context, i item) error {
+	select {
+	case o.room <- struct{}{}:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.order = append(o.order, i)
+	line, busy := o.lines[i.line]
+	o.lines[i.line] = append(line, i)
+	if !busy {
+		o.running.Go(func() { o.deliver(ctx, i.line) })
+	}
+	return nil
+}
+
+// deliver delivers a line until it is empty.
+func (o *outbox) deliver(ctx context.Context, line string) {
+	for {
+		o.mu.Lock()
+		waiting := o.lines[line]
+		if len(waiting) == 0 {
+			delete(o.lines, line)
+			o.mu.Unlock()
+			return
+		}
+		next := waiting[0]
+		o.mu.Unlock()
+		if !o.try(ctx, next) {
+			return
+		}
+		o.mu.Lock()
+		o.lines[line] = o.lines[line][1:]
+		o.delivered(next)
+		o.mu.Unlock()
+		<-o.room
+	}
+}
+
+// delivered notes that a message needs nothing more. The caller locks.
+func (o *outbox) delivered(i item) {
+	o.done[i.seq] = true
+	for len(o.order) > 0 && o.done[o.order[0].seq] {
+		delete(o.done, o.order[0].seq)
+		o.passed = o.order[0]
+		o.order = o.order[1:]
+	}
+	close(o.changed)
+	o.changed = make(chan struct{})
+}
+
+// try makes attempts until one succeeds. It reports false when ctx ends, or nothing more is to be sent.
+func (o *outbox) try(ctx context.Context, i item) bool {
+	for attempt := 1; ; attempt++ {
+		if !o.turn(ctx) {
+			return false
+		}
+		result := o.post(ctx, i.message)
+		<-o.attempts
+		if result.Err != nil && ctx.Err() != nil {
+			return false // given up, not refused
+		}
+		o.attempted(result)
+		if result.Err == nil {
+			o.succeeded(i)
+			return true
+		}
+		if o.failed(i, result) {
+			return false
+		}
+		delay := max(o.policy.Delay(attempt, rand.Float64()), result.RetryAfter)
+		if !sleep(ctx, delay) {
+			return false
+		}
+	}
+}
+
+// turn waits for one of the attempts that may be under way, and for the end of a time in which the receiver wants to be
+// left alone. It reports false when ctx ends.
+func (o *outbox) turn(ctx context.Context) bool {
+	for {
+		select {
+		case o.attempts <- struct{}{}:
+		case <-ctx.Done():
+			return false
+		}
+		o.mu.Lock()
+		wait := time.Until(o.heldUntil)
+		o.mu.Unlock()
+		if wait <= 0 {
+			return ctx.Err() == nil
+		}
+		<-o.attempts
+		if !sleep(ctx, wait) {
+			return false
+		}
+	}
+}
+
+func (o *outbox) succeeded(i item) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	delete(o.since, i.seq)
+	o.inherited = time.Time{}
+	if len(o.since) == 0 {
+		o.last = nil
+	}
+}
+
+// failed notes a failed attempt, and reports whether it was the last one.
+func (o *outbox) failed(i item, result webhook.Result) bool {
+	o.mu.Lock()
+	now := time.Now()
+	if len(o.since) == 0 {
+		defer o.failing(result.Err)
+	}
+	since, known := o.since[i.seq]
+	if !known {
+		if since = now; !o.inherited.IsZero() {
+			since = o.inherited
+		}
+		o.since[i.seq] = since
+	}
+	o.last = result.Err
+	if result.RetryAfter > 0 {
+		o.heldUntil = now.Add(result.RetryAfter)
+	}
+	o.mu.Unlock()
+	if !result.Gone && now.Sub(since) < o.patience {
+		return false
+	}
+	why := fmt.Sprintf("no attempt to deliver %s has succeeded since %s: %v", i.message.ID,
+		since.UTC().Format(time.RFC3339), result.Err)
+	if result.Gone {
+		why = fmt.Sprintf("the receiver wants no more (410): %v", result.Err)
+	}
+	select {
+	case o.stuck <- parked{At: now.UTC(), Since: i.recorded.UTC(), Error: why}:
+	default: // another message was first
+	}
+	return true
+}
+
+// standing is how an outbox stands.
+type standing struct {
+	passed  item // seq is 0 where nothing was delivered
+	waiting int
+	oldest  time.Time // of what waits, zero for nothing
+	// failingSince is when attempts began to fail, zero while they do not; last is the newest failure.
+	failingSince time.Time
+	last         error
+}
+
+func (o *outbox) standing() standing {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	s := standing{passed: o.passed, waiting: len(o.order), failingSince: o.inherited, last: o.last}
+	if len(o.order) > 0 {
+		s.oldest = o.order[0].recorded
+	}
+	for _, since := range o.since {
+		if s.failingSince.IsZero() || since.Before(s.failingSince) {
+			s.failingSince = since
+		}
+	}
+	return s
+}
+
+// empty waits until nothing is on its way. It reports false when ctx ends first.
+func (o *outbox) empty(ctx context.Context) bool {
+	for {
+		o.mu.Lock()
+		waiting, changed := len(o.order), o.changed
+		o.mu.Unlock()
+		if waiting == 0 {
+			return true
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return false
+		}
+	}
+}
+
+// sleep waits, and reports false when ctx ends first.
+func sleep(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}

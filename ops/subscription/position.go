@@ -1,0 +1,95 @@
+package subscription
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// position is what is kept of a subscription: one message, so that all of it changes together.
+type position struct {
+	// Next is the sequence of the first message that may not be delivered yet.
+	Next uint64 `json:"next"`
+	// ID is that of the last message of the stream before it that was looked at, and LastSeq its sequence: another id
+	// there says that the stream is another one. Empty for none.
+	ID      string `json:"id,omitempty"`
+	LastSeq uint64 `json:"lastSeq,omitempty"`
+	// Through is how far the log was published with that message.
+	Through string `json:"through,omitempty"`
+	// Begin is how far the log was recorded when the subscription began: facts up to there are left out.
+	Begin string `json:"begin,omitempty"`
+	// FailingSince is since when attempts fail.
+	FailingSince *time.Time `json:"failingSince,omitempty"`
+	// Parked says that nothing more is sent until a person resumes; nil while it is not.
+	Parked *parked `json:"parked,omitempty"`
+	// Gap is what the stream has dropped undelivered and the receiver is not told of yet.
+	Gap *gap `json:"gap,omitempty"`
+}
+
+// parked is why, and since when, nothing is sent.
+type parked struct {
+	At time.Time `json:"at"`
+	// Since is when the message that could not be delivered was recorded.
+	Since time.Time `json:"since"`
+	Error string    `json:"error"`
+}
+
+// gap is a part of the stream, both ends included.
+type gap struct {
+	From uint64 `json:"from"`
+	To   uint64 `json:"to"`
+}
+
+// positions keeps them in a stream that readers of the feed have no way to.
+type positions struct {
+	cfg    Config
+	js     jetstream.JetStream
+	stream jetstream.Stream
+}
+
+func openPositions(ctx context.Context, cfg Config, js jetstream.JetStream) (*positions, error) {
+	name := cfg.positionStream()
+	stream, err := js.Stream(ctx, name)
+	if errors.Is(err, jetstream.ErrStreamNotFound) {
+		stream, err = js.CreateStream(ctx, jetstream.StreamConfig{
+			Name: name, Description: "Pawl's outgoing webhooks: how far each is delivered, and whether it is parked.",
+			Subjects: []string{cfg.positionSubject("*")}, Storage: jetstream.FileStorage, Replicas: cfg.Replicas,
+			MaxMsgsPerSubject: 1, Discard: jetstream.DiscardOld,
+		})
+	}
+	if err != nil {
+		return nil, fmt.Errorf("open stream %s: %w", name, err)
+	}
+	return &positions{cfg, js, stream}, nil
+}
+
+// load reads the position; false for a subscription that is new.
+func (p *positions) load(ctx context.Context, name string) (at position, found bool, err error) {
+	m, err := p.stream.GetLastMsgForSubject(ctx, p.cfg.positionSubject(name))
+	if errors.Is(err, jetstream.ErrMsgNotFound) {
+		return at, false, nil
+	}
+	if err != nil {
+		return at, false, fmt.Errorf("read the position of %s: %w", name, err)
+	}
+	if err := json.Unmarshal(m.Data, &at); err != nil {
+		return at, false, fmt.Errorf("read the position of %s: %w", name, err)
+	}
+	return at, true, nil
+}
+
+// save returns once the position is kept.
+func (p *positions) save(ctx context.Context, name string, at position) error {
+	data, err := json.Marshal(at)
+	if err != nil {
+		return fmt.Errorf("keep the position of %s: %w", name, err)
+	}
+	if _, err := p.js.Publish(ctx, p.cfg.positionSubject(name), data); err != nil {
+		return fmt.Errorf("keep the position of %s: %w", name, err)
+	}
+	return nil
+}

@@ -1,0 +1,318 @@
+package subscription
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// session reads the stream from one place on, and keeps the position.
+type session struct {
+	*delivery
+	store    *positions
+	stream   jetstream.Stream
+	consumer jetstream.Consumer
+	out      *outbox
+	// begin is how far facts of the log are left out.
+	begin string
+
+	// keeping guards the position; it is never held while a message waits for room.
+	keeping sync.Mutex
+	at      position
+
+	// reading guards what follows: it is held while a message passes from the stream to the outbox.
+	reading sync.Mutex
+	// looked is the last sequence of the stream of which all messages before are in the outbox, or not chosen.
+	looked uint64
+	// added is the consumer's number of the last message that went into the outbox.
+	added uint64
+}
+
+// run delivers until ctx ends or something fails, nil after it was parked.
+func (s *session) run(ctx context.Context, at position) (err error) {
+	outer := ctx
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	s.at, s.begin, s.looked = at, at.Begin, at.Next-1
+	s.mu.Lock()
+	s.delivery.now = s
+	s.mu.Unlock()
+	ended := make(chan error, 2)
+	var parts sync.WaitGroup
+	parts.Go(func() { ended <- s.read(ctx, at) })
+	parts.Go(func() { ended <- s.keep(ctx) })
+	var why *parked
+	select {
+	case err = <-ended:
+	case p := <-s.out.stuck:
+		why = &p
+	case <-ctx.Done():
+	}
+	cancel()
+	parts.Wait()
+	s.out.running.Wait()
+	s.mu.Lock()
+	s.delivery.now = nil
+	s.mu.Unlock()
+	last, stop := context.WithTimeout(context.WithoutCancel(outer), lastSave)
+	defer stop()
+	if why != nil {
+		s.keeping.Lock()
+		defer s.keeping.Unlock()
+		s.advance()
+		s.park(outer, s.store, s.at, *why)
+		return nil
+	}
+	return errors.Join(err, s.save(last))
+}
+
+// read passes what the stream holds from a position on to the outbox.
+func (s *session) read(ctx context.Context, from position) error {
+	if from.Gap != nil && !s.announce(ctx) {
+		return s.notAnnounced(ctx)
+	}
+	consumer, err := s.js.OrderedConsumer(ctx, s.Stream, jetstream.OrderedConsumerConfig{FilterSubjects: s.Subjects,
+		DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: from.Next})
+	if err != nil {
+		return fmt.Errorf("read stream %s: %w", s.Stream, err)
+	}
+	messages, err := consumer.Messages(jetstream.PullMaxMessages(maxWaiting))
+	if err != nil {
+		return fmt.Errorf("read stream %s: %w", s.Stream, err)
+	}
+	defer context.AfterFunc(ctx, messages.Stop)()
+	defer messages.Stop()
+	s.reading.Lock()
+	s.consumer = consumer
+	s.reading.Unlock()
+	for {
+		m, err := messages.Next()
+		if ctx.Err() != nil {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("read stream %s: %w", s.Stream, err)
+		}
+		if err := s.take(ctx, m); err != nil {
+			return err
+		}
+	}
+}
+
+// take passes one message on.
+func (s *session) take(ctx context.Context, m jetstream.Msg) error {
+	meta, err := m.Metadata()
+	if err != nil {
+		return fmt.Errorf("read stream %s: %w", s.Stream, err)
+	}
+	s.reading.Lock()
+	defer s.reading.Unlock()
+	seq := meta.Sequence.Stream
+	if seq <= s.looked { // published again after a kill
+		s.added = meta.Sequence.Consumer
+		return nil
+	}
+	if seq > s.looked+1 {
+		info, err := s.stream.Info(ctx)
+		if err != nil {
+			return fmt.Errorf("read the state of stream %s: %w", s.Stream, err)
+		}
+		if err := s.passDropped(ctx, min(info.State.FirstSeq, seq)); err != nil || ctx.Err() != nil {
+			return err
+		}
+	}
+	h := m.Headers()
+	message, err := event(h, m.Data())
+	if err != nil {
+		return fmt.Errorf("message %d of stream %s: %w", seq, s.Stream, err)
+	}
+	if !before(h.Get("pawl-position"), s.begin) {
+		err = s.out.add(ctx, item{seq: seq, line: h.Get("ce-partitionkey"), message: message, recorded: meta.Timestamp,
+			id: message.ID, through: h.Get("pawl-positions")})
+	}
+	if err != nil {
+		return nil // ctx has ended
+	}
+	s.looked, s.added = seq, meta.Sequence.Consumer
+	return nil
+}
+
+// passDropped announces what the stream has dropped unread, which begins at first now. The caller locks reading.
+func (s *session) passDropped(ctx context.Context, first uint64) error {
+	if first <= s.looked+1 || !s.out.empty(ctx) {
+		return nil
+	}
+	s.keeping.Lock()
+	s.advance()
+	s.at.dropped(s.looked+1, first-1)
+	s.keeping.Unlock()
+	if !s.announce(ctx) {
+		return s.notAnnounced(ctx)
+	}
+	return nil
+}
+
+// announce delivers the announcement of what was dropped, before anything that stands behind it. It reports false when
+// ctx ends first.
+func (s *session) announce(ctx context.Context) bool {
+	s.keeping.Lock()
+	lost, err := *s.at.Gap, s.store.save(ctx, s.Name, s.at)
+	s.keeping.Unlock()
+	if err != nil {
+		return false // the next session begins with it
+	}
+	s.logger.Warn("messages were dropped before they were delivered, and the receiver is told so: the feed keeps no more "+
+		"than feed-bytes; the log still has its facts", "stream", s.Stream, "from", lost.From, "to", lost.To)
+	s.figures.gaps.WithLabelValues(s.Name).Inc()
+	message, err := lost.announcement(s.Stream, "/pawl/subscription/"+s.Name, time.Now())
+	if err != nil {
+		panic("unreachable: numbers and texts are written as JSON: " + err.Error())
+	}
+	err = s.out.add(ctx, item{seq: lost.To, message: message, recorded: time.Now()})
+	if err != nil || !s.out.empty(ctx) {
+		return false
+	}
+	s.looked = max(s.looked, lost.To)
+	s.keeping.Lock()
+	s.at.Gap = nil
+	s.keeping.Unlock()
+	return true
+}
+
+// notAnnounced ends a session whose announcement was not delivered: nothing behind it may be.
+func (s *session) notAnnounced(ctx context.Context) error {
+	if ctx.Err() != nil {
+		return nil
+	}
+	return errors.New("what was dropped could not be noted")
+}
+
+// keep keeps the position until ctx ends.
+func (s *session) keep(ctx context.Context) error {
+	ticks, idle := time.NewTicker(saveEvery), time.Now()
+	defer ticks.Stop()
+	told := ""
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-ticks.C:
+		}
+		if time.Since(idle) >= idleEvery {
+			idle = time.Now()
+			if err := s.followIdle(ctx); err != nil {
+				return err
+			}
+		}
+		if err := s.save(ctx); err != nil && ctx.Err() == nil && err.Error() != told {
+			told = err.Error()
+			s.logger.Warn("the position is not kept; after a restart some messages may be delivered twice", "error", err)
+		}
+	}
+}
+
+// save keeps the position if it has changed.
+func (s *session) save(ctx context.Context) error {
+	s.keeping.Lock()
+	defer s.keeping.Unlock()
+	before := s.at
+	s.advance()
+	if samePosition(before, s.at) {
+		return nil
+	}
+	if err := s.store.save(ctx, s.Name, s.at); err != nil {
+		s.at = before
+		return err
+	}
+	s.mu.Lock()
+	s.delivery.at = s.at
+	s.mu.Unlock()
+	return nil
+}
+
+// advance makes the position that of what is delivered. The caller locks keeping.
+func (s *session) advance() {
+	now := s.out.standing()
+	if p := now.passed; p.seq >= s.at.Next {
+		s.at.Next = p.seq + 1
+		if p.id != "" {
+			s.at.ID, s.at.LastSeq, s.at.Through = p.id, p.seq, p.through
+		}
+	}
+	s.at.FailingSince = nil
+	if !now.failingSince.IsZero() {
+		since := now.failingSince.UTC()
+		s.at.FailingSince = &since
+	}
+}
+
+func samePosition(a, b position) bool {
+	same := func(x, y *time.Time) bool { return x == nil && y == nil || x != nil && y != nil && x.Equal(*y) }
+	return a.Next == b.Next && a.ID == b.ID && same(a.FailingSince, b.FailingSince) && (a.Gap == nil) == (b.Gap == nil)
+}
+
+// followIdle moves the position to the end of a stream in which nothing more is chosen: what the stream drops there is
+// no gap.
+func (s *session) followIdle(ctx context.Context) error {
+	state, ok := s.caughtUp(ctx)
+	if !ok || state.Msgs == 0 {
+		return nil
+	}
+	last := state.LastSeq
+	m, err := s.stream.GetMsg(ctx, last)
+	if err != nil || !s.reading.TryLock() {
+		return nil // a message has come; the next time
+	}
+	defer s.reading.Unlock()
+	// What was dropped since the last time may have been chosen.
+	if err := s.passDropped(ctx, state.FirstSeq); err != nil || ctx.Err() != nil {
+		return err
+	}
+	s.keeping.Lock()
+	defer s.keeping.Unlock()
+	if last > s.looked && s.out.standing().waiting == 0 {
+		s.advance()
+		s.looked = last
+		s.at.Next, s.at.ID, s.at.LastSeq = last+1, m.Header.Get("ce-id"), last
+		s.at.Through = m.Header.Get("pawl-positions")
+		if err := s.store.save(ctx, s.Name, s.at); err != nil {
+			return fmt.Errorf("follow stream %s: %w", s.Stream, err)
+		}
+	}
+	return nil
+}
+
+// caughtUp reports whether all that the stream holds in that state is delivered or not chosen.
+func (s *session) caughtUp(ctx context.Context) (state jetstream.StreamState, ok bool) {
+	info, err := s.stream.Info(ctx)
+	if err != nil || !s.reading.TryLock() {
+		return state, false // a message waits for room
+	}
+	defer s.reading.Unlock()
+	if s.consumer == nil {
+		return state, false
+	}
+	read, err := s.consumer.Info(ctx)
+	if err != nil || read.NumPending > 0 || read.Delivered.Consumer != s.added {
+		return state, false
+	}
+	return info.State, s.out.standing().waiting == 0
+}
+
+// beyond reports whether positions of the log are behind its ends.
+func beyond(places, ends string) bool {
+	if places == "" || ends == "" {
+		return false
+	}
+	for place := range strings.SplitSeq(places, ",") {
+		if !before(place, ends) {
+			return true
+		}
+	}
+	return false
+}
