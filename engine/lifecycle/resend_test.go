@@ -40,7 +40,6 @@ type receiver struct {
 	mu       sync.Mutex
 	plan     []turnedOut
 	effects  map[string]int
-	answers  map[string]int
 	requests []received
 }
 
