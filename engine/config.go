@@ -13,6 +13,7 @@ import (
 	"github.com/pawl-run/pawl/engine/connector"
 	"github.com/pawl-run/pawl/engine/decide"
 	"github.com/pawl-run/pawl/engine/deploy"
+	"github.com/pawl-run/pawl/engine/lease"
 	"github.com/pawl-run/pawl/engine/schedule"
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/projections"
@@ -52,6 +53,11 @@ type Config struct {
 	Store      Store
 	Scripts    sandbox.Executor
 	Connectors Connectors
+	// Leases share the partitions of the log with the other engines of a cluster. Nil: this engine runs all of them, for
+	// good. Run runs the keeper too, and the engine has its name.
+	Leases *lease.Keeper
+	// Peers carry to the owner of a partition what is to be recorded there; required with Leases.
+	Peers Peers
 	// Secrets are the names of the secrets that hooks may verify with.
 	Secrets []string
 	// Vars are the plain settings that scripts read as ctx.vars.
@@ -94,6 +100,17 @@ type Config struct {
 	Decide DecideFunc
 }
 
+// Peers carry requests between the engines of a cluster: see package peer.
+type Peers interface {
+	// Ask sends a request to the engine that answers for the partition and returns its answer. [peer.ErrNobody]: none
+	// has received it. After any other error but eventlog.ErrTooLarge it may have been carried out.
+	Ask(ctx context.Context, partition int, request []byte) ([]byte, error)
+	// Answer has requests for the partition answered, each in a goroutine of its own, until stop is called. What has
+	// arrived by then is answered too, unless ctx ends.
+	Answer(ctx context.Context, partition int, answer func(ctx context.Context, request []byte) []byte) (stop func(),
+		err error)
+}
+
 // DecideFunc is the signature of decide.Decide.
 type DecideFunc func(projections.State, eventlog.WorkflowName, decide.Env, decide.Known,
 	decide.Command) (decide.Decision, error)
@@ -102,6 +119,8 @@ func (c *Config) validate() error {
 	switch {
 	case c.Log == nil, c.Store == nil, c.Scripts == nil, c.Connectors == nil:
 		return errors.New("engine: Log, Store, Scripts and Connectors are required")
+	case c.Leases != nil:
+		return errors.New("engine: an engine of a cluster is not supported yet")
 	}
 	if c.Clock == nil {
 		c.Clock = clock.System{}

@@ -26,6 +26,10 @@
 // of the whole log (audit.go) holds one with a damaged past; what a person accepts as lost is given up by
 // package engine/loss.
 //
+// In a cluster each partition has one owner at a time. Composing such an engine takes a [lease.Keeper] on the bucket of
+// leases (eventlog/jslog/bucket) and a peer.Peers on the engine's connection, as Config.Leases and Config.Peers; Run
+// keeps the leases and gives them back in the end. Without them the engine owns everything.
+//
 // The checkpoint of what is folded is written and trusted by writebehind.go; what no longer has to be in memory leaves
 // it after that (aggregate.go, package engine/memory) and comes back by backlog.go. The packages below: decide (all
 // rules, pure), schedule (times and policies), deploy (whether a script may replace another), handler (one call of a

@@ -98,6 +98,8 @@ var layers = []layer{
 	{folders: "engine/signal"},
 	{folders: "engine/ids", external: anyLibrary},
 	{folders: "engine/memory", project: []string{"projections"}},
+	{folders: "engine/lease", project: []string{"engine/clock"}, external: anyLibrary},
+	{folders: "engine/peer", project: []string{"eventlog"}, external: anyLibrary},
 	// The engine sees the Log interface; which log it gets, JetStream or memory, is wired in cmd.
 	{folders: "engine/...", project: []string{"eventlog", "eventlog/memlog", "projections/...", "sandbox/...",
 		"engine/..."}, external: anyLibrary},
@@ -159,7 +161,7 @@ var restrictions = []struct {
 	folders []string
 }{
 	{"github.com/nats-io/nats.go/...", []string{"eventlog/jslog/...", "embeddednats/...", "ops/...",
-		"engine/connector/natsservice/...", "engine/runlog/...", "cmd/..."}},
+		"engine/connector/natsservice/...", "engine/peer", "engine/runlog/...", "cmd/..."}},
 	{"github.com/nats-io/nats-server/v2/...", []string{"embeddednats/...", "cmd/..."}},
 	{"github.com/dop251/goja/...", []string{"sandbox/script", "sandbox/lint", "sandbox/vm/..."}},
 	{"github.com/evanw/esbuild/...", []string{"sandbox/script"}},

@@ -2,6 +2,7 @@ package lease
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -14,11 +15,11 @@ import (
 	"github.com/pawl-run/pawl/engine/clock"
 )
 
-// Config of a Keeper. Bucket, Partitions, Engine and Node are required.
+// Config of a Keeper. Bucket, Partitions and Node are required.
 type Config struct {
 	Bucket     Bucket
 	Partitions int
-	// Engine is this process; no other one, also no earlier one, has the same name.
+	// Engine is this process; no other one, also no earlier one, has the same name. It is made up when empty.
 	Engine string
 	// Node is the name of this engine's node, URL where it takes requests for its partitions.
 	Node, URL string
@@ -51,8 +52,11 @@ type Keeper struct {
 
 // New checks the configuration and prepares a keeper; Run starts it.
 func New(cfg Config) (*Keeper, error) {
-	if cfg.Bucket == nil || cfg.Partitions < 1 || cfg.Engine == "" || cfg.Node == "" {
-		return nil, errors.New("lease: Bucket, Partitions, Engine and Node are required")
+	if cfg.Bucket == nil || cfg.Partitions < 1 || cfg.Node == "" {
+		return nil, errors.New("lease: Bucket, Partitions and Node are required")
+	}
+	if cfg.Engine == "" {
+		cfg.Engine = rand.Text()
 	}
 	if cfg.Elapsed == nil {
 		cfg.Elapsed = clock.Elapsed
@@ -68,6 +72,9 @@ func New(cfg Config) (*Keeper, error) {
 	}
 	return k, nil
 }
+
+// Engine is the name of this process.
+func (k *Keeper) Engine() string { return k.cfg.Engine }
 
 // Run keeps the leases until ctx ends, which must be after they were given back. ErrNodeName says that another engine
 // runs under the name of this node.

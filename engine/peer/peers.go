@@ -1,0 +1,78 @@
+package peer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/nats-io/nats.go"
+
+	"github.com/pawl-run/pawl/eventlog"
+)
+
+// ErrNobody says that no engine has received the request.
+var ErrNobody = errors.New("no engine answers for the partition")
+
+// subscribeTimeout bounds how long the server may take to know who answers.
+const subscribeTimeout = 5 * time.Second
+
+// Peers are the engines of an installation. Its methods are safe for concurrent use.
+type Peers struct {
+	nc     *nats.Conn
+	prefix string
+}
+
+// New makes the peers of the installation whose subjects begin with prefix, pawl when empty. The connection stays the
+// caller's. It must not keep what is sent while it is down (nats.ReconnectBufSize(-1)): a request that leaves later is
+// one whose sender has gone.
+func New(nc *nats.Conn, prefix string) *Peers {
+	if prefix == "" {
+		prefix = "pawl"
+	}
+	return &Peers{nc: nc, prefix: prefix}
+}
+
+// subject is where requests for the owner of a partition go.
+func (p *Peers) subject(partition int) string {
+	return p.prefix + ".own." + strconv.Itoa(partition) + ".record"
+}
+
+// Ask sends a request to the engine that answers for the partition and returns its answer. ErrNobody: none has received
+// it; eventlog.ErrTooLarge: it cannot be sent. After any other error it may have been carried out.
+func (p *Peers) Ask(ctx context.Context, partition int, request []byte) ([]byte, error) {
+	if !p.nc.IsConnected() {
+		return nil, fmt.Errorf("ask for partition %d: %w: not connected", partition, ErrNobody)
+	}
+	if size, most := int64(len(request)), p.nc.MaxPayload(); size > most {
+		return nil, fmt.Errorf("ask for partition %d: %w: the request has %d bytes, the server takes %d", partition,
+			eventlog.ErrTooLarge, size, most)
+	}
+	m, err := p.nc.RequestWithContext(ctx, p.subject(partition), request)
+	if errors.Is(err, nats.ErrNoResponders) {
+		return nil, fmt.Errorf("ask for partition %d: %w", partition, ErrNobody)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("ask for partition %d: %w", partition, err)
+	}
+	return m.Data, nil
+}
+
+// Answer has requests for the partition answered, each in a goroutine of its own, until stop is called. What has arrived
+// by then is answered too, unless ctx ends.
+func (p *Peers) Answer(ctx context.Context, partition int,
+	answer func(ctx context.Context, request []byte) []byte) (stop func(), err error) {
+	sub, err := p.nc.Subscribe(p.subject(partition), func(m *nats.Msg) {
+		go func() { _ = m.Respond(answer(ctx, m.Data)) }() // a lost answer is the asker's to deal with
+	})
+	if err == nil {
+		limited, cancel := context.WithTimeout(ctx, subscribeTimeout)
+		err = p.nc.FlushWithContext(limited)
+		cancel()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("answer for partition %d: %w", partition, err)
+	}
+	return func() { _ = sub.Drain() }, nil // where the connection is gone, nothing arrives
+}
