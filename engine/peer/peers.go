@@ -59,8 +59,8 @@ func (p *Peers) Ask(ctx context.Context, partition int, request []byte) ([]byte,
 	return m.Data, nil
 }
 
-// Answer has requests for the partition answered, each in a goroutine of its own, until stop is called. What has arrived
-// by then is answered too, unless ctx ends.
+// Answer has requests for the partition answered, each in a goroutine of its own, until stop is called. What has
+// arrived by then is answered too, unless ctx ends.
 func (p *Peers) Answer(ctx context.Context, partition int,
 	answer func(ctx context.Context, request []byte) []byte) (stop func(), err error) {
 	sub, err := p.nc.Subscribe(p.subject(partition), func(m *nats.Msg) {
