@@ -67,6 +67,9 @@ func callEveryOperation(t *testing.T, by func(*bundle)) {
 		return m
 	}
 
+	if v := call("getCaller", 200, nil); v["role"] != "admin" || v["workflow"] != nil || v["name"] != "ann" {
+		t.Errorf("caller: %v", v)
+	}
 	source := orders("shop", "fire")
 	if v := call("validateScript", 200, map[string]any{"source": source, "filename": "shop.ts"}); v["ok"] != true ||
 		v["workflow"] != "shop" {

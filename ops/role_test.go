@@ -53,8 +53,8 @@ func TestPermit(t *testing.T) {
 	t.Parallel()
 	one := &rpc.Caller{Role: rpc.Admin, Workflow: "shop"}
 	narrows := []string{
-		"listWorkflows", "deployWorkflow", "validateScript", "explainAll", "listConnectors", "getClock", "approveMutation",
-		"rejectMutation", "resolveMutation", "approveMutations", "rejectMutations", "resolveMutations",
+		"listWorkflows", "deployWorkflow", "validateScript", "explainAll", "listConnectors", "getClock", "getCaller",
+		"approveMutation", "rejectMutation", "resolveMutation", "approveMutations", "rejectMutations", "resolveMutations",
 		"listRuns", "listEvents", "listJobs", "listMutations", "getMutation", "listInputs", "listSessions",
 	}
 	refused := []string{"getDiagnostics", "verifyLog", "getWorkers", "callConnector", "advanceClock", "createToken",

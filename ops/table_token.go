@@ -41,15 +41,30 @@ type (
 		CreatedBy eventlog.Actor         `json:"createdBy"`
 		Last4     string                 `json:"last4" jsonschema:"the token's last characters"`
 	}
+	callerView struct {
+		Name     string                 `json:"name" jsonschema:"the name that the transitions carry: the token's, else the one that is claimed"`
+		Role     rpc.Role               `json:"role"`
+		Workflow *eventlog.WorkflowName `json:"workflow" jsonschema:"the only workflow that the caller may see and act on, null when it is all"`
+	}
 )
 
 var tokenTable = []Operation{
+	define(operation("getCaller", "GET /v1/caller", rpc.Viewer,
+		"Say who the caller is, and which role its token has").narrowing(), getCaller),
 	define(operation("createToken", "POST /v1/tokens", rpc.Admin,
 		"Make a named token; its caller has the role, and the name in all it does").
 		answering(http.StatusCreated).private(), createToken),
 	define(operation("listTokens", "GET /v1/tokens", rpc.Admin, "List the named tokens in use"), listTokens),
 	define(operation("revokeToken", "DELETE /v1/tokens/{name}", rpc.Admin,
 		"Let the caller with a named token in no more, at once"), revokeToken),
+}
+
+func getCaller(_ context.Context, c *Call, _ *everything) (callerView, error) {
+	view := callerView{Name: c.Actor.Name, Role: c.Role}
+	if c.Workflow != "" {
+		view.Workflow = &c.Workflow
+	}
+	return view, nil
 }
 
 func createToken(ctx context.Context, c *Call, r *createTokenRequest) (createTokenAnswer, error) {

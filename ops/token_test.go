@@ -66,6 +66,7 @@ func TestNamedTokens(t *testing.T) {
 		{"POST", "/v1/workflows/shop/resume", "", []string{"operator", "admin", "shop"}},
 		{"POST", "/v1/workflows/other/resume", "", []string{"operator", "admin"}},
 		{"PATCH", "/v1/workflows/shop/grants", `{"*":"allow"}`, []string{"admin", "shop"}},
+		{"GET", "/v1/caller", "", []string{"viewer", "operator", "admin", "shop"}},
 		{"GET", "/v1/tokens", "", []string{"admin"}},
 		{"POST", "/v1/tokens", `{"name":"more","role":"viewer"}`, []string{"admin"}},
 		{"DELETE", "/v1/tokens/more", "", []string{"admin"}},
@@ -93,6 +94,10 @@ func TestNamedTokens(t *testing.T) {
 		if res, body := b.request("GET", "/v1/workflows", "", with(token)...); res.StatusCode != http.StatusUnauthorized {
 			t.Errorf("%s: %d %s", what, res.StatusCode, body)
 		}
+	}
+	if _, body := b.request("GET", "/v1/caller", "", with(tokens["shop"])...); strings.TrimSpace(string(body)) !=
+		`{"name":"shop","role":"admin","workflow":"shop"}` {
+		t.Errorf("caller: %s", body)
 	}
 	var list struct{ Items []tokenView }
 	b.do("listTokens", nil, &list)

@@ -6,3 +6,8 @@ import _ "embed"
 //
 //go:embed types.d.ts
 var Typings string
+
+// Guide is the page for authors of scripts.
+//
+//go:embed SCRIPTS.md
+var Guide string

@@ -143,13 +143,14 @@ var layers = []layer{
 	},
 	{folders: "cmd/pawl/internal/source", project: belowCommands("builtin", "config", "exit", "node", "term"),
 		external: anyLibrary},
+	{folders: "cmd/pawl/internal/mcpserver", project: belowCommands("builtin", "typings"), external: anyLibrary},
 	{folders: "cmd/pawl/internal/bench", project: belowCommands("config", "datadir", "exit", "node", "term"),
 		external: anyLibrary},
 	// The commands of one heading know no other commands.
 	{
 		folders: "cmd/pawl/internal/commands/...",
-		project: append(belowCommands("builtin", "client", "config", "datadir", "exit", "node", "source", "term", "tools",
-			"typings", "version"), "cmd/pawl/example"),
+		project: append(belowCommands("builtin", "client", "config", "datadir", "exit", "mcpserver", "node", "source", "term",
+			"tools", "typings", "version"), "cmd/pawl/example"),
 		external: anyLibrary,
 	},
 	{folders: "cmd/...", project: anyFolder, external: anyLibrary},

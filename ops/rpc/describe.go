@@ -279,3 +279,26 @@ func Enum[S ~string](values ...S) *Schema {
 	}
 	return s
 }
+
+// Field is one field of an operation's request, where all are taken as one JSON object.
+type Field struct {
+	Name     string
+	Schema   *Schema
+	Required bool
+}
+
+// Fields lists the fields of the request, wherever they stand in HTTP.
+func (b *Binding) Fields() ([]Field, error) {
+	fields := make([]Field, 0, len(b.fields))
+	for _, f := range b.fields {
+		schema, err := b.types.SchemaOf(f.typ)
+		if err != nil {
+			return nil, fmt.Errorf("describe field %s: %w", f.name, err)
+		}
+		if f.doc != "" {
+			schema.Description = f.doc
+		}
+		fields = append(fields, Field{Name: f.name, Schema: schema, Required: f.required})
+	}
+	return fields, nil
+}

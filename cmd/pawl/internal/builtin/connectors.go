@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/pawl-run/pawl/cmd/pawl/internal/config"
 	"github.com/pawl-run/pawl/cmd/pawl/internal/typings"
@@ -182,4 +183,20 @@ func Typed() ([]typings.Connector, error) {
 		return nil, errors.Join(err, done())
 	}
 	return typings.Of(registry), done()
+}
+
+// Declare makes the declarations for the connectors that an engine knows, and all that are compiled in.
+func Declare(known []typings.Connector) (string, error) {
+	own, err := Typed()
+	if err != nil {
+		return "", err
+	}
+	all := slices.Clone(known)
+	for _, connector := range own {
+		if !slices.ContainsFunc(known, func(k typings.Connector) bool { return k.Name == connector.Name }) {
+			all = append(all, connector)
+		}
+	}
+	slices.SortFunc(all, func(a, b typings.Connector) int { return strings.Compare(a.Name, b.Name) })
+	return typings.Declare(all), nil
 }

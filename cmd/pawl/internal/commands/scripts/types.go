@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"slices"
-	"strings"
 
 	"github.com/pawl-run/pawl/cmd/pawl/internal/builtin"
 	"github.com/pawl-run/pawl/cmd/pawl/internal/client"
@@ -45,17 +43,11 @@ func (c *Types) Run(ctx context.Context, engine *client.Finder, screen term.Scre
 	case err != nil:
 		return connected.Explain(err)
 	}
-	own, err := builtin.Typed()
+	declarations, err := builtin.Declare(known.Items)
 	if err != nil {
 		return exit.Failed("", err)
 	}
-	for _, connector := range own {
-		if !slices.ContainsFunc(known.Items, func(k typings.Connector) bool { return k.Name == connector.Name }) {
-			known.Items = append(known.Items, connector)
-		}
-	}
-	slices.SortFunc(known.Items, func(a, b typings.Connector) int { return strings.Compare(a.Name, b.Name) })
-	return c.print(screen, typings.Declare(known.Items))
+	return c.print(screen, declarations)
 }
 
 // print writes the declarations into the folder, or prints them.

@@ -1,0 +1,70 @@
+package mcpserver
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/pawl-run/pawl/ops/rpc"
+	"github.com/pawl-run/pawl/sandbox"
+)
+
+// steps say what a model does about a problem, by its code, where the engine's own hint names what a person would type.
+var steps = map[string]string{
+	"script.refused": "correct each problem at its line (a fix is code that can be put there), call validate until it " +
+		"answers ok, then deploy again",
+	"repair.refused": "correct each problem and call repair again; each refused repair counts against the budget, and " +
+		"when it is spent a person must deploy",
+	"role.insufficient": "nothing was changed; tell the person which role is needed, they make a token with " +
+		"`pawl tokens create NAME --role ROLE`",
+	"workflow.forbidden": "nothing was changed; work on the workflow that this token is for",
+	"workflow.unknown":   "call list with kind workflows to see the names there are",
+	"version.moved":      "somebody has deployed meanwhile: call show with kind source, and begin from that script",
+	"engine.starting":    "call again in a moment",
+	"mutation.state":     "call show with kind mutation to see what it is now; resolve is for indeterminate ones only",
+}
+
+// failed is the answer for an error of an operation: what happened, every problem of a script, and the next step.
+func failed(t *tool, err error) *mcp.CallToolResult {
+	var p *rpc.Problem
+	switch {
+	case errors.As(err, &p):
+	case errors.Is(err, rpc.ErrUnreachable):
+		return misused(err.Error(), "no engine answers: ask the person to start one (pawl up) in this folder, then call "+
+			t.name+" again")
+	default:
+		return misused(err.Error(), "tell the person; nothing is known to be changed")
+	}
+	var text strings.Builder
+	fmt.Fprintf(&text, "%s (%s)", p.Detail, p.Code)
+	for _, found := range p.Problems {
+		text.WriteString("\n" + problemText(found))
+	}
+	step := steps[p.Code]
+	if step == "" {
+		step = p.Hint
+	}
+	result := misused(text.String(), step)
+	result.StructuredContent = p
+	return result
+}
+
+// problemText is one line for a problem of a script.
+func problemText(p sandbox.Problem) string {
+	text := fmt.Sprintf("line %d, column %d: %s: %s (%s)", p.Line, p.Column, p.Severity, p.Message, p.Code)
+	if p.Fix != "" {
+		text += "; fix: " + p.Fix
+	}
+	return text
+}
+
+// misused is the answer for a call that came to nothing.
+func misused(what, step string) *mcp.CallToolResult {
+	result := &mcp.CallToolResult{IsError: true, Content: []mcp.Content{&mcp.TextContent{Text: what}}}
+	if step != "" {
+		result.Content = append(result.Content, &mcp.TextContent{Text: "Next: " + step})
+	}
+	return result
+}

@@ -1,0 +1,48 @@
+package mcpserver
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/pawl-run/pawl/ops/rpc"
+)
+
+// serverKey is the key, in a request's context, of what is offered to its caller.
+type serverKey struct{}
+
+// HTTP offers the tools over streamable HTTP. Every request is carried out with the bearer token that it brings:
+// connect makes a client of the engine with it. Requests of web pages are refused, and so is one without a token.
+func HTTP(connect func(token string) func(context.Context) (Client, error), version string) http.Handler {
+	// Without sessions: a session would lend the rights of the one who began it to all who know its id.
+	stream := mcp.NewStreamableHTTPHandler(func(r *http.Request) *mcp.Server {
+		offers, _ := r.Context().Value(serverKey{}).(*mcp.Server)
+		return offers
+	}, &mcp.StreamableHTTPOptions{Stateless: true, JSONResponse: true, MaxRequestBodyBytes: rpc.MaxBody})
+	return http.NewCrossOriginProtection().Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		token, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+		if !ok || token == "" {
+			rpc.WriteProblem(w, rpc.Problemf(http.StatusUnauthorized, "token.missing", "this request brings no token").
+				WithHint("send Authorization: Bearer TOKEN; pawl tokens create NAME --role ROLE makes one"))
+			return
+		}
+		offers, err := New(r.Context(), Engine{Connect: connect(token), Version: version})
+		var p *rpc.Problem
+		switch {
+		case errors.As(err, &p):
+			rpc.WriteProblem(w, p)
+			return
+		case err != nil:
+			rpc.WriteProblem(w, rpc.Problemf(http.StatusInternalServerError, "internal", "%v", err))
+			return
+		}
+		stream.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), serverKey{}, offers)))
+	}))
+}
+
+// ReadHeaderTimeout bounds the time for the head of a request over HTTP.
+const ReadHeaderTimeout = 10 * time.Second

@@ -1,0 +1,80 @@
+package mcpserver
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/pawl-run/pawl/ops"
+	"github.com/pawl-run/pawl/ops/rpc"
+	"github.com/pawl-run/pawl/sandbox"
+)
+
+// Each tool stands on operations that there are, its parameters are fields of theirs, and a role that does not cover
+// one of them is not offered it.
+func TestTools(t *testing.T) {
+	t.Parallel()
+	readers := map[string]bool{"validate": true, "list": true, "show": true, "why": true, "evidence": true}
+	for _, tool := range tools {
+		described, err := tool.describe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(described.Description) < 60 {
+			t.Errorf("%s: %q tells a model too little", tool.name, described.Description)
+		}
+		if described.Annotations.ReadOnlyHint != readers[tool.name] || tool.covered(rpc.Viewer) != readers[tool.name] {
+			t.Errorf("%s: read only %t", tool.name, described.Annotations.ReadOnlyHint)
+		}
+		if !tool.covered(rpc.Operator) || tool.covered("") || tool.covered(rpc.Ingest) != (tool.name == "push") {
+			t.Errorf("%s is offered to the wrong roles", tool.name)
+		}
+		schema := described.InputSchema.(map[string]any)
+		for _, name := range schema["required"].([]string) {
+			if schema["properties"].(map[string]any)[name] == nil {
+				t.Errorf("%s requires %s and does not describe it", tool.name, name)
+			}
+		}
+		for _, k := range tool.kinds {
+			for _, id := range k.all() {
+				if o, ok := ops.Lookup(id); !ok || o.Private || o.Role == rpc.Admin {
+					t.Errorf("%s offers %s, which no model is to have", tool.name, id)
+				}
+			}
+		}
+	}
+}
+
+// The steps that are told for a problem name tools that there are.
+func TestStepsNameTools(t *testing.T) {
+	t.Parallel()
+	for code, step := range steps {
+		for _, after := range strings.Split(step, "call ")[1:] {
+			name, _, _ := strings.Cut(after, " ")
+			if name != "again" && !slices.ContainsFunc(tools, func(t *tool) bool { return t.name == name }) {
+				t.Errorf("%s: %q names no tool", code, step)
+			}
+		}
+	}
+}
+
+// The guide is cut at its headings, and nothing inside of its code is taken for one.
+func TestSections(t *testing.T) {
+	t.Parallel()
+	page := "# Page\n## One\na\n```\n## not one\n```\n### Below\nb\n## Two\n### 1. A recipe\nc\n### 2. Another\nd\n"
+	want := map[string]string{"one": "## One\na\n```\n## not one\n```\n### Below\nb\n",
+		"two":               "## Two\n### 1. A recipe\nc\n### 2. Another\nd\n",
+		"recipe-1-a-recipe": "### 1. A recipe\nc\n", "recipe-2-another": "### 2. Another\nd\n"}
+	got := sections(page)
+	if len(got) != len(want) {
+		t.Errorf("%d sections: %+v", len(got), got)
+	}
+	for _, s := range got {
+		if want[s.name] != s.text {
+			t.Errorf("%s: %q", s.name, s.text)
+		}
+	}
+	if whole := sections(sandbox.Guide); len(whole) < 20 {
+		t.Errorf("the guide has %d sections", len(whole))
+	}
+}
