@@ -56,7 +56,6 @@ var knownTypes = rpc.Types{
 	reflect.TypeFor[eventlog.HeldReason](): rpc.Enum(eventlog.HeldReasons()...),
 	reflect.TypeFor[eventlog.TokenRole](): rpc.Enum(eventlog.RoleViewer, eventlog.RoleIngest, eventlog.RoleOperator,
 		eventlog.RoleAdmin),
-	reflect.TypeFor[rpc.Role]():        rpc.Enum(rpc.Viewer, rpc.Ingest, rpc.Operator, rpc.Admin),
 	reflect.TypeFor[eventlog.Grant]():  rpc.Enum(eventlog.GrantAllow, eventlog.GrantAsk, eventlog.GrantDeny),
 	reflect.TypeFor[hooks.Readiness](): rpc.Enum(hooks.Ready, hooks.SecretUnknown, hooks.SecretNotGranted),
 	reflect.TypeFor[connector.Kind]():  rpc.Enum(connector.List, connector.Get, connector.Mutate),

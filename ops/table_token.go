@@ -43,7 +43,7 @@ type (
 	}
 	callerView struct {
 		Name     string                 `json:"name" jsonschema:"the name that the transitions carry: the token's, else the one that is claimed"`
-		Role     rpc.Role               `json:"role"`
+		Role     eventlog.TokenRole     `json:"role"`
 		Workflow *eventlog.WorkflowName `json:"workflow" jsonschema:"the only workflow that the caller may see and act on, null when it is all"`
 	}
 )
@@ -60,7 +60,7 @@ var tokenTable = []Operation{
 }
 
 func getCaller(_ context.Context, c *Call, _ *everything) (callerView, error) {
-	view := callerView{Name: c.Actor.Name, Role: c.Role}
+	view := callerView{Name: c.Actor.Name, Role: eventlog.TokenRole(c.Role)}
 	if c.Workflow != "" {
 		view.Workflow = &c.Workflow
 	}
