@@ -47,7 +47,7 @@ func (t *told) next(f *finding, now time.Time) State {
 		case !lasts:
 		case t.over.IsZero():
 			t.over = now
-		case now.Sub(t.over) >= settling:
+		case passed(t.over, now, settling):
 			return Resolved
 		}
 		return ""
@@ -56,10 +56,17 @@ func (t *told) next(f *finding, now time.Time) State {
 	t.over = time.Time{}
 	begins := !lasts || f.reason != t.Reason || f.since != t.Since
 	switch {
-	case begins && now.Sub(t.RaisedAt) >= quiet:
+	case begins && passed(t.RaisedAt, now, quiet):
 		return Raised
-	case lasts && now.Sub(t.At) >= repeating:
+	case lasts && passed(t.At, now, repeating):
 		return Repeated
 	}
 	return ""
+}
+
+// passed reports whether so much time has passed since then. Of a time that lies ahead that is not known: a clock was
+// set back, and waiting for it could take years.
+func passed(since, now time.Time, least time.Duration) bool {
+	ago := now.Sub(since)
+	return ago >= least || ago < 0
 }

@@ -34,6 +34,8 @@ func TestWhatIsTold(t *testing.T) {
 			{4 * time.Minute, holds("b", 4), Raised}},
 		"resolved in a burst": {{0, holds("a", 1), Raised}, {time.Second, nil, ""}, {time.Minute, nil, Resolved},
 			{time.Second, holds("a", 3), ""}, {4 * time.Minute, holds("a", 3), Raised}},
+		"the clock is set back": {{0, holds("a", 1), Raised}, {-10 * 365 * day, holds("b", 2), Raised},
+			{time.Second, holds("c", 3), ""}, {day, holds("b", 2), Repeated}, {-day, holds("b", 2), Repeated}},
 	} {
 		now, last := time.Unix(1_700_000_000, 0), told{}
 		for i, l := range looks {

@@ -110,19 +110,28 @@ func (p past) held(ctx context.Context, sequence uint64) (entry, bool, error) {
 	if e.notice {
 		return e, true, nil
 	}
+	held, err := Holds(ctx, log, e.position, e.transition)
+	return e, held, err
+}
+
+// Holds reports whether the log holds that transition at a position. Whose an unreadable record is cannot be told, so
+// it counts as held; so does one that was accepted as lost: its place is not used again.
+func Holds(ctx context.Context, log eventlog.Log, at eventlog.Position, id eventlog.TransitionID) (bool, error) {
+	if last, err := log.Last(ctx, at.Partition); err != nil || at.Seq > last {
+		return false, err
+	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	for r, err := range log.Read(ctx, e.position.Partition, e.position.Seq) {
+	for r, err := range log.Read(ctx, at.Partition, at.Seq) {
 		switch {
 		case errors.Is(err, eventlog.ErrUnreadable), errors.Is(err, eventlog.ErrDamaged):
-			return e, true, nil // whose it was cannot be told
+			return true, nil
 		case err != nil:
-			return e, false, err
+			return false, err
 		}
-		// A later one: what was here is accepted as lost, and its place is not used again.
-		return e, r.Position != e.position || r.ID == e.transition, nil
+		return r.Position != at || r.ID == id, nil
 	}
-	return e, true, nil // nothing is read from here to the end: all of it is set aside
+	return true, nil // nothing is read from here to the end: all of it is set aside
 }
 
 // makeAgain is what an operator does about a stream that is not this log's feed. No NATS user may delete it.

@@ -2,6 +2,7 @@ package subscription
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -11,6 +12,7 @@ import (
 	"github.com/nats-io/nats.go"
 
 	"github.com/pawl-run/pawl/engine/schedule"
+	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/ops/webhook"
 )
 
@@ -25,6 +27,9 @@ type Subscription struct {
 	Subjects []string
 	// About says for a person what is chosen.
 	About string
+	// Begin is how far the log was recorded before this engine began, as the feed writes positions: a new subscription
+	// leaves out what is recorded up to there. Empty where the stream tells of no log.
+	Begin string
 }
 
 // Config of Deliveries. Conn and Subscriptions are required.
@@ -36,11 +41,8 @@ type Config struct {
 	// Replicas of a new stream; 0 means 1.
 	Replicas      int
 	Subscriptions []Subscription
-	// Begin is how far the log was recorded before this engine began, as the feed writes positions: a new subscription
-	// leaves out what is recorded up to there. Empty means that nothing is left out.
-	Begin string
-	// Ends is how far the log is recorded now, written alike; nil where the streams tell of no log.
-	Ends func() (string, error)
+	// Holds reports whether the log holds a transition at a position; nil where the streams tell of no log.
+	Holds func(ctx context.Context, at eventlog.Position, id eventlog.TransitionID) (bool, error)
 	// Policy says how long a message that was not delivered waits for its next attempt.
 	Policy schedule.Transient
 	// Patience is how long attempts may fail before the subscription is parked; 0 means 24 h.
@@ -68,9 +70,6 @@ func (c Config) withDefaults() (Config, error) {
 	c.Patience = cmp.Or(c.Patience, DefaultPatience)
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
-	}
-	if c.Ends == nil {
-		c.Ends = func() (string, error) { return "", nil }
 	}
 	return c, nil
 }

@@ -76,7 +76,7 @@ func (d *delivery) rests(ctx context.Context) bool {
 	if now == nil {
 		return at.Parked != nil
 	}
-	if !now.out.standing().failingSince.IsZero() {
+	if now.out.standing().last != nil { // the last attempt has failed, and not one of an engine before
 		return true
 	}
 	_, done := now.caughtUp(ctx)

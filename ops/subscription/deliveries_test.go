@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -21,6 +22,7 @@ import (
 
 	"github.com/pawl-run/pawl/embeddednats/natstest"
 	"github.com/pawl-run/pawl/engine/schedule"
+	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/ops/webhook"
 )
 
@@ -39,6 +41,7 @@ type site struct {
 	position int
 
 	mu     sync.Mutex
+	log    map[uint64]string // the transitions, by their position
 	answer func(delivered) int
 	got    []delivered
 	came   chan struct{}
@@ -53,7 +56,7 @@ type delivered struct {
 // newSite makes a feed that keeps so many messages.
 func newSite(t *testing.T, most int64) *site {
 	t.Helper()
-	s := &site{t: t, nc: natstest.Connect(t, natstest.NewServer(t, natstest.Fast)), came: make(chan struct{}, 1)}
+	s := &site{t: t, nc: natstest.Connect(t, natstest.NewServer(t, natstest.Fast)), came: make(chan struct{}, 1), log: map[uint64]string{}}
 	s.answer = func(delivered) int { return http.StatusOK }
 	var err error
 	if s.js, err = jetstream.New(s.nc); err != nil {
@@ -105,8 +108,17 @@ func (s *site) publish(workflow, kind string) string {
 
 func (s *site) publishAt(workflow, kind string, position int) string {
 	s.t.Helper()
+	return s.publishAs(workflow, kind, position, fmt.Sprintf("01TEST%d", position))
+}
+
+// publishAs records a transition and publishes it.
+func (s *site) publishAs(workflow, kind string, position int, transition string) string {
+	s.t.Helper()
+	s.mu.Lock()
+	s.log[uint64(position)] = transition
+	s.mu.Unlock()
 	m := nats.NewMsg("pawl.feed." + workflow + "." + kind)
-	id := fmt.Sprintf("01TEST%d-1", position)
+	id := transition + "-1"
 	for name, value := range map[string]string{"ce-specversion": "1.0", "ce-id": id, "ce-type": "pawl." + kind + ".v1",
 		"ce-partitionkey": workflow, "pawl-position": fmt.Sprintf("0:%d", position),
 		"pawl-positions": fmt.Sprintf("0:%d", position), "ce-datacontenttype": "application/json"} {
@@ -129,11 +141,11 @@ func (s *site) start(subjects ...string) (*Deliveries, func()) {
 	if subjects == nil {
 		subjects = []string{"pawl.feed.>"}
 	}
-	ends := fmt.Sprintf("0:%d", s.position)
-	d, err := New(Config{Conn: s.nc, Begin: ends, Ends: func() (string, error) { return ends, nil },
-		Policy:        schedule.Transient{Base: time.Millisecond, Factor: 1, Max: 10 * time.Millisecond},
-		Logger:        slog.New(slog.NewTextHandler(s.t.Output(), nil)),
-		Subscriptions: []Subscription{{Name: "all", Target: to, Stream: "PAWL_FEED", Subjects: subjects}}})
+	d, err := New(Config{Conn: s.nc, Holds: s.holds,
+		Policy: schedule.Transient{Base: time.Millisecond, Factor: 1, Max: 10 * time.Millisecond},
+		Logger: slog.New(slog.NewTextHandler(s.t.Output(), nil)),
+		Subscriptions: []Subscription{{Name: "all", Target: to, Stream: "PAWL_FEED", Subjects: subjects,
+			Begin: fmt.Sprintf("0:%d", s.position)}}})
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -143,6 +155,13 @@ func (s *site) start(subjects ...string) (*Deliveries, func()) {
 	stop := func() { cancel(); <-ended }
 	s.t.Cleanup(stop)
 	return d, stop
+}
+
+// holds says that the log holds what was published last at a position.
+func (s *site) holds(_ context.Context, at eventlog.Position, id eventlog.TransitionID) (bool, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.log[at.Seq] == string(id), nil
 }
 
 // begun is start, once the subscription knows where it begins.
@@ -165,8 +184,8 @@ func (s *site) caughtUp(d *Deliveries) {
 // receives waits until the receiver has accepted that message.
 func (s *site) receives(id string) {
 	s.t.Helper()
-	for n := 1; !slices.Contains(s.received(n), id); {
-		n = len(s.received(0)) + 1
+	for got := s.received(0); !slices.Contains(got, id); {
+		got = s.received(len(got) + 1)
 	}
 }
 
@@ -414,5 +433,108 @@ func TestFeedThatIsFilledAgain(t *testing.T) {
 	got := slices.DeleteFunc(s.received(9)[5:], func(id string) bool { return len(id) == len("01TEST1000-1") })
 	if want := []string{"01TEST5-1", "01TEST6-1", "01TEST7-1", "01TEST8-1"}; !slices.Equal(got, want) {
 		t.Errorf("received %v, want %v", got, want)
+	}
+}
+
+// The position follows a stream in which nothing is chosen, and passes over nothing that the stream has just taken in:
+// its consumer hears of that a little later.
+func TestThePositionPassesOverNothing(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, -1)
+	d, _ := s.begun("pawl.feed.w.>")
+	d.all[0].mu.Lock()
+	now := d.all[0].now
+	d.all[0].mu.Unlock()
+	for range 500 {
+		id := s.publish("w", "run.committed")
+		if err := now.followIdle(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		s.receives(id)
+	}
+}
+
+// A feed that is being filled again may have fewer messages than before, and other sequences: nothing lacks.
+func TestFeedThatIsBeingFilledAgain(t *testing.T) {
+	t.Parallel()
+	for name, again := range map[string]int{"less than was delivered": 2, "as much as was delivered": 5} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newSite(t, 100)
+			d, stop := s.begun()
+			for i := range 6 {
+				s.publishAt("other", "log.unreadable", 1000+i) // what is not there afterwards
+			}
+			for range 5 {
+				s.publish("w", "run.committed")
+			}
+			s.caughtUp(d)
+			stop()
+			if err := s.js.DeleteStream(t.Context(), "PAWL_FEED"); err != nil {
+				t.Fatal(err)
+			}
+			s.stream(100)
+			for s.position = 0; s.position < again; {
+				s.publish("w", "run.committed")
+			}
+			s.start()
+			for s.position < 8 {
+				s.publish("w", "run.committed")
+			}
+			s.receives("01TEST8-1")
+			got := s.received(0)
+			if got = got[11:]; got[0] == "01TEST5-1" { // of which not all may have been delivered
+				got = got[1:]
+			}
+			if want := []string{"01TEST6-1", "01TEST7-1", "01TEST8-1"}; !slices.Equal(got, want) {
+				t.Errorf("received %v, want %v", got, want)
+			}
+		})
+	}
+}
+
+// A log that has lost its end, and the feed with it, records something else there: that is delivered, also where there
+// is as much of it as was delivered before.
+func TestLogThatLostItsEnd(t *testing.T) {
+	t.Parallel()
+	for name, refilled := range map[string]int{"the feed is shorter": 7, "the feed is as long": 12} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newSite(t, 100)
+			d, stop := s.begun()
+			for range 10 {
+				s.publish("w", "run.committed")
+			}
+			s.caughtUp(d)
+			stop()
+			if err := s.js.DeleteStream(t.Context(), "PAWL_FEED"); err != nil {
+				t.Fatal(err)
+			}
+			s.stream(100)
+			for s.position = 0; s.position < 5; {
+				s.publish("w", "run.committed")
+			}
+			var want []string
+			other := func(position int) {
+				want = append(want, s.publishAs("w", "run.failed", position, fmt.Sprintf("01OTHER%d", position)))
+			}
+			for position := 6; position <= refilled; position++ {
+				other(position)
+			}
+			for position := refilled + 1; position <= 12; position++ { // recorded, and not published yet
+				s.mu.Lock()
+				s.log[uint64(position)] = fmt.Sprintf("01OTHER%d", position)
+				s.mu.Unlock()
+			}
+			s.start()
+			for position := refilled + 1; position <= 12; position++ {
+				other(position)
+			}
+			s.receives("01OTHER12-1")
+			got := slices.DeleteFunc(s.received(0), func(id string) bool { return strings.HasPrefix(id, "01TEST") })
+			if !slices.Equal(got, want) {
+				t.Errorf("received %v, want %v", got, want)
+			}
+		})
 	}
 }

@@ -90,8 +90,13 @@ func (d *delivery) deliver(ctx context.Context) error {
 		sleep(ctx, pause) // it is being made
 		return nil
 	}
-	if at, err = d.verified(ctx, stream, at); err != nil {
+	at, ready, err := d.verified(ctx, stream, at)
+	if err != nil {
 		return err
+	}
+	if !ready {
+		sleep(ctx, pause)
+		return nil
 	}
 	s := &session{delivery: d, store: store, stream: stream,
 		out: newOutbox(d.Target.Post, d.cfg.Policy, d.cfg.Patience, at.FailingSince)}
@@ -115,7 +120,7 @@ func (d *delivery) position(ctx context.Context, store *positions) (position, je
 		return at, nil, err
 	}
 	if !found {
-		at.Next, at.Begin = 1, d.cfg.Begin
+		at.Next, at.Begin = 1, d.Begin
 		if stream != nil {
 			at.Next = stream.CachedInfo().State.LastSeq + 1
 		}
@@ -127,57 +132,13 @@ func (d *delivery) position(ctx context.Context, store *positions) (position, je
 	return at, stream, nil
 }
 
-// verified compares the stream with the one that the position is of, and finds what it has dropped.
-func (d *delivery) verified(ctx context.Context, stream jetstream.Stream, at position) (position, error) {
-	info, err := stream.Info(ctx)
-	if err != nil {
-		return at, fmt.Errorf("read the state of stream %s: %w", d.Stream, err)
-	}
-	first, last := info.State.FirstSeq, info.State.LastSeq
-	ends, err := d.cfg.Ends()
-	if err != nil {
-		return at, fmt.Errorf("find where the log ends: %w", err)
-	}
-	switch {
-	case beyond(at.Through, ends):
-		d.logger.Warn("the log has lost its end; the subscription goes on with what is recorded instead",
-			"delivered", at.Through, "log", ends)
-		at.Next = min(at.Next, last+1)
-		at.ID, at.LastSeq, at.Through = "", 0, ""
-	case at.LastSeq >= first && at.LastSeq <= last && at.ID != "":
-		m, err := stream.GetMsg(ctx, at.LastSeq)
-		if err != nil && !errors.Is(err, jetstream.ErrMsgNotFound) {
-			return at, fmt.Errorf("read message %d of stream %s: %w", at.LastSeq, d.Stream, err)
-		}
-		if err == nil && m.Header.Get("ce-id") != at.ID {
-			d.logger.Warn("the stream is another one than before; the subscription goes on behind what it has delivered",
-				"stream", d.Stream, "delivered", at.Through)
-			at.Next, at.Begin = first, earlier(at.Through)
-			at.ID, at.LastSeq, at.Through = "", 0, ""
-		}
-	}
-	if first > at.Next && last >= first {
-		at.dropped(at.Next, first-1)
-	}
-	return at, nil
-}
-
-// dropped notes that the stream does not hold these messages any more.
-func (at *position) dropped(from, to uint64) {
-	if at.Gap != nil {
-		from = min(from, at.Gap.From)
-	}
-	at.Gap = &gap{from, to}
-	at.Next = to + 1
-}
-
 // fails says, once for each time in which attempts fail, that they do.
 func (d *delivery) fails(err error) {
 	d.logger.Warn("a message is not delivered; it is tried again and again, and those behind it wait",
 		"to", d.Target.Host(), "error", err)
 }
 
-// park keeps that nothing more is sent.
+// park keeps that nothing more is sent, unless a person resumes it meanwhile.
 func (d *delivery) park(ctx context.Context, store *positions, at position, why parked) {
 	at.Parked, at.FailingSince = &why, nil
 	d.mu.Lock()
@@ -185,11 +146,18 @@ func (d *delivery) park(ctx context.Context, store *positions, at position, why 
 	d.mu.Unlock()
 	d.logger.Error("the subscription is parked: nothing more is sent until a person resumes it", "to", d.Target.Host(),
 		"reason", why.Error, "resume", d.Resume())
-	for {
-		if err := store.save(ctx, d.Name, at); err == nil || !sleep(ctx, saveEvery) {
+	for !d.keepParked(ctx, store, at) {
+		if !sleep(ctx, saveEvery) {
 			return
 		}
 	}
+}
+
+// keepParked saves the position, unless it has been resumed. It reports false when that has to be tried again.
+func (d *delivery) keepParked(ctx context.Context, store *positions, at position) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.at.Parked != at.Parked || store.save(ctx, d.Name, at) == nil
 }
 
 // Resume is the command that ends a parking.

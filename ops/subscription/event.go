@@ -8,7 +8,6 @@ import (
 
 	"github.com/nats-io/nats.go"
 
-	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/ops/webhook"
 )
 
@@ -95,30 +94,4 @@ func (g gap) announcement(stream, source string, now time.Time) (webhook.Message
 	h.Set("ce-datacontenttype", "application/json")
 	h.Set(TextHeader, "text")
 	return event(h, data)
-}
-
-// before reports whether a fact was recorded up to a place of the log, both as the feed's headers say it.
-func before(position, places string) bool {
-	at, err := eventlog.ParsePosition(position)
-	if err != nil || places == "" {
-		return false
-	}
-	for text := range strings.SplitSeq(places, ",") {
-		if p, err := eventlog.ParsePosition(text); err == nil && p.Partition == at.Partition {
-			return at.Seq <= p.Seq
-		}
-	}
-	return false
-}
-
-// earlier are the positions right before these: of the transition at each of them, not all facts may be delivered.
-func earlier(places string) string {
-	var all []string
-	for text := range strings.SplitSeq(places, ",") {
-		if p, err := eventlog.ParsePosition(text); err == nil && p.Seq > 0 {
-			p.Seq--
-			all = append(all, p.String())
-		}
-	}
-	return strings.Join(all, ",")
 }

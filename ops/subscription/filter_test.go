@@ -44,10 +44,15 @@ func TestPositionsOfTheLog(t *testing.T) {
 			t.Errorf("%s is recorded up to %s: %v", c.at, c.places, got)
 		}
 	}
-	if beyond("0:5,1:7", "0:5,1:7") || !beyond("0:5,1:8", "0:5,1:7") || beyond("", "0:1") {
-		t.Error("what is beyond the end of a log is not")
+	if !reached("0:5,1:7", "0:5,1:7") || reached("0:5,1:7", "0:5,1:8") || !reached("0:1", "") {
+		t.Error("what is reached is not, or what is not is")
 	}
-	if got := earlier("0:5,1:0"); got != "0:4" {
-		t.Errorf("before 0:5 and 1:0 is %s", got)
+	for _, c := range []struct{ got, want string }{
+		{earlier("0:5,1:0", 1), "0:4,1:0"}, {earlier("0:5,1:2", 3), "0:2,1:0"}, {earlier("", 1), ""},
+		{lowest("0:5,1:7", "0:6,1:3"), "0:5,1:3"}, {lowest("0:5,1:7", "1:9"), "0:5,1:7"}, {lowest("", "0:1"), ""},
+	} {
+		if c.got != c.want {
+			t.Errorf("got %s, want %s", c.got, c.want)
+		}
 	}
 }

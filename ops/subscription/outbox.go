@@ -20,6 +20,10 @@ const (
 	maxAttempts = 8
 )
 
+// freshPart is the part of the patience, one in so many, for which attempts fail before a subscription is parked that
+// had failed before the engine was started.
+const freshPart = 24
+
 // item is one message on its way.
 type item struct {
 	seq uint64
@@ -27,8 +31,8 @@ type item struct {
 	line     string
 	message  webhook.Message
 	recorded time.Time
-	// place is what a position says of the message.
-	id, through string
+	// at is what a position says of the message; the zero value for what is in no stream.
+	at place
 }
 
 // outbox delivers messages, those of a line one after the other. It knows nothing of where they come from.
@@ -51,12 +55,13 @@ type outbox struct {
 	passed item
 	// since is when attempts began to fail, by the sequence of the message.
 	since map[uint64]time.Time
-	// inherited is since when they failed before this outbox was made, zero for not.
-	inherited time.Time
-	last      error     // of the last attempt that failed
-	heldUntil time.Time // the receiver wants to be left alone
-	changed   chan struct{}
-	running   sync.WaitGroup
+	// inherited is since when they failed before this outbox was made, zero for not, and failedHere when the first of
+	// its own failed.
+	inherited, failedHere time.Time
+	last                  error     // of the last attempt that failed
+	heldUntil             time.Time // the receiver wants to be left alone
+	changed               chan struct{}
+	running               sync.WaitGroup
 	// stuck ends the outbox: a message failed for longer than patience, or the receiver wants no more.
 	stuck chan parked
 }
@@ -191,9 +196,12 @@ func (o *outbox) failed(i item, result webhook.Result) bool {
 	if len(o.since) == 0 {
 		defer o.failing(result.Err)
 	}
+	if o.failedHere.IsZero() {
+		o.failedHere = now
+	}
 	since, known := o.since[i.seq]
 	if !known {
-		if since = now; !o.inherited.IsZero() {
+		if since = now; !o.inherited.IsZero() && o.inherited.Before(now) { // else a clock was set back
 			since = o.inherited
 		}
 		o.since[i.seq] = since
@@ -202,8 +210,10 @@ func (o *outbox) failed(i item, result webhook.Result) bool {
 	if result.RetryAfter > 0 {
 		o.heldUntil = now.Add(result.RetryAfter)
 	}
+	// An engine that was not there for long has made no attempts meanwhile.
+	patient := now.Sub(since) < o.patience || now.Sub(o.failedHere) < o.patience/freshPart && !o.inherited.IsZero()
 	o.mu.Unlock()
-	if !result.Gone && now.Sub(since) < o.patience {
+	if !result.Gone && patient {
 		return false
 	}
 	why := fmt.Sprintf("no attempt to deliver %s has succeeded since %s: %v", i.message.ID,

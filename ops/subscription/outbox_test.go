@@ -162,6 +162,9 @@ func TestParked(t *testing.T) {
 	}{
 		"a day":         {0, webhook.Result{Err: errors.New("no")}, 24 * time.Hour},
 		"the rest of a": {20 * time.Hour, webhook.Result{Err: errors.New("no")}, 4 * time.Hour},
+		// The engine was not there: the receiver has an hour.
+		"long ago":      {100 * time.Hour, webhook.Result{Err: errors.New("no")}, time.Hour},
+		"a clock ahead": {-100 * time.Hour, webhook.Result{Err: errors.New("no")}, 24 * time.Hour},
 		"gone":          {0, webhook.Result{Err: errors.New("answered 410"), Gone: true}, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -170,7 +173,7 @@ func TestParked(t *testing.T) {
 				r := &receiver{answer: func(string, int) webhook.Result { return c.result }}
 				began := time.Now()
 				var since *time.Time
-				if c.failed > 0 {
+				if c.failed != 0 {
 					before := began.Add(-c.failed)
 					since = &before
 				}

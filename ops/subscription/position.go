@@ -18,8 +18,10 @@ type position struct {
 	// there says that the stream is another one. Empty for none.
 	ID      string `json:"id,omitempty"`
 	LastSeq uint64 `json:"lastSeq,omitempty"`
-	// Through is how far the log was published with that message.
-	Through string `json:"through,omitempty"`
+	// Position is where the log holds its fact, and Through is how far the log was published with that message; both are
+	// empty where the stream tells of no log.
+	Position string `json:"position,omitempty"`
+	Through  string `json:"through,omitempty"`
 	// Begin is how far the log was recorded when the subscription began: facts up to there are left out.
 	Begin string `json:"begin,omitempty"`
 	// FailingSince is since when attempts fail.
@@ -28,6 +30,22 @@ type position struct {
 	Parked *parked `json:"parked,omitempty"`
 	// Gap is what the stream has dropped undelivered and the receiver is not told of yet.
 	Gap *gap `json:"gap,omitempty"`
+}
+
+// place is where a message stands in the stream and in the log.
+type place struct {
+	id                string
+	seq               uint64
+	position, through string
+}
+
+func placeOf(m *jetstream.RawStreamMsg) place {
+	return place{m.Header.Get("ce-id"), m.Sequence, m.Header.Get("pawl-position"), m.Header.Get("pawl-positions")}
+}
+
+// last notes the last message of the stream that was looked at; the zero place for none.
+func (at *position) last(p place) {
+	at.ID, at.LastSeq, at.Position, at.Through = p.id, p.seq, p.position, p.through
 }
 
 // parked is why, and since when, nothing is sent.

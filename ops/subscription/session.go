@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"sync"
 	"time"
 
@@ -14,10 +13,9 @@ import (
 // session reads the stream from one place on, and keeps the position.
 type session struct {
 	*delivery
-	store    *positions
-	stream   jetstream.Stream
-	consumer jetstream.Consumer
-	out      *outbox
+	store  *positions
+	stream jetstream.Stream
+	out    *outbox
 	// begin is how far facts of the log are left out.
 	begin string
 
@@ -29,8 +27,8 @@ type session struct {
 	reading sync.Mutex
 	// looked is the last sequence of the stream of which all messages before are in the outbox, or not chosen.
 	looked uint64
-	// added is the consumer's number of the last message that went into the outbox.
-	added uint64
+	// told says that the receiver was told what was dropped before the session began.
+	told bool
 }
 
 // run delivers until ctx ends or something fails, nil after it was parked.
@@ -76,6 +74,9 @@ func (s *session) read(ctx context.Context, from position) error {
 	if from.Gap != nil && !s.announce(ctx) {
 		return s.notAnnounced(ctx)
 	}
+	s.reading.Lock()
+	s.told = true
+	s.reading.Unlock()
 	consumer, err := s.js.OrderedConsumer(ctx, s.Stream, jetstream.OrderedConsumerConfig{FilterSubjects: s.Subjects,
 		DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: from.Next})
 	if err != nil {
@@ -87,9 +88,6 @@ func (s *session) read(ctx context.Context, from position) error {
 	}
 	defer context.AfterFunc(ctx, messages.Stop)()
 	defer messages.Stop()
-	s.reading.Lock()
-	s.consumer = consumer
-	s.reading.Unlock()
 	for {
 		m, err := messages.Next()
 		if ctx.Err() != nil {
@@ -114,7 +112,6 @@ func (s *session) take(ctx context.Context, m jetstream.Msg) error {
 	defer s.reading.Unlock()
 	seq := meta.Sequence.Stream
 	if seq <= s.looked { // published again after a kill
-		s.added = meta.Sequence.Consumer
 		return nil
 	}
 	if seq > s.looked+1 {
@@ -133,12 +130,12 @@ func (s *session) take(ctx context.Context, m jetstream.Msg) error {
 	}
 	if !before(h.Get("pawl-position"), s.begin) {
 		err = s.out.add(ctx, item{seq: seq, line: h.Get("ce-partitionkey"), message: message, recorded: meta.Timestamp,
-			id: message.ID, through: h.Get("pawl-positions")})
+			at: place{id: message.ID, seq: seq, position: h.Get("pawl-position"), through: h.Get("pawl-positions")}})
 	}
 	if err != nil {
 		return nil // ctx has ended
 	}
-	s.looked, s.added = seq, meta.Sequence.Consumer
+	s.looked = seq
 	return nil
 }
 
@@ -240,8 +237,8 @@ func (s *session) advance() {
 	now := s.out.standing()
 	if p := now.passed; p.seq >= s.at.Next {
 		s.at.Next = p.seq + 1
-		if p.id != "" {
-			s.at.ID, s.at.LastSeq, s.at.Through = p.id, p.seq, p.through
+		if p.at.id != "" {
+			s.at.last(p.at)
 		}
 	}
 	s.at.FailingSince = nil
@@ -278,8 +275,8 @@ func (s *session) followIdle(ctx context.Context) error {
 	if last > s.looked && s.out.standing().waiting == 0 {
 		s.advance()
 		s.looked = last
-		s.at.Next, s.at.ID, s.at.LastSeq = last+1, m.Header.Get("ce-id"), last
-		s.at.Through = m.Header.Get("pawl-positions")
+		s.at.Next = last + 1
+		s.at.last(placeOf(m))
 		if err := s.store.save(ctx, s.Name, s.at); err != nil {
 			return fmt.Errorf("follow stream %s: %w", s.Stream, err)
 		}
@@ -287,32 +284,24 @@ func (s *session) followIdle(ctx context.Context) error {
 	return nil
 }
 
-// caughtUp reports whether all that the stream holds in that state is delivered or not chosen.
+// caughtUp reports whether all that the stream holds in that state is delivered or not chosen. It asks the stream: a
+// consumer hears of a message only after the stream has it, and so may not know yet what waits for it.
 func (s *session) caughtUp(ctx context.Context) (state jetstream.StreamState, ok bool) {
 	info, err := s.stream.Info(ctx)
 	if err != nil || !s.reading.TryLock() {
 		return state, false // a message waits for room
 	}
 	defer s.reading.Unlock()
-	if s.consumer == nil {
+	if !s.told || s.out.standing().waiting > 0 {
 		return state, false
 	}
-	read, err := s.consumer.Info(ctx)
-	if err != nil || read.NumPending > 0 || read.Delivered.Consumer != s.added {
-		return state, false
-	}
-	return info.State, s.out.standing().waiting == 0
-}
-
-// beyond reports whether positions of the log are behind its ends.
-func beyond(places, ends string) bool {
-	if places == "" || ends == "" {
-		return false
-	}
-	for place := range strings.SplitSeq(places, ",") {
-		if !before(place, ends) {
-			return true
+	for _, subject := range s.Subjects {
+		m, err := s.stream.GetMsg(ctx, s.looked+1, jetstream.WithGetMsgSubject(subject))
+		switch {
+		case errors.Is(err, jetstream.ErrMsgNotFound):
+		case err != nil, m.Sequence <= info.State.LastSeq:
+			return state, false
 		}
 	}
-	return false
+	return info.State, true
 }

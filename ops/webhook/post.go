@@ -15,8 +15,11 @@ import (
 	"github.com/pawl-run/pawl/eventlog"
 )
 
-// excerptBytes is how much of an answer is read and told.
-const excerptBytes = 300
+// answerBytes is how much of an answer is read, and excerptBytes how much of it is told.
+const (
+	answerBytes  = 4 << 10
+	excerptBytes = 300
+)
 
 // Message is what is posted.
 type Message struct {
@@ -66,23 +69,24 @@ func (t *Target) post(ctx context.Context, m Message) Result {
 		return Result{Err: fmt.Errorf("%s: %w", t.Host(), cause(err))}
 	}
 	defer func() { _ = response.Body.Close() }()
-	said, _ := io.ReadAll(io.LimitReader(response.Body, excerptBytes)) // what cannot be read is not told
+	said, _ := io.ReadAll(io.LimitReader(response.Body, answerBytes)) // what cannot be read is not told
 	if response.StatusCode >= 200 && response.StatusCode < 300 {
 		return Result{}
 	}
 	result := Result{Gone: response.StatusCode == http.StatusGone, Err: fmt.Errorf("%s answered %d%s", t.Host(),
-		response.StatusCode, excerpt(response.StatusCode, said))}
+		response.StatusCode, t.excerpt(response.StatusCode, said))}
 	if response.StatusCode == http.StatusTooManyRequests || response.StatusCode == http.StatusServiceUnavailable {
 		result.RetryAfter = min(httpcall.RetryAfter(response.Header, now), eventlog.MaxRetryAfter)
 	}
 	return result
 }
 
-func excerpt(status int, said []byte) string {
+// excerpt is what of an answer is told. Secrets go first: a cut could leave a part of one that nothing recognises.
+func (t *Target) excerpt(status int, said []byte) string {
 	if status >= 300 && status < 400 {
 		return "; redirects are not followed"
 	}
-	if text := strings.Join(strings.Fields(eventlog.Clip(said, excerptBytes)), " "); text != "" {
+	if text := strings.Join(strings.Fields(eventlog.Clip(t.hide.Text(string(said)), excerptBytes)), " "); text != "" {
 		return ": " + text
 	}
 	return ""

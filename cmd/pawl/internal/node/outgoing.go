@@ -30,7 +30,7 @@ func openOutgoing(d *Data, before []uint64) (*subscription.Deliveries, error) {
 			return nil, err
 		}
 		all = append(all, subscription.Subscription{Name: s.Name, Target: s.Target,
-			Stream: feed.StreamName(datadir.NATSPrefix), Subjects: subjects, About: about(s)})
+			Stream: feed.StreamName(datadir.NATSPrefix), Subjects: subjects, About: about(s), Begin: positions(before)})
 	}
 	for _, a := range d.Settings.Alerts {
 		all = append(all, subscription.Subscription{Name: a.Name, Target: a.Target,
@@ -46,8 +46,10 @@ func openOutgoing(d *Data, before []uint64) (*subscription.Deliveries, error) {
 	}
 	d.opened.add(func() error { nc.Close(); return nil })
 	deliveries, err := subscription.New(subscription.Config{
-		Conn: nc, Prefix: datadir.NATSPrefix, Subscriptions: all, Begin: positions(before),
-		Ends: func() (string, error) { return logEnds(d) }, Policy: d.Settings.Policies.Transient, Logger: d.logger,
+		Conn: nc, Prefix: datadir.NATSPrefix, Subscriptions: all, Policy: d.Settings.Policies.Transient, Logger: d.logger,
+		Holds: func(ctx context.Context, at eventlog.Position, id eventlog.TransitionID) (bool, error) {
+			return feed.Holds(ctx, d.Log, at, id)
+		},
 	})
 	if err != nil {
 		return nil, exit.Failed("", err)
@@ -86,17 +88,6 @@ func aboutAlert(w alert.Wanted) string {
 		text += " of " + strings.Join(w.Workflows, ", ")
 	}
 	return text
-}
-
-// logEnds is where the log ends, as the feed writes positions.
-func logEnds(d *Data) (string, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), outgoingEnd)
-	defer cancel()
-	ends, err := d.ends(ctx)
-	if err != nil {
-		return "", fmt.Errorf("find the end of the log: %w", err)
-	}
-	return positions(ends), nil
 }
 
 // positions are these sequences of the partitions, as the feed writes them.
