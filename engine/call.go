@@ -64,8 +64,8 @@ func (c *calls) exchange(m *projections.Mutation, pinned eventlog.Operation, isP
 		return failure
 	}
 	never := c.neverSent(m, overtaken)
-	if never == nil && m.Resending && c.workflow.engine.cfg.Connectors.Resends(call) == 0 {
-		never = unsent(m, "the configuration of its host does not say any more that it may be sent again")
+	if never == nil && m.Resending {
+		never = c.forgotten(m, call)
 	}
 	if never == nil && isPinned {
 		// It may have become another tool while the call waited for its approval.
@@ -152,6 +152,22 @@ func (c *calls) neverSent(m *projections.Mutation, overtaken bool) *eventlog.Fai
 		return unsent(m, "another engine had written to the workflow before its start was known to be durable")
 	}
 	return c.mayLeave(m)
+}
+
+// forgotten says that the other side may not know the key any more of a call that is to be sent again, nil while it does:
+// by what the configuration promises now, and by whichever clock says first that the time of the promise is over. The
+// record was decided by one that may have been set back.
+func (c *calls) forgotten(m *projections.Mutation, call connector.Call) *eventlog.Failure {
+	promised := c.workflow.engine.cfg.Connectors.Resends(call)
+	if promised == 0 {
+		return unsent(m, "the configuration of its host does not say any more that it may be sent again")
+	}
+	now := c.workflow.engine.moment()
+	end := c.sightings.See(m, now).Age(m.StartedAt.Time(), now) + max(m.Deadline.Time().Sub(now.Clock), 0)
+	if end > promised-decide.ResendMargin+decide.ReconcileMargin { // both clocks are not read at once
+		return unsent(m, "reconcile.within of its host has passed")
+	}
+	return nil
 }
 
 // mayLeave is the last check before a request's first byte (F6): connecting may have taken long, and the log

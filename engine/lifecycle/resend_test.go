@@ -93,18 +93,24 @@ func resends(t *testing.T, honours bool, plan ...turnedOut) (*life, *receiver) {
 	web := httptest.NewServer(r)
 	t.Cleanup(web.Close)
 	r.address = strings.TrimPrefix(web.URL, "http://")
-	client, err := httpcall.New(httpcall.Config{Hosts: map[string]httpcall.HostConfig{r.address: {
-		Private: true, Timeout: 10 * time.Second,
-		Reconcile: &httpcall.ReconcileConfig{Resend: true, Within: 24 * time.Hour, Failed: httpcall.Rule{Status: 422}},
-	}}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = client.Close() })
-	l.bench.Others = []connector.Connector{client}
-	l.restart()
+	l.promise(r, 24*time.Hour)
 	l.deploy(shop{mutate: fmt.Sprintf(`await ctx.http.post({ url: "http://%s/orders", body: data.order });`, r.address)})
 	return l, r
+}
+
+// promise starts the engine with a receiver that is promised to know a call by its key for so long.
+func (l *life) promise(r *receiver, within time.Duration) {
+	l.t.Helper()
+	client, err := httpcall.New(httpcall.Config{Hosts: map[string]httpcall.HostConfig{r.address: {
+		Private: true, Timeout: 10 * time.Second,
+		Reconcile: &httpcall.ReconcileConfig{Resend: true, Within: within, Failed: httpcall.Rule{Status: 422}},
+	}}})
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	l.t.Cleanup(func() { _ = client.Close() })
+	l.bench.Others = []connector.Connector{client}
+	l.restart()
 }
 
 // F5 with a receiver that honours keys: whatever drops, the order is carried out once, and it is known in the end. Each
@@ -219,6 +225,23 @@ func TestF05_AfterWithinAPersonDecides(t *testing.T) {
 	}
 	if _, requests := r.total(); requests != 1 {
 		t.Errorf("%d requests", requests)
+	}
+}
+
+// F5: a promise that the operator has shortened since the call holds for the call too: the host may have forgotten it.
+func TestF05_AShorterPromiseIsKept(t *testing.T) {
+	l, r := resends(t, true, droppedAfter)
+	l.push("a")
+	l.do("pauseWorkflow", nil) // nothing is sent meanwhile
+	l.advance("10m")
+	l.promise(r, 5*time.Minute)
+	l.do("resumeWorkflow", nil)
+	l.advance("6h")
+	if _, requests := r.total(); requests != 1 {
+		t.Errorf("%d requests", requests)
+	}
+	if why := l.wantWhy(decide.ReasonIndeterminate); !strings.Contains(why.Message, "reconcile.within") {
+		t.Errorf("why: %s", why.Message)
 	}
 }
 

@@ -3,6 +3,9 @@ package underway
 import (
 	"testing"
 	"time"
+
+	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/projections"
 )
 
 // The later of two clocks counts: one of them may have been set, or have stood still.
@@ -27,5 +30,30 @@ func TestF5_BothClocksMustSayThatItIsOver(t *testing.T) {
 	a := At(begun)
 	if b := At(begun); b.Elapsed < a.Elapsed || a.Elapsed <= 0 {
 		t.Errorf("the clock that cannot be set went from %s to %s", a.Elapsed, b.Elapsed)
+	}
+}
+
+// How old a call is, is what the longer clock says, from its first request on, however often it was sent again.
+func TestF5_ACallIsAsOldAsTheLongerClockSays(t *testing.T) {
+	t.Parallel()
+	begun := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	var seen Sightings
+	m := &projections.Mutation{ID: "M1", Deadline: eventlog.At(begun.Add(time.Minute))}
+	seen.Begin(m, Moment{begun.Add(time.Second), time.Hour}, &projections.State{})
+	m.Deadline = eventlog.At(begun.Add(time.Hour)) // it is sent again
+	for name, c := range map[string]struct{ clock, elapsed, want time.Duration }{
+		"together":               {time.Hour, time.Hour, time.Hour + time.Second},
+		"the clock was set on":   {48 * time.Hour, time.Hour, 48*time.Hour + time.Second},
+		"the clock was set back": {-48 * time.Hour, time.Hour, time.Hour + time.Second},
+	} {
+		now := Moment{begun.Add(c.clock + time.Second), time.Hour + c.elapsed}
+		if got := seen.See(m, now).Age(begun, now); got != c.want {
+			t.Errorf("%s: %s, want %s", name, got, c.want)
+		}
+	}
+	late := &projections.Mutation{ID: "M2"}
+	if got := seen.See(late, Moment{begun.Add(time.Hour), 0}).Age(begun, Moment{begun, time.Minute}); got !=
+		time.Hour+time.Minute {
+		t.Errorf("another's call that is an hour old when it is first seen: %s", got)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/pawl-run/pawl/engine/connector"
 	"github.com/pawl-run/pawl/eventlog"
@@ -21,6 +22,8 @@ type Sighting struct {
 	Deadline eventlog.Instant
 	// First is when this process sent the call, or when it first saw the record of another's.
 	First Moment
+	// Known is First of the call's first request that this process knows of: the same when it is sent again.
+	Known Moment
 	// Own says that this process has sent it.
 	Own bool
 	// Ended is when the exchange of an own call was over. Answered says that a complete answer ended it, Relayed
@@ -31,6 +34,12 @@ type Sighting struct {
 	Relayed  bool
 }
 
+// Age is for how long at least the call is known at all, whose record says when it started: the longer of what the two
+// clocks say.
+func (x Sighting) Age(started time.Time, now Moment) time.Duration {
+	return max(now.Clock.Sub(started), max(x.Known.Clock.Sub(started), 0)+now.Elapsed-x.Known.Elapsed)
+}
+
 // Begin notes that this process is about to send a call, and forgets those that are settled.
 func (s *Sightings) Begin(m *projections.Mutation, now Moment, state *projections.State) {
 	s.mu.Lock()
@@ -39,7 +48,7 @@ func (s *Sightings) Begin(m *projections.Mutation, now Moment, state *projection
 		other := state.Mutation(id)
 		return other == nil || other.Status.Final()
 	})
-	s.put(m.ID, Sighting{Deadline: m.Deadline, First: now, Own: true})
+	s.put(m.ID, Sighting{Deadline: m.Deadline, First: now, Known: s.known(m.ID, now), Own: true})
 }
 
 // End notes that the exchange of an own call is over.
@@ -58,7 +67,7 @@ func (s *Sightings) See(m *projections.Mutation, now Moment) Sighting {
 	defer s.mu.Unlock()
 	x, ok := s.of[m.ID]
 	if !ok || x.Deadline != m.Deadline {
-		x = Sighting{Deadline: m.Deadline, First: now}
+		x = Sighting{Deadline: m.Deadline, First: now, Known: s.known(m.ID, now)}
 		s.put(m.ID, x)
 	}
 	return x
@@ -76,6 +85,14 @@ func (s *Sightings) Open() []eventlog.MutationID {
 	}
 	slices.Sort(open) // ids begin with their time
 	return open
+}
+
+// known is since when the call is known. It is under mu.
+func (s *Sightings) known(id eventlog.MutationID, now Moment) Moment {
+	if x, ok := s.of[id]; ok {
+		return x.Known
+	}
+	return now
 }
 
 // put is under mu.

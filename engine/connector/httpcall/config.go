@@ -36,6 +36,8 @@ type Config struct {
 	// Listen is how long to listen on for the answer to a mutation after its deadline;
 	// 0 means connector.DefaultListen, negative not at all.
 	Listen time.Duration `yaml:"-"`
+	// RefreshTokens keeps what takes the place of the hosts' refresh tokens; nil keeps it until Close.
+	RefreshTokens RefreshTokens `yaml:"-"`
 	// RootCAs verify servers; nil means the system's. A seam for tests.
 	RootCAs *x509.CertPool `yaml:"-"`
 }

@@ -87,6 +87,9 @@ func New(config Config) (*Connector, error) {
 		}
 		if h.oauth != nil && h.oauth.client == nil {
 			c.openOAuth(h, d.tls)
+			if err := h.oauth.resume(config.RefreshTokens); err != nil {
+				return nil, wrongHost(h.name, err)
+			}
 		}
 		timeout = max(timeout, h.timeout)
 		reconciles = reconciles || h.reconcile != nil

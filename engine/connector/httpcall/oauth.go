@@ -51,12 +51,16 @@ type oauth struct {
 
 	byClient  *clientcredentials.Config
 	byRefresh *oauth2.Config
+	// kept keeps refresh tokens over restarts, nil for not at all; configured is what the configured one is called there.
+	kept       RefreshTokens
+	configured string
 
 	turn chan struct{} // has a value while a token is asked for
 
 	mu      sync.Mutex
 	valid   *oauth2.Token // nil for none
 	refresh string        // the newest refresh token
+	unkept  bool          // it took the place of another one, and is not kept yet
 	given   []string      // the secrets of the newest answers
 }
 
@@ -84,6 +88,7 @@ func newOAuth(host string, config OAuthConfig, private bool) (*oauth, error) {
 	}
 	o := &oauth{host: host, at: at, turn: make(chan struct{}, 1), refresh: config.RefreshToken}
 	if config.RefreshToken != "" {
+		o.configured = nameOfToken(config)
 		o.byRefresh = &oauth2.Config{ClientID: config.ClientID, ClientSecret: config.ClientSecret, Scopes: config.Scopes,
 			Endpoint: oauth2.Endpoint{TokenURL: config.TokenURL}}
 		return o, nil
@@ -106,7 +111,7 @@ func (o *oauth) token(ctx context.Context, call connector.Call) (header string, 
 		return "", false, o.noToken(ctx, call, ctx.Err())
 	}
 	if t := o.current(); t != nil {
-		return t.Type() + " " + t.AccessToken, true, nil
+		return t.Type() + " " + t.AccessToken, true, o.keep()
 	}
 	t, err := o.fetch(ctx)
 	if err != nil {
@@ -118,7 +123,7 @@ func (o *oauth) token(ctx context.Context, call connector.Call) (header string, 
 			o.where(), o.host)
 	}
 	o.learned(o, o.take(t))
-	return header, false, nil
+	return header, false, o.keep()
 }
 
 // current is the token that is still valid, nil for none.
@@ -138,7 +143,7 @@ func (o *oauth) take(t *oauth2.Token) []string {
 	o.valid = t
 	o.given = append(o.given, t.AccessToken)
 	if t.RefreshToken != "" && t.RefreshToken != o.refresh {
-		o.refresh, o.given = t.RefreshToken, append(o.given, t.RefreshToken)
+		o.refresh, o.given, o.unkept = t.RefreshToken, append(o.given, t.RefreshToken), true
 	}
 	o.given = slices.Clone(o.given[max(0, len(o.given)-keptSecrets):])
 	return o.given

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -305,4 +306,74 @@ func TestOAuthThatIsRefused(t *testing.T) {
 	if err != nil {
 		t.Error(err)
 	}
+}
+
+// kept are refresh tokens that outlive a connector; full says that no more can be kept.
+type kept struct {
+	tokens map[string]string
+	full   bool
+}
+
+func (k *kept) Load(configured string) (string, error) { return k.tokens[configured], nil }
+
+func (k *kept) Save(configured, token string) error {
+	if k.full {
+		return errors.New("the disk is full")
+	}
+	k.tokens[configured] = token
+	return nil
+}
+
+// A refresh token that took the place of the configured one is gone on with after a restart, until another one is
+// configured. What comes with one that cannot be kept is not used before it can.
+func TestARefreshTokenThatIsReplacedOutlivesARestart(t *testing.T) {
+	t.Parallel()
+	s := &tokens{answer: func(w http.ResponseWriter, n int) {
+		fmt.Fprintf(w, `{"access_token": "access-%d", "token_type": "Bearer", "expires_in": 20, "refresh_token": "again-%d"}`,
+			n, n)
+	}}
+	_, at := server(t, s.ServeHTTP)
+	requests := 0
+	_, host := server(t, func(w http.ResponseWriter, r *http.Request) {
+		requests++
+		_ = json.NewEncoder(w).Encode(r.Header)
+	})
+	store := &kept{tokens: map[string]string{}}
+	start := func(configured string) *connector.Registry {
+		return client(t, host, func(c *httpcall.Config, h *httpcall.HostConfig) {
+			c.RefreshTokens = store
+			h.OAuth = &httpcall.OAuthConfig{TokenURL: "http://" + at + "/token", ClientID: "pawl", RefreshToken: configured}
+		})
+	}
+	call := func(r *connector.Registry) connector.Outcome {
+		return r.Perform(t.Context(), mutation("post", object{"url": "http://" + host + "/",
+			"headers": object{"X-Echo": "again-1 again-2 again-3"}}))
+	}
+	for _, configured := range []string{"first", "first", "second", "first"} {
+		wantOutcome(t, call(start(configured)), connector.Applied, "", "")
+	}
+	var sent []string
+	for _, form := range s.asked {
+		sent = append(sent, form.Get("refresh_token"))
+	}
+	if want := []string{"first", "again-1", "second", "again-2"}; !slices.Equal(sent, want) {
+		t.Errorf("tokens were asked for with %v, want %v", sent, want)
+	}
+	for name := range store.tokens {
+		if strings.Contains(name, "first") || len(name) != 64 {
+			t.Errorf("a token is kept as %s", name)
+		}
+	}
+
+	store.full, requests = true, 0
+	r := start("third")
+	for range 2 {
+		out := call(r)
+		wantOutcome(t, out, connector.Failed, eventlog.Transient, "http.token")
+		if requests != 0 || !strings.Contains(out.Failure.Message, "the disk is full") {
+			t.Errorf("%d requests; %s", requests, out.Failure.Message)
+		}
+	}
+	store.full = false
+	wantOutcome(t, call(r), connector.Applied, "", "")
 }

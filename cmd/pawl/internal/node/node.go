@@ -104,7 +104,13 @@ func Compose(ctx context.Context, d *Data, observe func(eventlog.Record), versio
 // openCallees opens what the engine calls: the built-in connectors, the processes of scripts, and tools.
 func (n *Node) openCallees(ctx context.Context) (err error) {
 	d := n.Data
-	n.registry, err = builtin.Open(d.Settings.Connectors, d.with.MailParser, d.logger, d.opened.add)
+	connectors := d.Settings.Connectors
+	if connectors.HTTP != nil {
+		kept := *connectors.HTTP
+		kept.RefreshTokens = datadir.RefreshTokens(d.Settings.Data)
+		connectors.HTTP = &kept
+	}
+	n.registry, err = builtin.Open(connectors, d.with.MailParser, d.logger, d.opened.add)
 	if err != nil {
 		return d.Settings.Origin.Connectors(err)
 	}

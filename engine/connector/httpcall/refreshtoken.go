@@ -1,0 +1,63 @@
+package httpcall
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"strings"
+
+	"github.com/pawl-run/pawl/engine/connector"
+	"github.com/pawl-run/pawl/engine/connector/redact"
+	"github.com/pawl-run/pawl/eventlog"
+)
+
+// RefreshTokens keeps refresh tokens that took the place of configured ones: many services take each of them once, and
+// some revoke all where an old one comes again.
+type RefreshTokens interface {
+	// Load returns the newest token that took the place of a configured one, which goes by this name; empty for none.
+	Load(configured string) (string, error)
+	// Save returns once the token is kept, also over the loss of power.
+	Save(configured, token string) error
+}
+
+// nameOfToken is what a configured refresh token is called where others are kept in its place. Another token, client or
+// address is another name.
+func nameOfToken(config OAuthConfig) string {
+	sum := sha256.Sum256([]byte(strings.Join([]string{config.TokenURL, config.ClientID, config.RefreshToken}, "\x00")))
+	return hex.EncodeToString(sum[:])
+}
+
+// resume goes on with the token that an earlier process was given in the place of the configured one.
+func (o *oauth) resume(kept RefreshTokens) error {
+	if o.byRefresh == nil || kept == nil {
+		return nil
+	}
+	o.kept = kept
+	token, err := kept.Load(o.configured)
+	if err != nil {
+		return wrong("oauth.refreshToken", "oauth: read the refresh token that took the place of the configured one: %w", err)
+	}
+	if len(token) >= redact.Shortest { // a shorter one could not be blanked out
+		o.refresh, o.given = token, []string{token}
+		o.learned(o, o.given)
+	}
+	return nil
+}
+
+// keep keeps a refresh token that took the place of another one, before anything is sent by what came with it: without
+// it, the next process could only be refused.
+func (o *oauth) keep() *eventlog.Failure {
+	o.mu.Lock()
+	token, unkept := o.refresh, o.unkept
+	o.mu.Unlock()
+	if !unkept || o.kept == nil {
+		return nil
+	}
+	if err := o.kept.Save(o.configured, token); err != nil {
+		return connector.Failf(eventlog.Transient, codeToken, "no access token for %s: the refresh token that %s gave in the "+
+			"place of the last one cannot be kept, and after a restart there would be none: %v", o.host, o.where(), err)
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.unkept = o.refresh != token
+	return nil
+}
