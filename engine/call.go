@@ -154,9 +154,9 @@ func (c *calls) neverSent(m *projections.Mutation, overtaken bool) *eventlog.Fai
 	return c.mayLeave(m)
 }
 
-// forgotten says that the other side may not know the key any more of a call that is to be sent again, nil while it does:
-// by what the configuration promises now, and by whichever clock says first that the time of the promise is over. The
-// record was decided by one that may have been set back.
+// forgotten says that the other side may not know the key of a call any more that is to be sent again, nil while it
+// does: by what the configuration promises now, and by whichever clock says first that the time of the promise is over.
+// The record was decided by one that may have been set back.
 func (c *calls) forgotten(m *projections.Mutation, call connector.Call) *eventlog.Failure {
 	promised := c.workflow.engine.cfg.Connectors.Resends(call)
 	if promised == 0 {

@@ -55,7 +55,8 @@ type delivered struct {
 // newSite makes a feed that keeps so many messages.
 func newSite(t *testing.T, most int64) *site {
 	t.Helper()
-	s := &site{t: t, nc: natstest.Connect(t, natstest.NewServer(t, natstest.Fast)), came: make(chan struct{}, 1), log: map[uint64]string{}}
+	s := &site{t: t, nc: natstest.Connect(t, natstest.NewServer(t, natstest.Fast)),
+		came: make(chan struct{}, 1), log: map[uint64]string{}}
 	s.answer = func(delivered) int { return http.StatusOK }
 	var err error
 	if s.js, err = jetstream.New(s.nc); err != nil {

@@ -53,8 +53,8 @@ func (o *oauth) keep() *eventlog.Failure {
 		return nil
 	}
 	if err := o.kept.Save(o.configured, token); err != nil {
-		return connector.Failf(eventlog.Transient, codeToken, "no access token for %s: the refresh token that %s gave in the "+
-			"place of the last one cannot be kept, and after a restart there would be none: %v", o.host, o.where(), err)
+		return connector.Failf(eventlog.Transient, codeToken, "no access token for %s: the refresh token that %s gave in "+
+			"the place of the last one cannot be kept, and after a restart there would be none: %v", o.host, o.where(), err)
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
