@@ -12,6 +12,8 @@ type Source struct {
 	// Filename is used in messages; a `.ts` or `.js` name.
 	Filename string
 	Code     string
+	// Counted asks for Result.Counts: how often each statement of the functions has run. It makes the script slower.
+	Counted bool
 }
 
 // Operation binds ctx.<Connector>.<Operation> for one invocation.
@@ -61,6 +63,8 @@ type Invocation struct {
 	// Now is where ctx.now() and Date start; they advance from it with real time. Zero is the
 	// real time.
 	Now time.Time
+	// Still has the script's time stand at Now: what it makes of the time is the same in each call.
+	Still bool
 	// Seed seeds Math.random.
 	Seed   uint64
 	Limits Limits

@@ -70,6 +70,15 @@ type Result struct {
 	Reads int
 	// Malformed is where prepare returned a Value that is no prepare result (R19), as far as the text shows it.
 	Malformed Place
+	// Counts are those of the statements of a Counted source, in the order of the text as far as the interpreter has
+	// it; also with an error.
+	Counts []Count
+}
+
+// Count is how often a statement has run in one call.
+type Count struct {
+	Place
+	Runs int
 }
 
 // maxMessageID is the longest message id, in bytes.

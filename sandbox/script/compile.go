@@ -2,6 +2,7 @@ package script
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/dop251/goja"
@@ -54,10 +55,17 @@ func Compile(source sandbox.Source, limit int) (s *Compiled, in *Text, problems 
 		return nil, nil, problems
 	}
 	s = &Compiled{File: name, text: tree.File, handlers: in.handlerTexts()}
-	marked, undo := markThrows(tree)
-	s.MarksThrows = marked
+	var undo []func()
+	marked, unmark := markThrows(tree)
+	s.MarksThrows, undo = marked, append(undo, unmark)
+	if source.Counted {
+		places, uncount := markCounts(tree, in)
+		s.Counts, undo = places, append(undo, uncount)
+	}
 	s.Program, err = goja.CompileAST(tree, true)
-	undo()
+	for _, again := range slices.Backward(undo) {
+		again()
+	}
 	if err != nil {
 		return nil, nil, append(problems, syntaxProblem(err))
 	}

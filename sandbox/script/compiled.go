@@ -14,6 +14,9 @@ type Compiled struct {
 	File string
 	// MarksThrows tells that throws of the program call throwMark.
 	MarksThrows bool
+	// Counts are where the statements are written that call countMark with their number; none unless the source is
+	// Counted.
+	Counts []sandbox.Place
 	// handlers are where the handlers are written, and text what their places are of.
 	handlers map[sandbox.HandlerKey]handlerText
 	text     *file.File

@@ -13,14 +13,7 @@ const throwMark = "throw mark"
 // also what the script's problems are found in: undo makes it again what was written.
 func markThrows(tree *ast.Program) (marked bool, undo func()) {
 	undo = func() {}
-	if len(tree.Body) != 1 {
-		return false, undo
-	}
-	statement, _ := tree.Body[0].(*ast.ExpressionStatement)
-	if statement == nil {
-		return false, undo
-	}
-	wrapper, _ := statement.Expression.(*ast.FunctionLiteral)
+	wrapper := wrapperOf(tree)
 	if wrapper == nil {
 		return false, undo
 	}

@@ -27,12 +27,13 @@ func Invoke(ctx context.Context, around Surroundings, call sandbox.Invocation, t
 		return sandbox.Result{}, sandbox.FaultOf(problems)
 	}
 	s := newSession(sc, limits, call.Now, call.Seed, around.CPU)
+	s.still = call.Still
 	inv := &invocation{session: s, ctx: ctx, call: call, transport: transport}
 	defer s.watch(ctx, sandbox.CallCancelled)()
 	defer s.watch(around.Closing, "the executor was closed")()
 
 	value, fault := inv.run()
-	result := sandbox.Result{Logs: s.log.lines, Reads: inv.reads.made}
+	result := sandbox.Result{Logs: s.log.lines, Reads: inv.reads.made, Counts: s.counts()}
 	if result.Call = s.outcome.taken(); result.Call != nil && s.outcome.fault() == nil {
 		return result, nil // whatever happened after the call is not the script's any more (R4)
 	}

@@ -33,6 +33,9 @@ type session struct {
 
 	start  time.Time // real time of the start
 	origin time.Time // the script's time at start
+	still  bool      // the script's time stands there
+
+	runs []int // of the counted statements
 
 	clock *scriptClock
 
@@ -83,7 +86,12 @@ func (s *session) random() *rand.Rand {
 }
 
 // now is the script's time: it starts at the invocation's and advances with real time.
-func (s *session) now() time.Time { return s.origin.Add(time.Since(s.start)) }
+func (s *session) now() time.Time {
+	if s.still {
+		return s.origin
+	}
+	return s.origin.Add(time.Since(s.start))
+}
 
 // stop ends the invocation from any goroutine.
 func (s *session) stop(e *sandbox.Error) {

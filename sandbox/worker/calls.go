@@ -26,7 +26,7 @@ func (p *Pool) Invoke(ctx context.Context, call sandbox.Invocation, host sandbox
 	c, fault := p.perform(ctx, request{
 		source: &call.Source, call: &call, host: host, limits: call.Limits,
 		pack:   func(k *packer, serial uint64, ref scriptRef) { packCall(k, serial, ref, &call) },
-		answer: frameResult, maxFrame: maxResultFrame(call.Limits),
+		answer: frameResult, maxFrame: maxResultFrame(&call),
 		read: func(u *unpacker) (serial uint64, err error) {
 			serial, result, failed = unpackResult(u, &call)
 			return serial, errors.Join(u.done(), recheck(&call, &result, failed))

@@ -20,9 +20,17 @@ import (
 const maxDescribedFrame = 8 << 20
 
 // maxResultFrame bounds everything that one call may answer, with what JSON and frames add to it.
-func maxResultFrame(l sandbox.Limits) int {
-	return 1<<20 + l.Result + l.State + 2*l.Publish + 2*l.Log + 256*l.HostCalls
+func maxResultFrame(call *sandbox.Invocation) int {
+	l := call.Limits
+	most := 1<<20 + l.Result + l.State + 2*l.Publish + 2*l.Log + 256*l.HostCalls
+	if call.Source.Counted {
+		most += maxCount * len(call.Source.Code)
+	}
+	return most
 }
+
+// maxCount bounds what one count of a statement takes in a frame.
+const maxCount = 32
 
 func recheck(call *sandbox.Invocation, r *sandbox.Result, failed *sandbox.Error) error {
 	bad := func(format string, args ...any) error {

@@ -70,6 +70,7 @@ func (s scriptRef) pack(p *packer) {
 	if s.source != nil {
 		p.text(s.source.Filename)
 		p.text(s.source.Code)
+		p.flag(s.source.Counted)
 	}
 	packEach(p, s.forget, func(id uint64) { p.num(int64(id)) })
 }
@@ -77,7 +78,7 @@ func (s scriptRef) pack(p *packer) {
 func unpackScriptRef(u *unpacker) scriptRef {
 	s := scriptRef{id: uint64(u.num())}
 	if u.flag() {
-		s.source = &sandbox.Source{Filename: u.text(), Code: u.text()}
+		s.source = &sandbox.Source{Filename: u.text(), Code: u.text(), Counted: u.flag()}
 	}
 	s.forget = unpackEach(u, func() uint64 { return uint64(u.num()) })
 	return s
@@ -136,6 +137,7 @@ func packCall(p *packer, serial uint64, script scriptRef, c *sandbox.Invocation)
 	p.flag(c.ReadsByID)
 	p.flag(!c.Now.IsZero())
 	p.num(c.Now.UnixNano())
+	p.flag(c.Still)
 	p.num(int64(c.Seed))
 	packLimits(p, c.Limits)
 	p.end(start)
@@ -169,6 +171,7 @@ func unpackCall(u *unpacker) (serial uint64, script scriptRef, c sandbox.Invocat
 	if given {
 		c.Now = time.Unix(0, now).UTC()
 	}
+	c.Still = u.flag()
 	c.Seed, c.Limits = uint64(u.num()), unpackLimits(u)
 	return serial, script, c
 }
@@ -320,6 +323,11 @@ func packResult(p *packer, serial uint64, r *sandbox.Result, fault *sandbox.Erro
 	p.num(int64(r.Reads))
 	p.num(int64(r.Malformed.Line))
 	p.num(int64(r.Malformed.Column))
+	packEach(p, r.Counts, func(c sandbox.Count) {
+		p.num(int64(c.Line))
+		p.num(int64(c.Column))
+		p.num(int64(c.Runs))
+	})
 	p.end(start)
 }
 
@@ -349,6 +357,13 @@ func unpackResult(u *unpacker, call *sandbox.Invocation) (serial uint64, r sandb
 	})
 	r.Reads = int(u.num())
 	r.Malformed = sandbox.Place{Line: int(u.num()), Column: int(u.num())}
+	most = 0
+	if call.Source.Counted {
+		most = len(call.Source.Code) // each statement takes a byte of the text at least
+	}
+	r.Counts = unpackAtMost(u, most, func() sandbox.Count {
+		return sandbox.Count{Place: sandbox.Place{Line: int(u.num()), Column: int(u.num())}, Runs: int(u.num())}
+	})
 	return serial, r, fault
 }
 
