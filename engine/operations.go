@@ -225,6 +225,15 @@ func (e *Engine) Why(name eventlog.WorkflowName) (*decide.Wait, bool) {
 	return nil, true
 }
 
+// Waits returns all that a workflow waits for, in the order of [decide.Owed]; none while it is moving.
+func (e *Engine) Waits(name eventlog.WorkflowName) []decide.Wait {
+	r, ok := e.partitionOf(name).runner(name)
+	if !ok {
+		return nil
+	}
+	return slices.Clone(r.resting())
+}
+
 // TokenHash is what is kept of a token.
 func TokenHash(token string) string {
 	hash := sha256.Sum256([]byte(token))

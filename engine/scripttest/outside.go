@@ -1,0 +1,263 @@
+package scripttest
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	"golang.org/x/text/language"
+	"golang.org/x/text/message"
+
+	"github.com/pawl-run/pawl/engine/connector"
+	"github.com/pawl-run/pawl/engine/difference"
+	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/sandbox"
+)
+
+// outside stands for all that a workflow can call in one case: what it answers is what the case says.
+//
+// Locking: mu guards all that is below it.
+type outside struct {
+	mu      sync.Mutex
+	answers []*answer // the newest is asked first
+	calls   []call    // the changes that were made, in order
+	known   map[string]Lost
+	broken  []string // what the case lacks or says wrong
+}
+
+var english = message.NewPrinter(language.English)
+
+// answer is a step that says one, and how often it was given.
+type answer struct {
+	operation string
+	Answer
+	given int
+}
+
+// call is one change that has left.
+type call struct {
+	operation string
+	params    json.RawMessage
+}
+
+func newOutside() *outside { return &outside{known: map[string]Lost{}} }
+
+// say gives an answer from here on. It fails where the result is none that the operation gives.
+func (o *outside) say(ctx context.Context, operation connector.Operation, name string, a Answer) error {
+	if len(a.Result) > 0 && len(operation.Result) > 0 {
+		if err := fits(ctx, operation.Result, a.Result); err != nil {
+			return fmt.Errorf("this is not what %s answers: %w", name, err)
+		}
+	}
+	if a.Lost != "" && operation.Kind != connector.Mutate {
+		return fmt.Errorf("%s reads: where its answer is lost, it fails with { fails: \"transient\" }", name)
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.answers = slices.Insert(o.answers, 0, &answer{operation: name, Answer: a})
+	return nil
+}
+
+// fits says why a value does not fit a schema.
+func fits(ctx context.Context, schema, value json.RawMessage) error {
+	compiled, err := connector.CompileSchema(schema)
+	if err != nil {
+		return err
+	}
+	read, err := jsonschema.UnmarshalJSON(bytes.NewReader(value))
+	if err != nil {
+		return err
+	}
+	err = compiled.Validate(ctx, read)
+	var wrong *jsonschema.ValidationError
+	if !errors.As(err, &wrong) {
+		return err
+	}
+	for len(wrong.Causes) > 0 {
+		wrong = wrong.Causes[0]
+	}
+	where := "it"
+	if len(wrong.InstanceLocation) > 0 {
+		where = strings.Join(wrong.InstanceLocation, ".")
+	}
+	return fmt.Errorf("%s: %s", where, wrong.ErrorKind.LocalizedString(english))
+}
+
+// find is the answer to a call, nil for none; with take it is given.
+func (o *outside) find(name string, params json.RawMessage, take bool) *answer {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for _, a := range o.answers {
+		if a.operation != name || a.Times > 0 && a.given >= a.Times {
+			continue
+		}
+		if len(a.With) > 0 {
+			if found, err := difference.Beyond(a.With, params); err != nil || len(found) > 0 {
+				continue
+			}
+		}
+		if take {
+			a.given++
+		}
+		return a
+	}
+	return nil
+}
+
+// lack notes what the case would have to say.
+func (o *outside) lack(format string, args ...any) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if text := fmt.Sprintf(format, args...); !slices.Contains(o.broken, text) {
+		o.broken = append(o.broken, text)
+	}
+}
+
+// lacks returns what was noted since it was asked last.
+func (o *outside) lacks() []string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	broken := o.broken
+	o.broken = nil
+	return broken
+}
+
+// made returns the changes that have left so far.
+func (o *outside) made() []call {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return slices.Clone(o.calls)
+}
+
+// standIn is one connector of the outside. It offers what the real one does.
+type standIn struct {
+	name       string
+	operations []connector.Operation
+	outside    *outside
+}
+
+// Name implements connector.Connector.
+func (s *standIn) Name() string { return s.name }
+
+// Operations implements connector.Connector.
+func (s *standIn) Operations() []connector.Operation { return s.operations }
+
+// Read implements connector.Connector.
+func (s *standIn) Read(_ context.Context, c connector.Call) (json.RawMessage, error) {
+	name := c.Connector + "." + c.Operation
+	a := s.outside.find(name, c.Params, true)
+	switch {
+	case a == nil:
+		s.outside.lack("%s(%s) has no answer: t.answer(%q, { result: … }) gives one", name, eventlog.Clip(c.Params, 200), name)
+		return nil, connector.Failf(eventlog.Logic, codeNoAnswer, "the test has no answer to %s(%s)", name,
+			eventlog.Clip(c.Params, 200))
+	case a.Fails != nil:
+		return nil, a.Fails.failure(name)
+	}
+	return a.result(), nil
+}
+
+// codeNoAnswer is the code of a read that the case says nothing of.
+const codeNoAnswer = "test.noAnswer"
+
+// Perform implements connector.Connector.
+func (s *standIn) Perform(ctx context.Context, c connector.Call) connector.Outcome {
+	if failure := connector.MayLeave(ctx, c); failure != nil {
+		return connector.FailedWith(failure)
+	}
+	name := c.Connector + "." + c.Operation
+	a := s.outside.find(name, c.Params, true)
+	if a == nil {
+		a = &answer{}
+	}
+	s.outside.mu.Lock()
+	defer s.outside.mu.Unlock()
+	s.outside.calls = append(s.outside.calls, call{name, c.Params})
+	s.outside.known[c.Key] = LostHappened
+	switch {
+	case a.Fails != nil:
+		s.outside.known[c.Key] = LostDidNotHappen
+		return connector.FailedWith(a.Fails.failure(name))
+	case a.Lost != "":
+		s.outside.known[c.Key] = a.Lost
+		return connector.UncertainWith(connector.Failf(eventlog.Transient, "test.lost", "the test says that the answer to %s is lost",
+			name))
+	}
+	return connector.Outcome{Status: connector.Applied, Result: a.result()}
+}
+
+// ReconcilesCall implements connector.CallReconciler: the answer that the call will be given says so.
+func (s *standIn) ReconcilesCall(c connector.Call) bool {
+	if a := s.outside.find(c.Connector+"."+c.Operation, c.Params, false); a != nil && a.Lost != "" {
+		return a.Lost != LostUnknown
+	}
+	return true
+}
+
+// Reconcile implements connector.Connector.
+func (s *standIn) Reconcile(_ context.Context, c connector.Call) connector.Reconciliation {
+	a := s.outside.find(c.Connector+"."+c.Operation, c.Params, false)
+	s.outside.mu.Lock()
+	defer s.outside.mu.Unlock()
+	switch s.outside.known[c.Key] {
+	case LostHappened:
+		result := json.RawMessage("null")
+		if a != nil && len(a.Result) > 0 {
+			result = a.Result
+		}
+		return connector.Reconciliation{Verdict: connector.VerdictApplied, Result: result}
+	case LostUnknown:
+		return connector.Reconciliation{Verdict: connector.VerdictRetry}
+	}
+	return connector.Reconciliation{Verdict: connector.VerdictFailed}
+}
+
+func (a *answer) result() json.RawMessage {
+	if len(a.Result) == 0 {
+		return json.RawMessage("null")
+	}
+	return a.Result
+}
+
+func (r *Refusal) failure(operation string) *eventlog.Failure {
+	return connector.Failf(r.Class, cmp.Or(r.Code, "test.fails"), "%s", cmp.Or(r.Message, "the test says that "+operation+" fails"))
+}
+
+// registry offers what the real connectors offer, and the tools of the suite, on the outside.
+func (o *outside) registry(real *connector.Registry, tools map[string]sandbox.OperationKind) (*connector.Registry, error) {
+	all, err := connector.NewRegistry()
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range real.Names() {
+		if c, ok := real.Connector(name); ok {
+			operations := slices.Clone(c.Operations())
+			for i := range operations { // a case says of each call whether it can be asked about
+				operations[i].Reconciles = operations[i].Kind == connector.Mutate
+			}
+			if err := all.Add(&standIn{name: name, operations: operations, outside: o}); err != nil {
+				return nil, err
+			}
+		}
+	}
+	byName := map[string][]connector.Operation{}
+	for name, kind := range tools {
+		service, operation, _ := strings.Cut(name, ".")
+		byName[service] = append(byName[service], connector.Operation{Name: operation, Kind: connector.Kind(kind),
+			Reconciles: kind == sandbox.KindMutate})
+	}
+	for name, operations := range byName {
+		slices.SortFunc(operations, func(a, b connector.Operation) int { return cmp.Compare(a.Name, b.Name) })
+		if err := all.Replace(&standIn{name: name, operations: operations, outside: o}); err != nil {
+			return nil, fmt.Errorf("read the tools of the tests: %w", err)
+		}
+	}
+	return all, nil
+}

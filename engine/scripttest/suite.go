@@ -1,0 +1,203 @@
+package scripttest
+
+import (
+	"context"
+	_ "embed"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/sandbox"
+)
+
+// Suite is what a test file declares.
+type Suite struct {
+	Cases []Case `json:"cases"`
+	// Tools are operations of connectors that no program knows while no engine runs, with their kinds, by
+	// `connector.operation`.
+	Tools map[string]sandbox.OperationKind `json:"tools,omitempty"`
+	// Vars are the settings that the script reads as ctx.vars.
+	Vars sandbox.Vars `json:"vars,omitempty"`
+}
+
+// Case is one test: what is given, and what is done and expected, in order.
+type Case struct {
+	Name string `json:"name"`
+	// Clock is where its time begins; zero is Start.
+	Clock time.Time `json:"clock,omitzero"`
+	// State is what handlers have returned last.
+	State map[eventlog.Handler]json.RawMessage `json:"state,omitempty"`
+	// Grants are granted beside all that the script uses.
+	Grants map[string]eventlog.Grant `json:"grants,omitempty"`
+	Steps  []Step                    `json:"steps"`
+}
+
+// Start is where the time of a case begins that names none.
+var Start = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+
+// Step is one step of a case. Do says which of the other members it has.
+type Step struct {
+	Do   Do  `json:"do"`
+	Line int `json:"line"` // of the test file
+
+	Topic  eventlog.Topic       `json:"topic,omitempty"`  // Push, Skip, Redrive, ExpectEvents
+	Events []json.RawMessage    `json:"events,omitempty"` // Push, ExpectEvents
+	IDs    []eventlog.MessageID `json:"ids,omitempty"`    // Skip, Redrive
+
+	Operation string `json:"operation,omitempty"` // Answer, ExpectCall: `connector.operation`
+	Answer
+
+	By         string            `json:"by,omitempty"`         // Advance
+	Fact       eventlog.FactType `json:"fact,omitempty"`       // Crash
+	Resolution string            `json:"resolution,omitempty"` // Resolve, with the result of Answer
+
+	Params  json.RawMessage  `json:"params,omitempty"` // ExpectCall; any where they are left out
+	Handler eventlog.Handler `json:"handler,omitempty"`
+	State   json.RawMessage  `json:"state,omitempty"` // ExpectState; nil for none
+	Reason  string           `json:"reason,omitempty"`
+	Code    string           `json:"code,omitempty"`
+	Message string           `json:"message,omitempty"`
+	Part    string           `json:"part,omitempty"` // ExpectLog
+	// At is the line of the script that ExpectWaiting names, 0 for any.
+	At int `json:"at,omitempty"`
+}
+
+// Do is what a step does.
+type Do string
+
+// What steps do.
+const (
+	// DoAnswer says what an operation answers from here on.
+	DoAnswer Do = "answer"
+	// DoPush pushes events; they wait until a step lets the workflow run.
+	DoPush Do = "push"
+	// DoPoll has all producers run.
+	DoPoll Do = "poll"
+	// DoRun lets the workflow run until it is idle, with the pauses before further tries.
+	DoRun Do = "run"
+	// DoAdvance moves the clock.
+	DoAdvance Do = "advance"
+	// DoCrash ends the engine when the next transition with the fact is on the disk; another one goes on.
+	DoCrash Do = "crash"
+	// DoApprove, DoReject, DoResolve, DoResume, DoSkip and DoRedrive are what a person does.
+	DoApprove Do = "approve"
+	DoReject  Do = "reject"
+	DoResolve Do = "resolve"
+	DoResume  Do = "resume"
+	DoSkip    Do = "skip"
+	DoRedrive Do = "redrive"
+
+	// DoExpectCall takes the first change that no step has expected yet.
+	DoExpectCall Do = "expectCall"
+	// DoExpectNoCalls says that there is none.
+	DoExpectNoCalls Do = "expectNoCalls"
+	// DoExpectEvents lists all events of a topic, with what is to be true of each.
+	DoExpectEvents Do = "expectEvents"
+	// DoExpectState says what a handler remembers.
+	DoExpectState Do = "expectState"
+	// DoExpectWaiting says what the workflow waits for.
+	DoExpectWaiting Do = "expectWaiting"
+	// DoExpectLog says that a handler has logged a text.
+	DoExpectLog Do = "expectLog"
+)
+
+// Answer is what an operation answers: a result, a failure, or a change whose answer is lost.
+type Answer struct {
+	// With are parameters that a call has to have for this answer, others may be there too; nil takes every call.
+	With   json.RawMessage `json:"with,omitempty"`
+	Result json.RawMessage `json:"result,omitempty"`
+	Fails  *Refusal        `json:"fails,omitempty"`
+	Lost   Lost            `json:"lost,omitempty"`
+	// Times is how often it is given; 0 is always.
+	Times int `json:"times,omitempty"`
+}
+
+// Refusal is a definite failure of a call.
+type Refusal struct {
+	Class   eventlog.Class `json:"class"`
+	Code    string         `json:"code,omitempty"`
+	Message string         `json:"message,omitempty"`
+}
+
+// Lost is what the other side knows of a change whose answer was lost.
+type Lost string
+
+// What it may know.
+const (
+	LostHappened     Lost = "happened"
+	LostDidNotHappen Lost = "did-not-happen"
+	LostUnknown      Lost = "unknown" // it cannot be asked: a person has to say
+)
+
+//go:embed builder.js
+var builder string
+
+// builderLine is the builder on one line, which stands before the first line of a test file. A script that declares a
+// Pawl of its own is given no other.
+var builderLine = strings.Join(strings.Fields(builder), " ") + "\n"
+
+// authorLine is a line of the test file, of one behind builderLine.
+func authorLine(line int) int { return max(line-1, 0) }
+
+// framePlace is where a frame of a stack is.
+var framePlace = regexp.MustCompile(`:([0-9]+):[0-9]+`)
+
+// lineOf is the author's line of a fault: of an error that the builder throws, that of its caller.
+func lineOf(fault *sandbox.Error) int {
+	if line := authorLine(fault.Line); line > 0 {
+		return line
+	}
+	for _, frame := range framePlace.FindAllStringSubmatch(fault.Stack, -1) {
+		if line, err := strconv.Atoi(frame[1]); err == nil && authorLine(line) > 0 {
+			return authorLine(line)
+		}
+	}
+	return 0
+}
+
+// maxSuite bounds what a test file declares, in bytes of JSON.
+const maxSuite = 16 << 20
+
+// ReadError says that a test file declares no tests.
+type ReadError struct {
+	Line    int
+	Message string
+}
+
+func (e *ReadError) Error() string { return e.Message }
+
+// Read runs a test file, which declares its cases with Pawl.tests. Errors: *ReadError for what is its author's to
+// correct.
+func Read(ctx context.Context, scripts sandbox.Executor, file sandbox.Source) (Suite, error) {
+	limits := sandbox.Limits{State: maxSuite, Source: len(builderLine) + maxSuite}
+	result, err := scripts.Invoke(ctx, sandbox.Invocation{
+		Source: sandbox.Source{Filename: file.Filename, Code: builderLine + file.Code},
+		Phase:  sandbox.Producer, Handler: "tests", Now: Start, Still: true, Limits: limits,
+	}, nil)
+	var fault *sandbox.Error
+	switch {
+	case errors.As(err, &fault) && fault.Fault == sandbox.FaultScript:
+		message := fault.Message
+		if fault.Code == "handler.unknown" {
+			message = "the file declares no tests: it ends in export default Pawl.tests({ … })"
+		}
+		return Suite{}, &ReadError{Line: lineOf(fault), Message: message}
+	case err != nil:
+		return Suite{}, fmt.Errorf("read the tests: %w", err)
+	}
+	var suite Suite
+	if err := json.Unmarshal(result.Value, &suite); err != nil {
+		return Suite{}, &ReadError{Message: fmt.Sprintf("the tests cannot be read: %v", err)}
+	}
+	for i := range suite.Cases {
+		for j := range suite.Cases[i].Steps {
+			suite.Cases[i].Steps[j].Line = authorLine(suite.Cases[i].Steps[j].Line)
+		}
+	}
+	return suite, nil
+}
