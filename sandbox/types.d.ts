@@ -322,6 +322,99 @@ interface PawlWorkflow<T = any> {
   hooks?: { [name: string]: PawlHook<T> };
 }
 
+// Tests, in a file NAME.test.ts beside NAME.ts; `pawl test` runs them.
+
+/** How a call fails. */
+type PawlTestFailure =
+  | "transient" | "logic" | "auth" | "permission" | "precondition" | "internal"
+  | { class: "transient" | "logic" | "auth" | "permission" | "precondition" | "internal"; code?: string; message?: string };
+
+/** What an operation answers: a result, a failure, or, of a change, an answer that is lost. */
+type PawlTestAnswer = {
+  /** Parameters that a call has to have for this answer; it may have others too. */
+  with?: object;
+  /** How often it is given; always if absent. */
+  times?: number;
+} & (
+  | { result: unknown; fails?: undefined; lost?: undefined }
+  | { fails: PawlTestFailure; result?: undefined; lost?: undefined }
+  | {
+      /** What the other side says when it is asked; "unknown": it cannot be asked, so a person has to say. */
+      lost: "happened" | "did-not-happen" | "unknown";
+      result?: undefined;
+      fails?: undefined;
+    }
+);
+
+/** Declares the steps of one case, which run in their order once all are declared. T are the payloads by topic. */
+interface PawlTest<T = any> {
+  // What is given, before the first step.
+
+  /** The time at which the case begins; it moves with advance alone. "2026-01-01T00:00:00Z" if absent. */
+  clock(now: string): this;
+  /** What a producer, or next of a consumer, has returned last. */
+  state(handler: string, state: unknown): this;
+  /** Changes what is granted: all that the script uses is allowed. */
+  grants(grants: { [capability: string]: "allow" | "ask" | "deny" }): this;
+
+  // What is given at any place.
+
+  /** What "connector.operation" answers from here on. Of several that fit a call the newest is taken. */
+  answer(operation: string, answer: PawlTestAnswer): this;
+  /** The next call fails: "transient" if absent. */
+  fail(operation: string, failure?: PawlTestFailure): this;
+
+  // What is done.
+
+  /** Pushes events. They wait until run, advance or an expectation. A title that is absent is the messageId. */
+  push<K extends keyof T & string>(topic: K, events: PawlTestEvent<T[K]> | PawlTestEvent<T[K]>[]): this;
+  /** Runs all producers, and then all that follows. */
+  poll(): this;
+  /** Runs until nothing is left to do. Pauses before a further try pass; schedules and wakeAt do not count. */
+  run(): this;
+  /** Moves the clock: "90s", "24h". Everything that is due on the way runs at its time. */
+  advance(by: string): this;
+  /** The engine is killed as soon as this fact is in the log, "mutation.started" if absent; another one goes on. */
+  crash(fact?: string): this;
+  /** What a person does with all calls that wait for it. */
+  approve(): this;
+  reject(): this;
+  resolve(resolution: "happened" | "did-not-happen" | "skip" | "try-again", result?: unknown): this;
+  /** What a person does with the workflow, and with events of a topic: those with the ids, or all. */
+  resume(): this;
+  skip(topic: keyof T & string, ...ids: string[]): this;
+  redrive(topic: keyof T & string, ...ids: string[]): this;
+
+  // What is expected.
+
+  /** The next change that was made outside; parameters that are absent may be any. */
+  expectCall(operation: string, params?: object): this;
+  /** No change was made beside those that were expected so far. The end of a case expects that too. */
+  expectNoCalls(): this;
+  /** All events of a topic, oldest first; of each what is given here. */
+  expectEvents<K extends keyof T & string>(
+    topic: K,
+    events: {
+      messageId?: string; title?: string; payload?: unknown;
+      status?: "pending" | "reserved" | "consumed" | "skipped" | "discarded";
+    }[],
+  ): this;
+  /** What a handler remembers; undefined for nothing. */
+  expectState(handler: string, state: unknown): this;
+  /** What the workflow waits for, as `pawl why` names it: "approval", "maintenance" …; and the last failure. */
+  expectWaiting(reason: string, failure?: { code?: string; message?: string; line?: number }): this;
+  /** A handler has logged a line with this text. */
+  expectLog(text: string): this;
+}
+
+/** An event that a case pushes. */
+type PawlTestEvent<P> = { messageId: string; title?: string; payload?: P };
+
+/** The cases by what is true in them. */
+interface PawlTests<T = any> {
+  [name: string]: (t: PawlTest<T>) => void;
+}
+
 /** T, which is never guessed from where this stands. */
 type PawlGiven<T> = T extends infer Given ? Given : never;
 
@@ -338,6 +431,14 @@ declare const Pawl: {
     producer: PawlProducer<S, PawlGiven<T>> | PawlProducerHandler<S, PawlGiven<T>>,
   ): PawlProducer<any, T> | PawlProducerHandler<any, T>;
   hook<T = any>(hook: PawlHook<PawlGiven<T>>): PawlHook<T>;
+  /** The tests of the script beside this file. Tools are operations that no built-in connector has, with their kinds. */
+  tests<T extends object = any>(
+    cases: PawlTests<PawlGiven<T>>,
+    options?: {
+      tools?: { [operation: string]: "list" | "get" | "mutate" };
+      vars?: { [name: string]: unknown };
+    },
+  ): PawlTests<T>;
 };
 /** The same as Pawl, by the name that it had before. */
 declare const Keep: typeof Pawl;

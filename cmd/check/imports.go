@@ -94,6 +94,7 @@ var layers = []layer{
 	{folders: "engine/connector/...", project: []string{"eventlog", "engine/connector/...", "engine/secret", "sandbox",
 		"sandbox/worker/confine", "sandbox/similar"}, external: anyLibrary},
 	// What the parts of an engine stand on knows none of them.
+	{folders: "engine/difference", pure: true},
 	{folders: "engine/clock", external: []string{"golang.org/x/sys/unix"}},
 	{folders: "engine/signal"},
 	{folders: "engine/ids", external: anyLibrary},
@@ -120,8 +121,9 @@ var layers = []layer{
 	// The commands are put together from rooms of which none knows a command.
 	{folders: "cmd/pawl/example"},
 	{folders: "cmd/pawl/internal/term",
-		project:  []string{"engine/hint", "eventlog", "ops/explain", "projections", "sandbox"},
+		project:  []string{"engine/difference", "engine/hint", "eventlog", "ops/explain", "projections", "sandbox"},
 		external: anyLibrary},
+	{folders: "cmd/pawl/internal/notices", external: anyLibrary},
 	{folders: "cmd/pawl/internal/exit", project: append([]string{"ops/rpc"}, rooms("term")...)},
 	{folders: "cmd/pawl/internal/datadir", project: append([]string{"eventlog/durable"}, rooms("exit")...),
 		external: anyLibrary},
@@ -149,8 +151,8 @@ var layers = []layer{
 	// The commands of one heading know no other commands.
 	{
 		folders: "cmd/pawl/internal/commands/...",
-		project: append(belowCommands("builtin", "client", "config", "datadir", "exit", "mcpserver", "node", "source", "term",
-			"tools", "typings", "version"), "cmd/pawl/example"),
+		project: append(belowCommands("builtin", "client", "config", "datadir", "exit", "mcpserver", "node", "notices",
+			"source", "term", "tools", "typings", "version"), "cmd/pawl/example"),
 		external: anyLibrary,
 	},
 	{folders: "cmd/...", project: anyFolder, external: anyLibrary},

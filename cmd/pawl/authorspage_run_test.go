@@ -34,7 +34,8 @@ func TestAuthorsPageCodeRuns(t *testing.T) {
 		"Limits":             "yaml",  // TestAuthorsPageConfiguration
 		"Eleven recipes":     "yaml",  // TestAuthorsPageConfiguration
 
-		"Types in your editor": "ts", // TestAuthorsPageTypes
+		"Types in your editor": "ts",    // TestAuthorsPageTypes
+		"Tests":                "ts sh", // TestAuthorsPageTests
 
 		"Serial or concurrent?":            "ts",         // TestAuthorsPageConcurrent
 		"Hooks: requests of other systems": "ts yaml sh", // TestAuthorsPageHooks
@@ -93,6 +94,29 @@ func TestAuthorsPageTypes(t *testing.T) {
 	rows := read(t, filepath.Join(dir, "sheets", "sales.csv"))
 	if !regexp.MustCompile(`\Acustomer,total,sum,_pawl\nAnn,20,20,\S+\nAnn,20,40,\S+\n\z`).MatchString(rows) {
 		t.Errorf("rows:\n%s", rows)
+	}
+}
+
+// The tests of the page are those of the typed workflow, and pass; so do those of the bundled examples.
+func TestAuthorsPageTests(t *testing.T) {
+	t.Parallel()
+	part := pagePartOf(t, "Tests")
+	dir := place(t, map[string]string{
+		"sales.ts":      pagePartOf(t, "Types in your editor").code(t, "ts"),
+		"sales.test.ts": part.code(t, "ts"),
+	})
+	out := mustRun(t, dir, 0, "pawl", strings.Fields(part.commands(t)[0])[1:]...)
+	if !strings.Contains(out, "sales.ts: 100 % of") || !strings.HasSuffix(out, "3 passed, 0 failed\n") {
+		t.Errorf("it says\n%s", out)
+	}
+	for _, example := range []string{"mail-to-sheet", "webhook-to-chat"} {
+		dir := place(t, map[string]string{
+			example + ".ts":      read(t, "example/"+example+".ts"),
+			example + ".test.ts": read(t, "example/"+example+".test.ts"),
+		})
+		if out := mustRun(t, dir, 0, "pawl", "test"); !strings.Contains(out, ".ts: 100 % of") {
+			t.Errorf("%s: %s", example, out)
+		}
 	}
 }
 

@@ -22,6 +22,7 @@ type commandLine struct {
 
 	Deploy   scripts.Deploy   `cmd:"" group:"scripts" help:"Deploy a script to a running engine."`
 	Validate scripts.Validate `cmd:"" group:"scripts" help:"Check a script as a deploy would."`
+	Test     scripts.Test     `cmd:"" group:"scripts" help:"Run the tests that stand beside scripts."`
 	MCP      scripts.MCP      `cmd:"" name:"mcp" group:"scripts" help:"Offer the engine to a language model, over the Model Context Protocol."`
 	Types    scripts.Types    `cmd:"" group:"scripts" help:"Write or print the TypeScript types for scripts, and for what they can call."`
 

@@ -9,10 +9,9 @@ import (
 	"os"
 	"sync"
 
-	"github.com/fsnotify/fsnotify"
-
 	"github.com/pawl-run/pawl/cmd/pawl/internal/exit"
 	"github.com/pawl-run/pawl/cmd/pawl/internal/node"
+	"github.com/pawl-run/pawl/cmd/pawl/internal/notices"
 	"github.com/pawl-run/pawl/cmd/pawl/internal/source"
 	"github.com/pawl-run/pawl/cmd/pawl/internal/term"
 	"github.com/pawl-run/pawl/eventlog"
@@ -32,7 +31,7 @@ func (d deployer) watching(sources []source.Script) node.SideTask {
 			}
 			w.files = append(w.files, &watched{path: s.Path, hash: hashOf(s.Text), abandon: func() {}})
 		}
-		w.run(ctx, openNotices)
+		w.run(ctx, notices.Open)
 	}
 }
 
@@ -46,7 +45,7 @@ type watcher struct {
 	waiting   sync.WaitGroup
 }
 
-func (w *watcher) run(ctx context.Context, open func() (notices, func() error, error)) {
+func (w *watcher) run(ctx context.Context, open func() (notices.Follower, func() error, error)) {
 	if len(w.files) == 0 {
 		return
 	}
@@ -56,11 +55,11 @@ func (w *watcher) run(ctx context.Context, open func() (notices, func() error, e
 		return
 	}
 	for _, f := range w.files {
-		n.files = append(n.files, f.path)
+		n.Files = append(n.Files, f.path)
 	}
 	var once sync.Once
-	n.failed = func(err error) { once.Do(func() { w.unnoticed(err) }) }
-	n.follow(ctx, func() { w.look(ctx) })
+	n.Failed = func(err error) { once.Do(func() { w.unnoticed(err) }) }
+	n.Follow(ctx, func() { w.look(ctx) })
 	w.waiting.Wait()
 	_ = done() // notices are not waited for any more
 }
@@ -225,13 +224,4 @@ func (w *watcher) checkName(ctx context.Context, s source.Script) error {
 			fmt.Errorf("%s was workflow %s and is now %s", term.Path(s.Path), before, name))
 	}
 	return nil
-}
-
-// openNotices asks the system to tell of changes.
-func openNotices() (notices, func() error, error) {
-	system, err := fsnotify.NewWatcher()
-	if err != nil {
-		return notices{}, nil, err
-	}
-	return notices{folders: system, events: system.Events, errors: system.Errors}, system.Close, nil
 }

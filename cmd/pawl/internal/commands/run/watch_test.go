@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -15,6 +14,7 @@ import (
 
 	"github.com/fsnotify/fsnotify"
 
+	"github.com/pawl-run/pawl/cmd/pawl/internal/notices"
 	"github.com/pawl-run/pawl/cmd/pawl/internal/source"
 	"github.com/pawl-run/pawl/cmd/pawl/internal/term"
 )
@@ -72,10 +72,10 @@ func TestWatchLeavesPipes(t *testing.T) {
 // An engine runs without notices, and says once what that means.
 func TestWatchWithoutNotices(t *testing.T) {
 	t.Parallel()
-	for name, open := range map[string]func() (notices, func() error, error){
-		"no watcher": func() (notices, func() error, error) { return notices{}, nil, syscall.EMFILE },
-		"no folders": func() (notices, func() error, error) {
-			return notices{folders: &fullFolders{}}, func() error { return nil }, nil
+	for name, open := range map[string]func() (notices.Follower, func() error, error){
+		"no watcher": func() (notices.Follower, func() error, error) { return notices.Follower{}, nil, syscall.EMFILE },
+		"no folders": func() (notices.Follower, func() error, error) {
+			return notices.Follower{Folders: &fullFolders{}}, func() error { return nil }, nil
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -86,7 +86,7 @@ func TestWatchWithoutNotices(t *testing.T) {
 				for name, text := range map[string]string{"a/a.ts": "one", "b/b.ts": "two"} {
 					w.files = append(w.files, &watched{path: filepath.Join(dir, name), hash: hashOf([]byte(text))})
 				}
-				ctx, end := context.WithTimeout(t.Context(), quietTime)
+				ctx, end := context.WithTimeout(t.Context(), notices.QuietTime)
 				defer end()
 				w.run(ctx, open)
 				if n := strings.Count(stderr.String(), "warning: a file that changes while this runs may not be deployed"); n != 1 {
@@ -101,30 +101,13 @@ func TestWatchWithoutNotices(t *testing.T) {
 }
 
 // fullFolders has no room for any.
-type fullFolders struct{ recordedFolders }
+type fullFolders struct{}
 
 func (*fullFolders) Add(string) error { return syscall.ENOSPC }
 
-// recordedFolders are recorded and not watched.
-type recordedFolders struct{ list []string }
+func (*fullFolders) Remove(string) error { return fsnotify.ErrNonExistentWatch }
 
-func (f *recordedFolders) Add(folder string) error {
-	if !slices.Contains(f.list, folder) {
-		f.list = append(f.list, folder)
-	}
-	return nil
-}
-
-func (f *recordedFolders) Remove(folder string) error {
-	i := slices.Index(f.list, folder)
-	if i < 0 {
-		return fsnotify.ErrNonExistentWatch
-	}
-	f.list = slices.Delete(f.list, i, i+1)
-	return nil
-}
-
-func (f *recordedFolders) WatchList() []string { return slices.Clone(f.list) }
+func (*fullFolders) WatchList() []string { return nil }
 
 // placeFiles writes files into a folder of the test.
 func placeFiles(t *testing.T, files map[string]string) string {

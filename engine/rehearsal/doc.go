@@ -1,4 +1,4 @@
-// Package scripttest runs the tests that stand beside a script, without an engine process: each case has an engine of
+// Package rehearsal runs the tests that stand beside a script, without an engine process: each case has an engine of
 // its own, on a log in memory, whose clock stands still until the case moves it.
 //
 // Guaranteed:
@@ -12,4 +12,4 @@
 // Three things are otherwise than in production. A producer with an interval does not run at the deploy but when its
 // time comes, or when it is polled. What is pushed waits until a step lets the workflow run, so that several events can
 // be there at once. The time of a handler stands still while it runs.
-package scripttest
+package rehearsal

@@ -1,19 +1,13 @@
-package scripttest
+package rehearsal
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"sync"
-
-	"github.com/santhosh-tekuri/jsonschema/v6"
-	"golang.org/x/text/language"
-	"golang.org/x/text/message"
 
 	"github.com/pawl-run/pawl/engine/connector"
 	"github.com/pawl-run/pawl/engine/difference"
@@ -31,8 +25,6 @@ type outside struct {
 	known   map[string]Lost
 	broken  []string // what the case lacks or says wrong
 }
-
-var english = message.NewPrinter(language.English)
 
 // answer is a step that says one, and how often it was given.
 type answer struct {
@@ -63,31 +55,6 @@ func (o *outside) say(ctx context.Context, operation connector.Operation, name s
 	defer o.mu.Unlock()
 	o.answers = slices.Insert(o.answers, 0, &answer{operation: name, Answer: a})
 	return nil
-}
-
-// fits says why a value does not fit a schema.
-func fits(ctx context.Context, schema, value json.RawMessage) error {
-	compiled, err := connector.CompileSchema(schema)
-	if err != nil {
-		return err
-	}
-	read, err := jsonschema.UnmarshalJSON(bytes.NewReader(value))
-	if err != nil {
-		return err
-	}
-	err = compiled.Validate(ctx, read)
-	var wrong *jsonschema.ValidationError
-	if !errors.As(err, &wrong) {
-		return err
-	}
-	for len(wrong.Causes) > 0 {
-		wrong = wrong.Causes[0]
-	}
-	where := "it"
-	if len(wrong.InstanceLocation) > 0 {
-		where = strings.Join(wrong.InstanceLocation, ".")
-	}
-	return fmt.Errorf("%s: %s", where, wrong.ErrorKind.LocalizedString(english))
 }
 
 // find is the answer to a call, nil for none; with take it is given.

@@ -1,4 +1,4 @@
-package run
+package notices
 
 import (
 	"context"
@@ -14,36 +14,45 @@ import (
 	"github.com/fsnotify/fsnotify"
 )
 
-// quietTime is how long there must be no notice before files are read: a file is seldom written at once.
-const quietTime = 150 * time.Millisecond
+// QuietTime is how long there must be no notice before files are read: a file is seldom written at once.
+const QuietTime = 150 * time.Millisecond
 
 // longestFlurry is how long notices may hold up a look.
 const longestFlurry = 5 * time.Second
 
-// notices tell that files may have changed. Folders are watched and not the files, because editors
+// Open asks the system to tell of changes. The function that it returns ends that.
+func Open() (Follower, func() error, error) {
+	system, err := fsnotify.NewWatcher()
+	if err != nil {
+		return Follower{}, nil, err
+	}
+	return Follower{Folders: system, Events: system.Events, Errors: system.Errors}, system.Close, nil
+}
+
+// Follower tells that files may have changed. Folders are watched and not the files, because editors
 // and tools put another file, link or folder in the place of the old one.
-type notices struct {
-	files   []string // absolute
-	folders folders
-	events  <-chan fsnotify.Event
-	errors  <-chan error
-	// failed is told when notices may be missing.
-	failed func(error)
+type Follower struct {
+	Files   []string // absolute
+	Folders Folders
+	Events  <-chan fsnotify.Event
+	Errors  <-chan error
+	// Failed is told when notices may be missing.
+	Failed func(error)
 
 	// places are where a change may change what the files hold.
 	places []string
 }
 
-// folders is the part of a *fsnotify.Watcher that says what is watched.
-type folders interface {
+// Folders is the part of a *fsnotify.Watcher that says what is watched.
+type Folders interface {
 	Add(folder string) error
 	Remove(folder string) error
 	WatchList() []string
 }
 
-// follow calls look at once, for what has changed while the files were not watched, and then after each flurry
+// Follow calls look at once, for what has changed while the files were not watched, and then after each flurry
 // of notices, until ctx ends. A file that never comes to rest is looked at from time to time.
-func (n *notices) follow(ctx context.Context, look func()) {
+func (n *Follower) Follow(ctx context.Context, look func()) {
 	quiet := time.NewTimer(0)
 	defer quiet.Stop()
 	var first time.Time // of the flurry; zero while there is none
@@ -51,25 +60,25 @@ func (n *notices) follow(ctx context.Context, look func()) {
 		if first.IsZero() {
 			first = time.Now()
 		}
-		quiet.Reset(min(quietTime, time.Until(first.Add(longestFlurry))))
+		quiet.Reset(min(QuietTime, time.Until(first.Add(longestFlurry))))
 	}
 	for {
 		select {
 		case <-ctx.Done():
 			return
-		case event, ok := <-n.events:
+		case event, ok := <-n.Events:
 			if !ok {
 				return
 			}
 			if n.concerns(event) {
 				heard()
 			}
-		case err, ok := <-n.errors:
+		case err, ok := <-n.Errors:
 			if !ok {
 				return
 			}
 			if !errors.Is(err, fsnotify.ErrEventOverflow) { // then a look finds what was missed
-				n.failed(err)
+				n.Failed(err)
 			}
 			heard()
 		case <-quiet.C:
@@ -80,7 +89,7 @@ func (n *notices) follow(ctx context.Context, look func()) {
 	}
 }
 
-func (n *notices) concerns(event fsnotify.Event) bool {
+func (n *Follower) concerns(event fsnotify.Event) bool {
 	name := filepath.Clean(event.Name)
 	return slices.ContainsFunc(n.places, func(place string) bool {
 		// Some systems do not tell names by their case, and tell of them as they were created.
@@ -93,12 +102,12 @@ func (n *notices) concerns(event fsnotify.Event) bool {
 const maxRounds = 10
 
 // watch watches the folders on the way to the files as it is now. Later changes are reported.
-func (n *notices) watch() {
+func (n *Follower) watch() {
 	var watched []string
 	for range maxRounds {
 		n.places = n.places[:0]
 		var wanted []string
-		for _, file := range n.files {
+		for _, file := range n.Files {
 			for _, place := range route(file) {
 				n.places = append(n.places, place)
 				wanted = append(wanted, filepath.Dir(place))
@@ -111,18 +120,18 @@ func (n *notices) watch() {
 		}
 		watched = wanted
 		for _, folder := range wanted {
-			err := n.folders.Add(folder)
+			err := n.Folders.Add(folder)
 			switch {
 			case errors.Is(err, fs.ErrNotExist):
 				watched = nil // it has just gone
 			case err != nil:
-				n.failed(fmt.Errorf("watch %s: %w", folder, err))
+				n.Failed(fmt.Errorf("watch %s: %w", folder, err))
 			}
 		}
 	}
-	for _, folder := range n.folders.WatchList() {
+	for _, folder := range n.Folders.WatchList() {
 		if watched != nil && !slices.Contains(watched, folder) {
-			_ = n.folders.Remove(folder) // the only error is that it is gone already
+			_ = n.Folders.Remove(folder) // the only error is that it is gone already
 		}
 	}
 }

@@ -1,4 +1,4 @@
-package run
+package notices
 
 import (
 	"context"
@@ -68,17 +68,17 @@ func TestNoticesSettle(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		events, failures := make(chan fsnotify.Event), make(chan error)
 		var failed []error
-		n := notices{
-			files: []string{filepath.Join(dir, "a.ts"), filepath.Join(dir, "other", "b.ts")}, folders: &recordedFolders{},
-			events: events, errors: failures,
-			failed: func(err error) { failed = append(failed, err) },
+		n := Follower{
+			Files: []string{filepath.Join(dir, "a.ts"), filepath.Join(dir, "other", "b.ts")}, Folders: &recordedFolders{},
+			Events: events, Errors: failures,
+			Failed: func(err error) { failed = append(failed, err) },
 		}
 		var looks atomic.Int64
 		ctx, end := context.WithCancel(t.Context())
 		ended := make(chan struct{})
 		go func() {
 			defer close(ended)
-			n.follow(ctx, func() { looks.Add(1) })
+			n.Follow(ctx, func() { looks.Add(1) })
 		}()
 		pass := func(d time.Duration) {
 			<-time.After(d)
@@ -96,7 +96,7 @@ func TestNoticesSettle(t *testing.T) {
 
 		for range 5 {
 			tell(fsnotify.Write, "a.ts")
-			pass(quietTime - 1)
+			pass(QuietTime - 1)
 		}
 		want(1, "while notices come")
 		pass(1)
@@ -112,16 +112,16 @@ func TestNoticesSettle(t *testing.T) {
 
 		for i, name := range []string{"A.ts", "other"} {
 			tell(fsnotify.Rename, name)
-			pass(quietTime)
+			pass(QuietTime)
 			want(int64(3+i), name)
 		}
 
 		failures <- fsnotify.ErrEventOverflow
-		pass(quietTime)
+		pass(QuietTime)
 		want(5, "after notices were dropped")
 		odd := errors.New("odd")
 		failures <- odd
-		pass(quietTime)
+		pass(QuietTime)
 		want(6, "after an error")
 		if !slices.Equal(failed, []error{odd}) {
 			t.Errorf("failures %v", failed)
@@ -140,19 +140,19 @@ func TestNoticesWithoutEnd(t *testing.T) {
 	}
 	synctest.Test(t, func(t *testing.T) {
 		events := make(chan fsnotify.Event)
-		n := notices{files: []string{filepath.Join(dir, "a.ts"), filepath.Join(dir, "b.ts")}, folders: &recordedFolders{},
-			events: events}
+		n := Follower{Files: []string{filepath.Join(dir, "a.ts"), filepath.Join(dir, "b.ts")}, Folders: &recordedFolders{},
+			Events: events}
 		var looks atomic.Int64
 		ctx, end := context.WithCancel(t.Context())
 		ended := make(chan struct{})
 		go func() {
 			defer close(ended)
-			n.follow(ctx, func() { looks.Add(1) })
+			n.Follow(ctx, func() { looks.Add(1) })
 		}()
 		synctest.Wait()
 		for begun := time.Now(); time.Since(begun) < time.Minute; {
 			events <- fsnotify.Event{Name: filepath.Join(dir, "a.ts"), Op: fsnotify.Write}
-			<-time.After(quietTime / 2)
+			<-time.After(QuietTime / 2)
 		}
 		if got, most := looks.Load(), int64(time.Minute/longestFlurry)+1; got < most/2 || got > most {
 			t.Errorf("%d looks in a minute, want about %d", got, most)
@@ -180,7 +180,7 @@ func TestNoticesWatchTheWay(t *testing.T) {
 		}
 	}
 	watched := &recordedFolders{}
-	n := notices{files: []string{at("now/a.ts")}, folders: watched}
+	n := Follower{Files: []string{at("now/a.ts")}, Folders: watched}
 	for target, want := range map[string][]string{"one": {dir, at("one")}, "two": {dir, at("two")}, "three": {dir}} {
 		relink(target)
 		n.watch()
@@ -199,19 +199,19 @@ func TestNoticesOfTheSystem(t *testing.T) {
 	if err := os.Symlink(at("real/linked.ts"), at("linked.ts")); err != nil {
 		t.Fatal(err)
 	}
-	n, done, err := openNotices()
+	n, done, err := Open()
 	if err != nil {
 		t.Fatal(err)
 	}
-	n.files = []string{at("plain.ts"), at("linked.ts"), at("folder/inside.ts")}
-	n.failed = func(err error) { t.Error(err) }
+	n.Files = []string{at("plain.ts"), at("linked.ts"), at("folder/inside.ts")}
+	n.Failed = func(err error) { t.Error(err) }
 	ctx, end := context.WithCancel(t.Context())
 	ended, looks := make(chan struct{}), make(chan map[string]string)
 	go func() {
 		defer close(ended)
-		n.follow(ctx, func() {
+		n.Follow(ctx, func() {
 			found := map[string]string{}
-			for _, file := range n.files {
+			for _, file := range n.Files {
 				if text, err := os.ReadFile(file); err == nil {
 					found[file] = string(text)
 				}
@@ -276,4 +276,46 @@ func TestNoticesOfTheSystem(t *testing.T) {
 	<-ended
 	must(done())
 	goleak.VerifyNone(t, before)
+}
+
+// recordedFolders are recorded and not watched.
+type recordedFolders struct{ list []string }
+
+func (f *recordedFolders) Add(folder string) error {
+	if !slices.Contains(f.list, folder) {
+		f.list = append(f.list, folder)
+	}
+	return nil
+}
+
+func (f *recordedFolders) Remove(folder string) error {
+	i := slices.Index(f.list, folder)
+	if i < 0 {
+		return fsnotify.ErrNonExistentWatch
+	}
+	f.list = slices.Delete(f.list, i, i+1)
+	return nil
+}
+
+func (f *recordedFolders) WatchList() []string { return slices.Clone(f.list) }
+
+// placeFiles writes files into a folder of the test.
+func placeFiles(t *testing.T, files map[string]string) string {
+	t.Helper()
+	dir := t.TempDir()
+	for name, text := range files {
+		path := filepath.Join(dir, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		writeText(t, path, text)
+	}
+	return dir
+}
+
+func writeText(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
 }

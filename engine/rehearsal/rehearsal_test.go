@@ -1,4 +1,4 @@
-package scripttest_test
+package rehearsal_test
 
 import (
 	"fmt"
@@ -7,7 +7,7 @@ import (
 
 	"github.com/pawl-run/pawl/engine/connector"
 	"github.com/pawl-run/pawl/engine/connector/csv"
-	"github.com/pawl-run/pawl/engine/scripttest"
+	"github.com/pawl-run/pawl/engine/rehearsal"
 	"github.com/pawl-run/pawl/sandbox"
 	"github.com/pawl-run/pawl/sandbox/vm"
 )
@@ -56,7 +56,7 @@ const orders = `export default Pawl.workflow({
 `
 
 // run runs the cases on a script, and lists their problems.
-func run(t *testing.T, script, cases string) (string, scripttest.Report) {
+func run(t *testing.T, script, cases string) (string, rehearsal.Report) {
 	t.Helper()
 	scripts := vm.NewExecutor(vm.Config{})
 	t.Cleanup(func() { _ = scripts.Close() })
@@ -69,11 +69,11 @@ func run(t *testing.T, script, cases string) (string, scripttest.Report) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	suite, err := scripttest.Read(t.Context(), scripts, sandbox.Source{Filename: "orders.test.ts", Code: cases})
+	suite, err := rehearsal.Read(t.Context(), scripts, sandbox.Source{Filename: "orders.test.ts", Code: cases})
 	if err != nil {
 		t.Fatal(err)
 	}
-	report, err := scripttest.Run(t.Context(), scripttest.Config{Scripts: scripts, Connectors: registry},
+	report, err := rehearsal.Run(t.Context(), rehearsal.Config{Scripts: scripts, Connectors: registry},
 		sandbox.Source{Filename: "orders.ts", Code: script}, suite)
 	if err != nil {
 		t.Fatal(err)
@@ -245,7 +245,10 @@ func TestCasesThatDoNotHold(t *testing.T) {
 			`one:4: shop.list({"after":""}) has no answer: t.answer("shop.list", { result: … }) gives one`},
 		"an answer that is none": {`
 			t.answer("csv.appendRow", { result: { line: 3 } });`,
-			`one:4: this is not what csv.appendRow answers: it: missing property 'row'`},
+			`one:4: this is not what csv.appendRow answers: line: there is no such member; the result has row`},
+		"an answer of another kind": {`
+			t.answer("csv.appendRow", { result: { row: "3" } });`,
+			`one:4: this is not what csv.appendRow answers: row: got string, want integer`},
 		"a failure that nobody expects": {`
 			t.push("placed", { messageId: "a", payload: { id: "a", total: -1 } });
 			t.run();`,
@@ -281,10 +284,10 @@ func TestFilesThatDeclareNoTests(t *testing.T) {
 		"export default Pawl.tests({ one(t) { t.": `1: Expected identifier but found end of file in "export default Pawl.tests({ one(t) { t."`,
 		"while (true) {}":                         `0: the script computed for longer than 2s`,
 	} {
-		_, err := scripttest.Read(t.Context(), scripts, sandbox.Source{Filename: "a.test.ts", Code: code})
-		var bad *scripttest.ReadError
+		_, err := rehearsal.Read(t.Context(), scripts, sandbox.Source{Filename: "a.test.ts", Code: code})
+		var bad *rehearsal.ReadError
 		if got := fmt.Sprint(err); err != nil {
-			if e, ok := err.(*scripttest.ReadError); ok {
+			if e, ok := err.(*rehearsal.ReadError); ok {
 				bad = e
 				got = fmt.Sprintf("%d: %s", e.Line, e.Message)
 			}

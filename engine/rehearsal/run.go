@@ -1,4 +1,4 @@
-package scripttest
+package rehearsal
 
 import (
 	"context"
