@@ -52,7 +52,8 @@ func misfit(wrong *jsonschema.ValidationError) error {
 		if _, missing := wrong.ErrorKind.(*kind.Required); missing {
 			return nil
 		}
-		return fmt.Errorf("%s: %s", placeOf(strings.Join(wrong.InstanceLocation, ".")), wrong.ErrorKind.LocalizedString(english))
+		return fmt.Errorf("%s: %s", placeOf(strings.Join(wrong.InstanceLocation, ".")),
+			wrong.ErrorKind.LocalizedString(english))
 	}
 	for _, cause := range wrong.Causes {
 		if err := misfit(cause); err != nil {

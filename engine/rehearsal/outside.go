@@ -122,9 +122,9 @@ func (s *standIn) Read(_ context.Context, c connector.Call) (json.RawMessage, er
 	a := s.outside.find(name, c.Params, true)
 	switch {
 	case a == nil:
-		s.outside.lack("%s(%s) has no answer: t.answer(%q, { result: … }) gives one", name, eventlog.Clip(c.Params, 200), name)
-		return nil, connector.Failf(eventlog.Logic, codeNoAnswer, "the test has no answer to %s(%s)", name,
-			eventlog.Clip(c.Params, 200))
+		params := eventlog.Clip(c.Params, 200)
+		s.outside.lack("%s(%s) has no answer: t.answer(%q, { result: … }) gives one", name, params, name)
+		return nil, connector.Failf(eventlog.Logic, codeNoAnswer, "the test has no answer to %s(%s)", name, params)
 	case a.Fails != nil:
 		return nil, a.Fails.failure(name)
 	}
@@ -154,8 +154,8 @@ func (s *standIn) Perform(ctx context.Context, c connector.Call) connector.Outco
 		return connector.FailedWith(a.Fails.failure(name))
 	case a.Lost != "":
 		s.outside.known[c.Key] = a.Lost
-		return connector.UncertainWith(connector.Failf(eventlog.Transient, "test.lost", "the test says that the answer to %s is lost",
-			name))
+		return connector.UncertainWith(connector.Failf(eventlog.Transient, "test.lost",
+			"the test says that the answer to %s is lost", name))
 	}
 	return connector.Outcome{Status: connector.Applied, Result: a.result()}
 }
@@ -194,11 +194,13 @@ func (a *answer) result() json.RawMessage {
 }
 
 func (r *Refusal) failure(operation string) *eventlog.Failure {
-	return connector.Failf(r.Class, cmp.Or(r.Code, "test.fails"), "%s", cmp.Or(r.Message, "the test says that "+operation+" fails"))
+	return connector.Failf(r.Class, cmp.Or(r.Code, "test.fails"), "%s",
+		cmp.Or(r.Message, "the test says that "+operation+" fails"))
 }
 
 // registry offers what the real connectors offer, and the tools of the suite, on the outside.
-func (o *outside) registry(real *connector.Registry, tools map[string]sandbox.OperationKind) (*connector.Registry, error) {
+func (o *outside) registry(real *connector.Registry, tools map[string]sandbox.OperationKind) (*connector.Registry,
+	error) {
 	all, err := connector.NewRegistry()
 	if err != nil {
 		return nil, err

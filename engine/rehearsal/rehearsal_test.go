@@ -221,14 +221,16 @@ func TestCasesThatDoNotHold(t *testing.T) {
 		"a call with other parameters": {`
 			t.push("placed", { messageId: "a", payload: { id: "a", total: 2 } });
 			t.expectCall("csv.appendRow", { file: "orders.csv", values: { id: "a", total: 3, n: 1 } });`,
-			`one:5: csv.appendRow was called with other parameters [values.at: "2026-01-01T00:00:00.000Z", not ] [values.total: 2, not 3]`},
+			`one:5: csv.appendRow was called with other parameters ` +
+				`[values.at: "2026-01-01T00:00:00.000Z", not ] [values.total: 2, not 3]`},
 		"a call that was not made": {`
 			t.run();
 			t.expectCall("csv.appendRow");`,
 			`one:5: csv.appendRow was not called; the workflow waits: scheduled`},
 		"a call that nobody expects": {`
 			t.push("placed", { messageId: "a", payload: { id: "a" } });`,
-			`one:0: csv.appendRow was called, which the case does not expect: {"file":"orders.csv","values":{"id":"a","at":"2026-01-01T00:00:00.000Z","n":1}}`},
+			`one:0: csv.appendRow was called, which the case does not expect: ` +
+				`{"file":"orders.csv","values":{"id":"a","at":"2026-01-01T00:00:00.000Z","n":1}}`},
 		"events that are others": {`
 			t.push("placed", { messageId: "a", payload: { id: "a" } });
 			t.expectCall("csv.appendRow");
@@ -257,7 +259,8 @@ func TestCasesThatDoNotHold(t *testing.T) {
 		"an unknown topic": {`
 			t.push("plced", { messageId: "a" });`, `one:4: workflow orders has no topic "plced"`},
 		"nothing to approve": {`t.approve();`, `one:3: no call awaits an approval here: the workflow waits: scheduled`},
-		"an unknown handler": {`t.state("bok", 1);`, `one:0: t.state names "bok", and the script has no such producer or consumer`},
+		"an unknown handler": {`t.state("bok", 1);`,
+			`one:0: t.state names "bok", and the script has no such producer or consumer`},
 		"an unknown operation": {`t.answer("shop.get", { result: 1 });`,
 			`one:3: there is no operation shop.get; a tool is named in { tools: { "shop.get": "mutate" } } behind the cases`},
 	} {

@@ -66,7 +66,8 @@ func (c catalog) Operation(name, operation string) (connector.Operation, bool) {
 func (c catalog) Similar(name string) []string { return c.Registry.Similar(name) }
 
 // open makes the stage of a case, with a first engine on it.
-func open(ctx context.Context, cfg Config, s *Suite, c *Case, scripts sandbox.Executor, secrets []string) (*stage, error) {
+func open(ctx context.Context, cfg Config, s *Suite, c *Case, scripts sandbox.Executor, secrets []string) (*stage,
+	error) {
 	st, err := store.Open(store.Config{InMemory: true})
 	if err != nil {
 		return nil, fmt.Errorf("open a store in memory: %w", err)

@@ -91,7 +91,8 @@ var actions = map[Do]func(*running, context.Context, *Step) error{
 	},
 	DoResolve: func(r *running, ctx context.Context, step *Step) error {
 		resolution := map[string]decide.Resolution{
-			"happened": decide.DidHappen, "did-not-happen": decide.DidNotHappen, "skip": decide.Skip, "try-again": decide.TryAgain,
+			"happened": decide.DidHappen, "did-not-happen": decide.DidNotHappen, "skip": decide.Skip,
+			"try-again": decide.TryAgain,
 		}[step.Resolution]
 		return r.ofMutations(ctx, "has an unknown outcome", eventlog.MutationIndeterminate,
 			func(id eventlog.MutationID) decide.Command {
@@ -191,7 +192,8 @@ func (r *running) ofEvents(ctx context.Context, action decide.EventAction, step 
 	case err != nil:
 		return err
 	case done.Updated == 0 && len(done.Noop) > 0:
-		return fmt.Errorf("nothing was changed: %s of %s: %s", done.Noop[0].MessageID, done.Noop[0].Topic, done.Noop[0].Reason)
+		first := done.Noop[0]
+		return fmt.Errorf("nothing was changed: %s of %s: %s", first.MessageID, first.Topic, first.Reason)
 	}
 	return r.run(ctx)
 }
