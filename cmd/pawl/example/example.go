@@ -11,8 +11,8 @@ import (
 	"strings"
 )
 
-// Files are the examples as they are bundled: the script that runs and the mails of its inbox, a script to read, and the
-// tests of both.
+// Files are the examples as they are bundled: the script that runs and the mails of its inbox, a script to read, and
+// the tests of both.
 //
 //go:embed mail-to-sheet.ts mail-to-sheet.test.ts webhook-to-chat.ts webhook-to-chat.test.ts inbox
 var Files embed.FS
