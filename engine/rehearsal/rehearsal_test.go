@@ -278,28 +278,49 @@ func TestFilesThatDeclareNoTests(t *testing.T) {
 	t.Parallel()
 	scripts := vm.NewExecutor(vm.Config{})
 	defer scripts.Close()
-	for code, want := range map[string]string{
-		"export default Pawl.tests({\n  one(t) {\n    t.push(\"placed\", { id: 1 });\n  },\n});": `3: TypeError: an event has no member id; it has messageId, title, payload`,
-		"export default Pawl.tests({ one(t) {\n t.answer(\"csv.appendRow\", {}) } });":           `2: TypeError: an answer is one of { result }, { fails } and { lost }`,
-		"export default Pawl.tests({\n one(t) { t.run(); t.clock(\"2026-01-01\") } });":          `2: TypeError: t.clock stands before the first step of a case`,
-		"export default Pawl.tests({ async one(t) { } });":                                       `0: TypeError: the case one must not be async: it declares steps, which run afterwards`,
-		"export default { };":                     `0: the file declares no tests: it ends in export default Pawl.tests({ … })`,
-		"export default Pawl.tests({ one(t) { t.": `1: Expected identifier but found end of file in "export default Pawl.tests({ one(t) { t."`,
-		"while (true) {}":                         `0: the script computed for longer than 2s`,
+	for _, c := range []struct{ code, want string }{
+		{
+			"export default Pawl.tests({\n  one(t) {\n    t.push(\"placed\", { id: 1 });\n  },\n});",
+			`3: TypeError: an event has no member id; it has messageId, title, payload`,
+		},
+		{
+			"export default Pawl.tests({ one(t) {\n t.answer(\"csv.appendRow\", {}) } });",
+			`2: TypeError: an answer is one of { result }, { fails } and { lost }`,
+		},
+		{
+			"export default Pawl.tests({\n one(t) { t.run(); t.clock(\"2026-01-01\") } });",
+			`2: TypeError: t.clock stands before the first step of a case`,
+		},
+		{
+			"export default Pawl.tests({ async one(t) { } });",
+			`0: TypeError: the case one must not be async: it declares steps, which run afterwards`,
+		},
+		{
+			"export default { };",
+			`0: the file declares no tests: it ends in export default Pawl.tests({ … })`,
+		},
+		{
+			"export default Pawl.tests({ one(t) { t.",
+			`1: Expected identifier but found end of file in "export default Pawl.tests({ one(t) { t."`,
+		},
+		{
+			"while (true) {}",
+			`0: the script computed for longer than 2s`,
+		},
 	} {
-		_, err := rehearsal.Read(t.Context(), scripts, sandbox.Source{Filename: "a.test.ts", Code: code})
+		_, err := rehearsal.Read(t.Context(), scripts, sandbox.Source{Filename: "a.test.ts", Code: c.code})
 		var bad *rehearsal.ReadError
 		if got := fmt.Sprint(err); err != nil {
 			if e, ok := err.(*rehearsal.ReadError); ok {
 				bad = e
 				got = fmt.Sprintf("%d: %s", e.Line, e.Message)
 			}
-			if bad == nil || !strings.HasPrefix(got, want) {
-				t.Errorf("%s: %s, want %s", code, got, want)
+			if bad == nil || !strings.HasPrefix(got, c.want) {
+				t.Errorf("%s: %s, want %s", c.code, got, c.want)
 			}
 			continue
 		}
-		t.Errorf("%s: it was read", code)
+		t.Errorf("%s: it was read", c.code)
 	}
 }
 
