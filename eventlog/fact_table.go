@@ -57,6 +57,7 @@ var facts = map[FactType]struct {
 	"mutation.commented":           {1, func() Fact { return new(MutationCommented) }},
 	"mutation.contradicted":        {1, func() Fact { return new(MutationContradicted) }},
 	"event.published":              {1, func() Fact { return new(EventPublished) }},
+	"event.traced":                 {1, func() Fact { return new(EventTraced) }},
 	"event.republished":            {1, func() Fact { return new(EventRepublished) }},
 	"event.reserved":               {1, func() Fact { return new(EventReserved) }},
 	"event.transferred":            {1, func() Fact { return new(EventTransferred) }},

@@ -3,7 +3,7 @@ package eventlog
 // FormatVersion is the newest format of a log (`pawl.format` in its metadata) that this version reads; a log with
 // a newer one is refused. A log gets a format with the first message that needs it: without one, an older binary
 // reads the log as ever.
-const FormatVersion = formatResends
+const FormatVersion = formatTraced
 
 // FormatFirst is the format of a log that holds nothing of what a later one has added.
 const FormatFirst = 1
@@ -20,6 +20,9 @@ const (
 	// formatResends: calls may be sent again to find out what became of them. A binary that does not know that would take
 	// such a call for over while it is sent again.
 	formatResends = 5
+	// formatTraced: events belong to traces of their senders. A binary that does not know that must not start: it would
+	// stop their workflows at the first such event.
+	formatTraced = 6
 )
 
 // concurrentFacts are the types that concurrent consumers have added, and the versions from which on others say
@@ -44,6 +47,11 @@ var concurrentFacts = map[FactType]int{
 
 // formatOf is the lowest format of a log that may hold the transition.
 func formatOf(t *Transition) int {
+	for _, f := range t.Facts {
+		if _, ok := f.(*EventTraced); ok {
+			return formatTraced
+		}
+	}
 	for _, f := range t.Facts {
 		if _, ok := f.(*MutationResent); ok || resends(f) {
 			return formatResends

@@ -35,6 +35,8 @@ func TestFormatOfATransition(t *testing.T) {
 		"may be resent":    {"w", &MutationStarted{Call: MutationCall{ResendMS: 1}}, 2, 5},
 		"asks, resent":     {"w", &MutationApprovalRequested{Call: MutationCall{ResendMS: 1}}, 2, 5},
 		"resent":           {"w", &MutationResent{}, 1, 5},
+		"published":        {"w", &EventPublished{}, 1, 1},
+		"traced":           {"w", &EventTraced{}, 1, 6},
 		"the installation": {Installation, &TokenRevoked{}, 1, 2},
 	} {
 		entry, err := NewEntry(Transition{Workflow: c.workflow, Kind: c.fact.FactType(), Facts: []Fact{c.fact}}, Head{})

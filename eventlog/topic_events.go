@@ -24,6 +24,13 @@ type (
 		CreatedBy RunID           `msgpack:"createdBy,omitempty" json:"createdBy,omitempty"`
 		CausedBy  []InputID       `msgpack:"causedBy,omitempty" json:"causedBy,omitempty"`
 	}
+	// EventTraced: the event belongs to a trace of its sender, whose context is Traceparent, as W3C Trace Context
+	// writes it. It says nothing of what becomes of the event.
+	EventTraced struct {
+		Topic       Topic     `msgpack:"topic" json:"topic"`
+		MessageID   MessageID `msgpack:"messageId" json:"messageId"`
+		Traceparent string    `msgpack:"traceparent" json:"traceparent"`
+	}
 	// EventRepublished: a known message id was published again; status, position and reservation
 	// stay (R11).
 	EventRepublished struct {
@@ -129,6 +136,7 @@ func (f *EventReleased) needs() int {
 }
 
 func (*EventPublished) FactType() FactType      { return "event.published" }
+func (*EventTraced) FactType() FactType         { return "event.traced" }
 func (*EventRepublished) FactType() FactType    { return "event.republished" }
 func (*EventReserved) FactType() FactType       { return "event.reserved" }
 func (*EventTransferred) FactType() FactType    { return "event.transferred" }

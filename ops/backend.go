@@ -23,6 +23,7 @@ import (
 	"github.com/pawl-run/pawl/ops/metrics"
 	"github.com/pawl-run/pawl/ops/rpc"
 	"github.com/pawl-run/pawl/ops/subscription"
+	"github.com/pawl-run/pawl/ops/trace"
 	"github.com/pawl-run/pawl/projections"
 	"github.com/pawl-run/pawl/projections/readmodel"
 	"github.com/pawl-run/pawl/sandbox/worker"
@@ -54,6 +55,9 @@ type Config struct {
 	Feed prometheus.Collector
 	// Subscriptions deliver webhooks; nil where none are configured.
 	Subscriptions *subscription.Deliveries
+	// Traces are the figures of traces; nil where none are made. Where they are, requests that bring events in may name
+	// the trace of their sender.
+	Traces prometheus.Collector
 	// Workers reports on the processes that run scripts; nil means that there are none.
 	Workers func() worker.Report
 	// Version of this program, as `pawl version` prints it.
@@ -91,6 +95,14 @@ type Config struct {
 	KeepAlive time.Duration
 	// Logger is slog.Default() when nil.
 	Logger *slog.Logger
+}
+
+// traced is the context of a request that came with this header for traces. Where no traces are made, it says nothing.
+func (b *backend) traced(ctx context.Context, header string) context.Context {
+	if b.cfg.Traces == nil || header == "" {
+		return ctx
+	}
+	return trace.WithSender(ctx, header)
 }
 
 func (c *Config) validate() error {

@@ -11,6 +11,7 @@ import (
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/ops/auth"
 	"github.com/pawl-run/pawl/ops/rpc"
+	"github.com/pawl-run/pawl/ops/trace"
 )
 
 // routes builds the HTTP interface from the table.
@@ -117,6 +118,7 @@ func (b *backend) outer(next http.Handler, public func(path string) bool) http.H
 			auth.Trust(r.Context(), caller.Key)
 			r = auth.WithCaller(r, caller)
 		}
+		r = r.WithContext(b.traced(r.Context(), r.Header.Get(trace.Header)))
 		// The mux would redirect an unclean path; a POST would lose its body on the way.
 		if escaped := r.URL.EscapedPath(); !strings.HasPrefix(escaped, "/") ||
 			path.Clean(escaped) != strings.TrimSuffix(escaped, "/") && escaped != "/" {

@@ -62,7 +62,7 @@ func New(cfg Config) (*Server, error) {
 	}
 	b.metrics = metrics.New(metrics.Sources{
 		Engine: cfg.Engine, Reader: cfg.Reader, Log: cfg.Log, Workers: cfg.Workers, Version: cfg.Version,
-		Progress: cfg.Progress, Feed: cfg.Feed, Subscriptions: outgoing,
+		Progress: cfg.Progress, Feed: cfg.Feed, Subscriptions: outgoing, Traces: cfg.Traces,
 		Holds: knownTypes.Possible(reflect.TypeFor[eventlog.BlockReason]()),
 	})
 	b.hooks = hooks.New(hooks.Config{

@@ -13,6 +13,7 @@ import (
 	"github.com/pawl-run/pawl/ops/hooks"
 	"github.com/pawl-run/pawl/ops/ingress"
 	"github.com/pawl-run/pawl/ops/rpc"
+	"github.com/pawl-run/pawl/ops/trace"
 )
 
 type (
@@ -115,6 +116,11 @@ func (b *backend) pushEvents(ctx context.Context, actor eventlog.Actor, workflow
 	items, single, err := ingress.Parse(body)
 	if err != nil {
 		return nil, err
+	}
+	if sender := trace.Sender(ctx); sender != "" {
+		for i := range items {
+			items[i].Traceparent = sender
+		}
 	}
 	results, err := b.cfg.Engine.Push(ctx, actor, workflow, topic, items)
 	if errors.Is(err, eventlog.ErrTooLarge) {

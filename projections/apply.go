@@ -197,6 +197,8 @@ func (f *folding) apply(fact eventlog.Fact) error {
 		return f.changeMutation(e.Mutation, func(m *Mutation) { m.Contradiction = e.Outcome })
 	case *eventlog.EventPublished:
 		return f.eventPublished(e)
+	case *eventlog.EventTraced:
+		return f.changeEvent(e.Topic, e.MessageID, func(x *TopicEvent) { x.Traceparent = e.Traceparent })
 	case *eventlog.EventRepublished:
 		return f.eventRepublished(e)
 	case *eventlog.EventReserved:

@@ -282,6 +282,8 @@ type (
 		ReservedBy eventlog.RunID       `msgpack:"reservedBy,omitempty"`
 		CreatedBy  eventlog.RunID       `msgpack:"createdBy,omitempty"`
 		CausedBy   []eventlog.InputID   `msgpack:"causedBy,omitempty"`
+		// Traceparent is the context of its sender's trace, empty where it came with none.
+		Traceparent string `msgpack:"traceparent,omitempty"`
 		// Executions counts reservations since creation or the last redrive (J1, J3); Attempts
 		// are the latest of them, at most maxAttemptsKept.
 		Executions int `msgpack:"executions,omitempty"`

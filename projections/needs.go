@@ -68,6 +68,8 @@ func Needs(s *State, facts []eventlog.Fact) []Key {
 		case *eventlog.EventPublished:
 			published[EventKey(f.Topic, f.MessageID).ID] = true
 			inputs(f.CausedBy)
+		case *eventlog.EventTraced:
+			event(f.Topic, f.MessageID)
 		case *eventlog.EventRepublished:
 			event(f.Topic, f.MessageID)
 			inputs(f.CausedBy)

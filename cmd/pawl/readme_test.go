@@ -72,7 +72,7 @@ func TestReadmeIsShort(t *testing.T) {
 func TestMetricsOfTheManual(t *testing.T) {
 	source := ""
 	for _, file := range []string{"metrics/metrics.go", "metrics/progress.go", "metrics/workers.go", "feed/figures.go",
-		"subscription/figures.go"} {
+		"subscription/figures.go", "trace/queue.go"} {
 		source += read(t, "../../ops/"+file)
 	}
 	named := regexp.MustCompile("(?m)^\\| `(pawl_[a-z_]+)` \\|").FindAllStringSubmatch(read(t, "../../ops/OPERATIONS.md"),

@@ -61,6 +61,9 @@ type Call struct {
 	Resend bool
 	// Turn is the turn that Registry.Turn gave this call; nil where it has none yet. Registry.Perform ends it.
 	Turn Turn
+	// Traceparent is the context of the trace that the call belongs to, as W3C Trace Context writes it, for connectors
+	// whose requests have headers; empty where nothing is traced.
+	Traceparent string
 	// Reach is asked before a read follows to another host than the call names: a failure says why it
 	// may not. nil lets it go to each.
 	Reach func(host string) *eventlog.Failure

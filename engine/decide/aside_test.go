@@ -99,8 +99,11 @@ func (l *life) push() {
 		if l.chance(30) {
 			id = l.int("id", 1, l.ids)
 		}
-		c.Items = append(c.Items, decide.PushItem{MessageID: eventlog.MessageID(fmt.Sprintf("e%d", id)),
-			Title: fmt.Sprint("T", l.ids)})
+		item := decide.PushItem{MessageID: eventlog.MessageID(fmt.Sprintf("e%d", id)), Title: fmt.Sprint("T", l.ids)}
+		if l.ids%5 == 0 {
+			item.Traceparent = fmt.Sprint("trace ", l.ids)
+		}
+		c.Items = append(c.Items, item)
 	}
 	_ = l.step(c)
 }

@@ -20,6 +20,8 @@ type PushItem struct {
 	MessageID eventlog.MessageID
 	Title     string
 	Payload   json.RawMessage
+	// Traceparent is the context of the sender's trace, as W3C Trace Context writes it; empty for none.
+	Traceparent string
 }
 
 // Publish is one buffered publish.
@@ -73,6 +75,9 @@ func (c Push) decide(d *decision) error {
 		if d.publish(c.Topic, item.MessageID, item.Title, item.Payload, "", []eventlog.InputID{in}) {
 			result.Result = PushCreated
 			created++
+			if item.Traceparent != "" {
+				d.emit(&eventlog.EventTraced{Topic: c.Topic, MessageID: item.MessageID, Traceparent: item.Traceparent})
+			}
 		}
 		if d.err != nil {
 			return nil

@@ -17,6 +17,7 @@ import (
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/ops/auth"
 	"github.com/pawl-run/pawl/ops/rpc"
+	"github.com/pawl-run/pawl/ops/trace"
 	"github.com/pawl-run/pawl/projections"
 )
 
@@ -196,7 +197,8 @@ func (rc *Receiver) record(ctx context.Context, w eventlog.WorkflowName, h *even
 	event hook.Event) (answer, error) {
 	actor := eventlog.Actor{Kind: "hook", Name: string(h.Name), Verified: h.Verify.Scheme != hook.SchemeNone}
 	results, err := rc.Engine.Push(ctx, actor, w, h.Topic,
-		[]decide.PushItem{{MessageID: event.MessageID, Title: event.Title, Payload: event.Payload}})
+		[]decide.PushItem{{MessageID: event.MessageID, Title: event.Title, Payload: event.Payload,
+			Traceparent: trace.Sender(ctx)}})
 	switch {
 	case errors.Is(err, eventlog.ErrTooLarge):
 		return answer{}, tooLarge()

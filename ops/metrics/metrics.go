@@ -35,6 +35,8 @@ type Sources struct {
 	Feed prometheus.Collector
 	// Subscriptions are the figures of outgoing webhooks; nil means that there are none.
 	Subscriptions prometheus.Collector
+	// Traces are the figures of traces; nil means that none are made.
+	Traces prometheus.Collector
 }
 
 // Metrics are the figures at /metrics, in a registry of their own.
@@ -70,7 +72,7 @@ func New(s Sources) *Metrics {
 	if s.Progress != nil {
 		m.registry.MustRegister(s.Progress)
 	}
-	for _, beside := range []prometheus.Collector{s.Feed, s.Subscriptions} {
+	for _, beside := range []prometheus.Collector{s.Feed, s.Subscriptions, s.Traces} {
 		if beside != nil {
 			m.registry.MustRegister(beside)
 		}

@@ -69,6 +69,8 @@ type NATSCall struct {
 	// Subject is the request's, without the prefix.
 	Subject string
 	Data    []byte
+	// Traceparent is the header of that name, as W3C Trace Context has it; empty for none.
+	Traceparent string
 }
 
 // NATSService answers the operations as the NATS micro service `pawl`: a request to
@@ -205,9 +207,19 @@ func (n *NATSService) answer(req micro.Request, e Endpoint) {
 	}
 	status, body, p := e.Answer(n.life, &NATSCall{
 		Caller: *caller, Max: n.most(), Leave: n.leave, Subject: strings.TrimPrefix(req.Subject(), n.prefix+"."),
-		Data: req.Data(),
+		Data: req.Data(), Traceparent: traceparent(req.Headers()),
 	})
 	n.respond(req, status, body, p)
+}
+
+// traceparent reads the header whatever the case of its name: clients differ in it.
+func traceparent(head micro.Headers) string {
+	for name, values := range head {
+		if strings.EqualFold(name, "traceparent") && len(values) > 0 {
+			return values[0]
+		}
+	}
+	return ""
 }
 
 // isInbox reports whether an answer may go to the subject: an inbox, one that the server put in the place

@@ -17,8 +17,11 @@ func (h *History) aside() {
 		e = events[h.log.rand.IntN(len(events))]
 	}
 	switch h.log.rand.IntN(12) {
-	case 0, 1, 2:
+	case 0, 1:
 		h.publish(In, "", nil)
+	case 2:
+		id := h.publish(In, "", nil)
+		h.Add(&eventlog.EventTraced{Topic: In, MessageID: id, Traceparent: h.id("trace ")})
 	case 3:
 		if e == nil {
 			h.publish(Out, "", nil)

@@ -205,13 +205,14 @@ func (h *History) commit(run *projections.Run) {
 	}
 }
 
-func (h *History) publish(topic eventlog.Topic, by eventlog.RunID, causes []eventlog.InputID) {
+func (h *History) publish(topic eventlog.Topic, by eventlog.RunID, causes []eventlog.InputID) eventlog.MessageID {
 	if causes == nil {
 		causes = []eventlog.InputID{h.register()}
 	}
 	id := eventlog.MessageID(h.id("msg "))
 	h.Add(&eventlog.EventPublished{Topic: topic, MessageID: id, Title: "Message " + string(id),
 		Payload: h.json(map[string]any{"n": h.log.ids}), CreatedBy: by, CausedBy: causes})
+	return id
 }
 
 func (h *History) register() eventlog.InputID {

@@ -65,7 +65,7 @@ func (c *Connector) readBy(ctx context.Context, call connector.Call, p params, t
 	if failure := overrides(p, t, headers, body); failure != nil {
 		return nil, failure
 	}
-	addHostHeaders(headers, t)
+	addHostHeaders(headers, t, call)
 	request := newRequest(p.Method, t, headers)
 	request.Body, request.ContentLength = http.NoBody, int64(len(body))
 	if len(body) > 0 {
@@ -92,7 +92,7 @@ func (c *Connector) readFollowing(ctx context.Context, call connector.Call, p pa
 	for range maxRedirects + 1 {
 		// Kept for the next hop before the host's own headers are added.
 		script := headers.Clone()
-		addHostHeaders(headers, first)
+		addHostHeaders(headers, first, call)
 		a, failure := c.exchange(ctx, call, newRequest(http.MethodGet, t, headers), t, first.host.oauth, false)
 		if failure != nil {
 			return nil, failure

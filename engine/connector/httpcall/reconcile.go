@@ -41,7 +41,7 @@ func (c *Connector) reconcile(ctx context.Context, call connector.Call) connecto
 	ctx, cancel := context.WithTimeout(ctx, t.host.timeout)
 	defer cancel()
 	headers := make(http.Header)
-	addHostHeaders(headers, t)
+	addHostHeaders(headers, t, call)
 	a, failure := c.exchange(ctx, call, newRequest(http.MethodGet, t, headers), t, t.host.oauth, true)
 	if failure != nil {
 		return connector.RetryWith(failure)

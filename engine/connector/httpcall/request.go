@@ -78,12 +78,16 @@ func scriptHeaders(p params, h *host, reads bool) (http.Header, *eventlog.Failur
 	return headers, nil
 }
 
-// addHostHeaders adds what the configuration says for the target's host, and the secrets that the call carries to it.
-func addHostHeaders(headers http.Header, t target) {
+// addHostHeaders adds what the configuration says for the target's host, the secrets that the call carries to it, and
+// the trace that the call belongs to, unless the script or the configuration names another.
+func addHostHeaders(headers http.Header, t target, call connector.Call) {
 	maps.Copy(headers, t.host.headers)
 	maps.Copy(headers, t.secret)
 	if headers["User-Agent"] == nil {
 		headers["User-Agent"] = userAgent
+	}
+	if call.Traceparent != "" && headers["Traceparent"] == nil {
+		headers["Traceparent"] = []string{call.Traceparent}
 	}
 }
 
@@ -113,7 +117,7 @@ func mutationRequest(method string, call connector.Call, p params, t target) (re
 	if failure != nil {
 		return nil, false, failure
 	}
-	addHostHeaders(headers, t)
+	addHostHeaders(headers, t, call)
 	headers["Idempotency-Key"] = []string{call.Key}
 	headers["Pawl-Workflow"] = []string{string(call.Workflow)}
 	headers["Pawl-Run"] = []string{string(call.Run)}

@@ -39,6 +39,9 @@ const (
 	// HeaderDeadline is when the caller stops waiting, RFC 3339 with nanoseconds, UTC: a tool must
 	// refuse with 503 what it receives later.
 	HeaderDeadline = "Pawl-Deadline"
+	// HeaderTrace is the context of the trace that the call belongs to, as W3C Trace Context writes it; only where traces
+	// are on.
+	HeaderTrace = "traceparent"
 	// HeaderOutcome on the reply to a mutation, `failed` or `uncertain`, says more than the code does.
 	HeaderOutcome = "Pawl-Outcome"
 	// HeaderRetryAfter on a reply with 429 or 503 asks to be left alone for so many seconds (F13).

@@ -285,6 +285,9 @@ func requestHeader(ctx context.Context, call connector.Call) nats.Header {
 	if call.Key != "" {
 		h.Set(HeaderKey, call.Key)
 	}
+	if call.Traceparent != "" {
+		h.Set(HeaderTrace, call.Traceparent)
+	}
 	deadline, ok := ctx.Deadline()
 	// A reconcile is asked when the call's own deadline is long over: its context's counts then.
 	if !call.Deadline.IsZero() && (!ok || call.Deadline.Before(deadline)) && !connector.DeadlinePassed(call) {

@@ -46,6 +46,8 @@ type File struct {
 	Hooks      string         `yaml:"hooks-listen"`
 	Feed       *bool          `yaml:"feed"`
 	FeedSize   *schedule.Size `yaml:"feed-bytes"`
+	Traces     string         `yaml:"traces"`
+	Sample     *float64       `yaml:"traces-sample"`
 	UntilIdle  *bool          `yaml:"until-idle"`
 	URL        string         `yaml:"url"`
 	NATS       string         `yaml:"nats"`

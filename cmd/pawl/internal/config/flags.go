@@ -22,6 +22,8 @@ type Engine struct {
 	Hooks    string         `name:"hooks-listen" placeholder:"ADDR" setting:"" help:"A further address, at which hooks alone are answered (none), e.g. 127.0.0.1:7080; :0 takes a free port."`
 	Feed     *bool          `setting:"" help:"Publish each fact of the log to the stream PAWL_FEED, for subscribers over NATS."`
 	FeedSize *schedule.Size `name:"feed-bytes" placeholder:"SIZE" setting:"" help:"How much of the feed is kept (1GiB, or an eighth of what the disk has for pawl); the oldest goes first."`
+	Traces   string         `placeholder:"URL|env" setting:"" help:"Send traces of runs to this OpenTelemetry collector (none), OTLP over HTTP, e.g. http://127.0.0.1:4318; env takes OTEL_EXPORTER_OTLP_ENDPOINT."`
+	Sample   *float64       `name:"traces-sample" placeholder:"0..1" setting:"" help:"Which part of the traces that begin here is made (1)."`
 	Sandbox  string         `name:"require-sandbox" placeholder:"full|partial|none" setting:"" help:"Refuse to run scripts in processes that are confined less (full where the system offers it, else none)."`
 	Plain    *bool          `name:"plaintext" setting:"" help:"Answer beyond this machine unencrypted: TLS ends before pawl, at a proxy of yours."`
 	NoAuth   *bool          `name:"no-auth" setting:"" help:"Ask callers for no token; on loopback only. Every user and program of this machine may then do everything."`

@@ -21,6 +21,7 @@ func originOf(file File, flags Engine) origin {
 	for key, flag := range map[string]string{
 		"http": flags.HTTP, "nats-listen": flags.NATS, "clock-start": flags.Start,
 		"tls-cert": flags.TLSCert, "tls-key": flags.TLSKey, "public-url": flags.Public,
+		"traces": flags.Traces,
 	} {
 		if flag != "" {
 			o.keys[key] = ""
@@ -28,6 +29,9 @@ func originOf(file File, flags Engine) origin {
 	}
 	if flags.Insecure != nil {
 		o.keys["insecure"] = ""
+	}
+	if flags.Sample != nil {
+		o.keys["traces-sample"] = ""
 	}
 	if flags.FeedSize != nil {
 		o.keys["feed-bytes"] = ""

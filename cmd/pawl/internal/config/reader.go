@@ -13,6 +13,7 @@ import (
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/ops/auth"
 	"github.com/pawl-run/pawl/ops/feed"
+	"github.com/pawl-run/pawl/ops/trace"
 )
 
 // Reader comes to the settings of one command line.
@@ -106,6 +107,7 @@ func (r Reader) Merge(file File, flags Engine, untilIdle *bool) (s Settings, err
 		HooksListen: cmp.Or(flags.Hooks, file.Hooks),
 		Feed:        *cmp.Or(flags.Feed, file.Feed, new(bool)),
 		FeedBytes:   int64(*cmp.Or(flags.FeedSize, file.FeedSize, new(schedule.Size))),
+		Traces:      cmp.Or(flags.Traces, file.Traces),
 		TLSCert:     cmp.Or(flags.TLSCert, file.TLSCert),
 		TLSKey:      cmp.Or(flags.TLSKey, file.TLSKey),
 		Plaintext:   *cmp.Or(flags.Plain, file.Plaintext, new(bool)),
@@ -132,6 +134,17 @@ func (r Reader) Merge(file File, flags Engine, untilIdle *bool) (s Settings, err
 	if s.FeedBytes != 0 && s.FeedBytes < feed.LeastBytes {
 		return s, s.Origin.Locate("feed-bytes", exit.Misconfigured("write e.g. 1GiB",
 			"feed-bytes: a feed keeps at least %s", schedule.Size(feed.LeastBytes)))
+	}
+	all := 1.0
+	s.TracesSample = *cmp.Or(flags.Sample, file.Sample, &all)
+	if s.TracesSample < 0 || s.TracesSample > 1 {
+		return s, s.Origin.Locate("traces-sample", exit.Misconfigured("write e.g. 0.1",
+			"traces-sample: %v is not between 0 and 1", s.TracesSample))
+	}
+	if s.Traces != "" {
+		if err := trace.CheckEndpoint(s.Traces); err != nil {
+			return s, s.Origin.Locate("traces", exit.Misconfigured("write e.g. http://127.0.0.1:4318", "traces: %v", err))
+		}
 	}
 	if len(file.Subscriptions) > 0 && !s.Feed {
 		return s, s.Origin.Locate("subscriptions", exit.Misconfigured("write feed: true beside them, or start with --feed",

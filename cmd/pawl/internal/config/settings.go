@@ -29,6 +29,9 @@ type Settings struct {
 	// Feed says that facts are published; FeedBytes how many bytes of them are kept, 0 for what suits the disk.
 	Feed      bool
 	FeedBytes int64
+	// Traces is the collector that traces are sent to, empty for none; TracesSample which part of them is made, 0 to 1.
+	Traces       string
+	TracesSample float64
 	// SyncInterval is 0 for syncing every write.
 	SyncInterval    time.Duration
 	TLSCert, TLSKey string

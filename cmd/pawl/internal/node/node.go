@@ -43,6 +43,7 @@ type Node struct {
 	feed     feeding
 	outgoing *subscription.Deliveries // nil where no webhooks are configured
 	alerts   alerting
+	traces   tracing
 }
 
 // maxLinger is how long a last look waits for another event at most, on a busy engine.
@@ -74,8 +75,12 @@ func Compose(ctx context.Context, d *Data, observe func(eventlog.Record), versio
 	if n.outgoing, err = openOutgoing(d, before); err != nil {
 		return nil, err
 	}
+	if err := n.openTraces(ctx, before, version); err != nil {
+		return nil, err
+	}
 	if err := n.newEngine(now, known, func(r eventlog.Record) {
 		progress.Observe(r)
+		n.traces.observe(r)
 		n.feed.observe(r)
 		n.alerts.observe(r)
 		if observe != nil {
@@ -90,7 +95,7 @@ func Compose(ctx context.Context, d *Data, observe func(eventlog.Record), versio
 		Secrets: d.Settings.Secrets,
 		Workers: n.Scripts.Report, Version: version, Installation: d.Log.Installation(), NoAuth: d.Settings.NoAuth,
 		PublicURL: d.Settings.PublicURL, Logger: d.logger, Now: now.Now, Progress: progress,
-		Feed: n.feed.figures(), Subscriptions: n.outgoing,
+		Feed: n.feed.figures(), Subscriptions: n.outgoing, Traces: n.traces.figures(),
 	})
 	if err != nil {
 		return nil, err
@@ -141,6 +146,7 @@ func (n *Node) newEngine(now clock.Clock, known catalog, observe func(eventlog.R
 	if d.with.Connectors != nil {
 		reached = d.with.Connectors(known)
 	}
+	reached = n.traces.connectors(reached)
 	n.Engine, err = engine.New(engine.Config{
 		Clock: now, Linger: linger, Log: d.Log, Store: d.store, Scripts: n.Scripts, Connectors: reached,
 		Policies: d.Settings.Policies, Secrets: d.Settings.Secrets.Names(), Vars: d.Settings.Vars, Logger: d.logger,
