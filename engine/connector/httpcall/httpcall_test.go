@@ -62,6 +62,7 @@ func TestWhatIsSent(t *testing.T) {
 			"list": []any{"a", true}},
 		"headers": map[string]string{"X-Mine": "1"},
 	})
+	call.Traceparent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
 	call.Params = append(bytes.TrimSuffix(call.Params, []byte("}")), `,"body":{"z":1.10,"a":12345678901234567890}}`...)
 	out := r.Perform(t.Context(), call)
 	wantOutcome(t, out, connector.Applied, "", "")
@@ -75,7 +76,7 @@ func TestWhatIsSent(t *testing.T) {
 		"Idempotency-Key": "key 1/ä", "Pawl-Workflow": "w", "Pawl-Run": "r1", "Content-Type": "application/json",
 		"X-Mine":        "1",
 		"Pawl-Deadline": call.Deadline.UTC().Format(time.RFC3339Nano), "Authorization": "Bearer s3cret-token",
-		"User-Agent": "pawl",
+		"User-Agent": "pawl", "Traceparent": call.Traceparent,
 	} {
 		if h := got.Header.Get(name); h != want {
 			t.Errorf("%s = %q, want %q", name, h, want)

@@ -22,6 +22,7 @@ func TestARequestSaysWhatItIs(t *testing.T) {
 	w.await("mail.send", "mail.search")
 
 	c := call("mail.send", "K1", soon, map[string]any{"to": "a"})
+	c.Traceparent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
 	if out := w.perform(c); out.Status != connector.Applied || string(out.Result) != `{"id":1}` {
 		t.Fatalf("outcome %+v", out)
 	}
@@ -30,7 +31,8 @@ func TestARequestSaysWhatItIs(t *testing.T) {
 		t.Errorf("tool saw %+v", got)
 	}
 	h := nats.Header(got.Header)
-	for name, want := range map[string]string{"Pawl-Workflow": "orders", "Pawl-Run": "R1", "Idempotency-Key": "K1"} {
+	for name, want := range map[string]string{"Pawl-Workflow": "orders", "Pawl-Run": "R1", "Idempotency-Key": "K1",
+		"traceparent": c.Traceparent} {
 		if h.Get(name) != want {
 			t.Errorf("header %s is %q, want %q", name, h.Get(name), want)
 		}
