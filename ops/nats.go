@@ -21,7 +21,8 @@ func (b *backend) endpoints() []rpc.Endpoint {
 				if p := o.NotOverNATS(); p != nil {
 					return 0, nil, cmp.Or(o.Ask(&c.Caller), p)
 				}
-				return b.dispatch(b.traced(ctx, c.Traceparent), o, &Call{Caller: c.Caller, backend: b, most: c.Max, leave: c.Leave}, c.Data)
+				ctx = b.traced(ctx, c.Traceparent)
+				return b.dispatch(ctx, o, &Call{Caller: c.Caller, backend: b, most: c.Max, leave: c.Leave}, c.Data)
 			},
 		})
 	}
@@ -44,6 +45,7 @@ func (b *backend) endpoints() []rpc.Endpoint {
 func (b *backend) pushOverNATS(ctx context.Context, c *rpc.NATSCall) (int, []byte, *rpc.Problem) {
 	workflow, topic, _ := strings.Cut(strings.TrimPrefix(c.Subject, "in."), ".")
 	push := &ingressTable[0]
-	body, p := b.ingress(b.traced(ctx, c.Traceparent), push, &c.Caller, eventlog.WorkflowName(workflow), eventlog.Topic(topic), c.Data)
+	ctx = b.traced(ctx, c.Traceparent)
+	body, p := b.ingress(ctx, push, &c.Caller, eventlog.WorkflowName(workflow), eventlog.Topic(topic), c.Data)
 	return http.StatusOK, body, p
 }

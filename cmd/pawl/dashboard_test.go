@@ -87,7 +87,8 @@ func TestDashboardNamesFiguresThatExist(t *testing.T) {
 			}
 		}
 	}
-	for _, name := range []string{"pawl_workflows_blocked", "pawl_held", "pawl_runs_total", "pawl_trace_spans_sent_total"} {
+	for _, name := range []string{"pawl_workflows_blocked", "pawl_held", "pawl_runs_total",
+		"pawl_trace_spans_sent_total"} {
 		if !slices.ContainsFunc(d.expressions(), func(e string) bool { return strings.Contains(e, name+"{") }) {
 			t.Errorf("the dashboard does not show %s", name)
 		}

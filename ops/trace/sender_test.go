@@ -5,10 +5,11 @@ import "testing"
 // A header of a sender is kept as W3C Trace Context writes it; one that is not well-formed counts as none.
 func TestHeadersOfSenders(t *testing.T) {
 	t.Parallel()
+	const unsampled = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-00"
 	const good = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
 	for header, want := range map[string]string{
-		good: good,
-		"00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-00":      "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-00",
+		good:      good,
+		unsampled: unsampled,
 		"01-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01-more": good, // of a later version
 		"": "",
 		"00-00000000000000000000000000000000-00f067aa0ba902b7-01":       "",
