@@ -251,6 +251,16 @@ func (e *Engine) RevokeToken(ctx context.Context, actor eventlog.Actor, name eve
 	return e.operateInstallation(ctx, actor, decide.RevokeToken{Name: name}, "revokeToken")
 }
 
+// OpenLogin lets a browser act for a user; it answers once that is durable. Errors are those of CreateToken.
+func (e *Engine) OpenLogin(ctx context.Context, actor eventlog.Actor, cmd decide.OpenLogin) error {
+	return e.operateInstallation(ctx, actor, cmd, "openLogin")
+}
+
+// CloseLogin lets that browser in no more, from when it answers on. Errors are those of CreateToken.
+func (e *Engine) CloseLogin(ctx context.Context, actor eventlog.Actor, id eventlog.LoginID) error {
+	return e.operateInstallation(ctx, actor, decide.CloseLogin{ID: id}, "closeLogin")
+}
+
 func (e *Engine) operateInstallation(ctx context.Context, actor eventlog.Actor, cmd decide.Command,
 	operation string) error {
 	if err := e.available(ctx); err != nil {
@@ -275,6 +285,16 @@ func (e *Engine) Token(hash string) (projections.Token, bool, error) {
 	}
 	token, ok := s.TokenOf(hash)
 	return token, ok, nil
+}
+
+// Login finds the login whose secret has the hash, unless it has expired. Errors are those of Tokens.
+func (e *Engine) Login(hash string) (projections.Login, bool, error) {
+	s, err := e.installation()
+	if err != nil {
+		return projections.Login{}, false, err
+	}
+	login, ok := s.LoginOf(hash, eventlog.At(e.cfg.Clock.Now()))
+	return login, ok, nil
 }
 
 // installation is the state of the installation, if it is as new as the log.

@@ -77,6 +77,8 @@ var facts = map[FactType]struct {
 	"input.retitled":               {1, func() Fact { return new(InputRetitled) }},
 	"token.created":                {1, func() Fact { return new(TokenCreated) }},
 	"token.revoked":                {1, func() Fact { return new(TokenRevoked) }},
+	"login.opened":                 {1, func() Fact { return new(LoginOpened) }},
+	"login.closed":                 {1, func() Fact { return new(LoginClosed) }},
 }
 
 // FactTypes lists every type this version writes.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strings"
 )
 
 // Installation is the aggregate of the installation itself: its past lies in the log beside those of the
@@ -17,6 +18,12 @@ func (n WorkflowName) ValidateOwner() error {
 		return nil
 	}
 	return n.Validate()
+}
+
+// OfInstallation reports whether facts of the type are of Installation only: no feed and no list shows them.
+func OfInstallation(t FactType) bool {
+	about, _, _ := strings.Cut(string(t), ".")
+	return about == "token" || about == "login"
 }
 
 // TokenName is the name of a token, and of its user: `[A-Za-z0-9][A-Za-z0-9_.@-]{0,63}`.

@@ -241,6 +241,10 @@ func (f *folding) apply(fact eventlog.Fact) error {
 		return f.tokenCreated(e)
 	case *eventlog.TokenRevoked:
 		return f.tokenRevoked(e)
+	case *eventlog.LoginOpened:
+		return f.loginOpened(e)
+	case *eventlog.LoginClosed:
+		return f.loginClosed(e)
 	default:
 		return errors.New("unknown fact type")
 	}

@@ -51,6 +51,8 @@ type (
 		Counts  Counts    `msgpack:"counts"`
 		// Tokens are the named tokens in use, by hash; those of the installation alone.
 		Tokens []Token `msgpack:"tokens,omitempty"`
+		// Logins are those of browsers that are not closed, oldest first; those of the installation alone.
+		Logins []Login `msgpack:"logins,omitempty"`
 	}
 	// Waiting is how many events of a topic are pending.
 	Waiting struct {
@@ -383,4 +385,18 @@ type Token struct {
 	Last4     string                `msgpack:"last4"`
 	CreatedAt eventlog.Instant      `msgpack:"createdAt"`
 	CreatedBy eventlog.Actor        `msgpack:"createdBy"`
+}
+
+// Login lets a browser act for a user. What it opens is in its fields; its secret is kept nowhere.
+type Login struct {
+	ID   eventlog.LoginID   `msgpack:"id"`
+	Hash string             `msgpack:"hash"` // SHA-256, hex
+	User eventlog.Actor     `msgpack:"user"`
+	Role eventlog.TokenRole `msgpack:"role"`
+	// Workflow, unless empty, is the only one that the login is for.
+	Workflow eventlog.WorkflowName `msgpack:"workflow,omitempty"`
+	// Token is the named token with which it was asked for, empty for another one.
+	Token     eventlog.TokenName `msgpack:"token,omitempty"`
+	OpenedAt  eventlog.Instant   `msgpack:"openedAt"`
+	ExpiresAt eventlog.Instant   `msgpack:"expiresAt"`
 }

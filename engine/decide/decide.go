@@ -28,7 +28,7 @@ func Decide(s projections.State, w eventlog.WorkflowName, env Env, known Known, 
 	}
 	if !s.Exists() {
 		switch cmd.(type) {
-		case Deploy, CreateToken, RevokeToken, AcceptLoss, ConfirmNames:
+		case Deploy, CreateToken, RevokeToken, OpenLogin, CloseLogin, AcceptLoss, ConfirmNames:
 		case Tick, Recover:
 			return Decision{}, nil // a worker may look before the first deploy is recorded
 		default:
@@ -184,7 +184,7 @@ func ownsNo(w eventlog.WorkflowName, cmd Command) error {
 		return refuse(Invalid, "names.misplaced", "the names of workflows are the installation's, not those of workflow %s",
 			w).
 			hint(hint.NamesKnown)
-	case CreateToken, RevokeToken:
+	case CreateToken, RevokeToken, OpenLogin, CloseLogin:
 		if installation {
 			return nil
 		}

@@ -75,13 +75,14 @@ func (c AcceptLoss) decide(d *decision) error {
 	return nil
 }
 
-// acceptTokenLoss revokes every named token: a revocation may be among what is lost, and the installation itself
-// cannot be held.
+// acceptTokenLoss revokes every named token and closes every login: a revocation may be among what is lost, and the
+// installation itself cannot be held.
 func (d *decision) acceptTokenLoss(detail string) {
 	d.lead(&eventlog.LossAccepted{Detail: detail})
 	for _, token := range slices.Clone(d.state().Tokens) {
 		d.emit(&eventlog.TokenRevoked{Name: token.Name})
 	}
+	d.closeLogins(func(projections.Login) bool { return true })
 }
 
 // ConfirmNames records, with the installation, that a person knows each workflow that there was, also those that a loss

@@ -69,5 +69,6 @@ func (c RevokeToken) decide(d *decision) error {
 			c.Name).hint(hint.Tokens)
 	}
 	d.lead(&eventlog.TokenRevoked{Name: c.Name})
+	d.closeLogins(func(l projections.Login) bool { return l.Token == c.Name })
 	return nil
 }

@@ -68,6 +68,7 @@ const (
 	TokenTaken       Code = "token.taken" // token
 	TokenInUse       Code = "token.inUse"
 	RevokeUnused     Code = "token.revokeUnused"
+	LoginAgain       Code = "login.again"
 	// The log and the clock.
 	NamesKnown     Code = "log.namesKnown"
 	Verify         Code = "log.verify"

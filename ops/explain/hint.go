@@ -99,6 +99,7 @@ var hints = map[hint.Code]string{
 	hint.TokenHash:        "a SHA-256 in hex is wanted",
 	hint.TokenTaken:       "give the new one another name, or first revoke that one: pawl tokens revoke %s",
 	hint.TokenInUse:       "make a new one",
+	hint.LoginAgain:       "ask for a new link: pawl open",
 	hint.RevokeUnused:     "revoke those that are not used any more: pawl tokens list, pawl tokens revoke NAME",
 
 	hint.NamesKnown:     "pawl verify --accept-loss --names-known",

@@ -17,8 +17,6 @@ import (
 //go:embed facts.json
 var meanings []byte
 
-// factsOfInstallation begin the types of facts that are of the installation itself only. None is published.
-const factsOfInstallation = "token."
 
 type object = map[string]any
 
@@ -92,9 +90,7 @@ func AsyncAPI(version string, types rpc.Types) ([]byte, error) {
 
 // Published lists the types of the facts that a feed has, in order.
 func Published() []eventlog.FactType {
-	published := slices.DeleteFunc(eventlog.FactTypes(), func(t eventlog.FactType) bool {
-		return strings.HasPrefix(string(t), factsOfInstallation)
-	})
+	published := slices.DeleteFunc(eventlog.FactTypes(), eventlog.OfInstallation)
 	slices.Sort(published)
 	return published
 }
