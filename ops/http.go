@@ -10,6 +10,7 @@ import (
 
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/ops/auth"
+	"github.com/pawl-run/pawl/ops/console"
 	"github.com/pawl-run/pawl/ops/rpc"
 	"github.com/pawl-run/pawl/ops/trace"
 )
@@ -55,7 +56,15 @@ func (b *backend) routes() http.Handler {
 		}
 	}
 	mux.HandleFunc("/", b.unknownPath)
-	return b.outer(mux, public)
+	pages := b.openConsole()
+	all := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if console.Owns(r) {
+			pages.ServeHTTP(w, r)
+			return
+		}
+		mux.ServeHTTP(w, r)
+	})
+	return b.outer(all, public)
 }
 
 // hooksAlone answers the requests for hooks, and knows nothing of a token: neither asks it for one, nor shows it that
@@ -67,7 +76,7 @@ func (b *backend) hooksAlone() http.Handler {
 		b.refuse(w, r, rpc.Problemf(http.StatusNotFound, "path.unknown", "there is nothing at %s",
 			eventlog.ClipName(r.URL.Path)).WithHint("hooks alone are answered here, at /hooks/WORKFLOW/HOOK"))
 	})
-	outer := b.outer(mux, func(string) bool { return true })
+	outer := b.outer(mux, func(*http.Request) bool { return true })
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		r.Header.Del(rpc.ChallengeHeader)
 		outer.ServeHTTP(w, r)
@@ -91,8 +100,8 @@ func (b *backend) unknownPath(w http.ResponseWriter, r *http.Request) {
 		eventlog.ClipName(r.URL.Path)).WithHint(rpc.OpenAPIPath+" lists all operations"))
 }
 
-// outer is what every request passes through; public says which paths ask for no token.
-func (b *backend) outer(next http.Handler, public func(path string) bool) http.Handler {
+// outer is what every request passes through; public says which requests ask for no token.
+func (b *backend) outer(next http.Handler, public func(*http.Request) bool) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		defer func() {
 			switch cause := recover(); {
@@ -106,7 +115,7 @@ func (b *backend) outer(next http.Handler, public func(path string) bool) http.H
 		}()
 		w.Header().Set("X-Content-Type-Options", "nosniff")
 		rpc.LimitBody(w, r)
-		caller, p := b.guard.Admit(r, public(r.URL.Path))
+		caller, p := b.guard.Admit(r, public(r))
 		if p != nil {
 			b.refuse(w, r, p)
 			return

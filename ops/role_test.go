@@ -30,7 +30,7 @@ func TestRoles(t *testing.T) {
 	admins := map[string]bool{"setGrants": true, "changeGrants": true, "callConnector": true, "createToken": true,
 		"listTokens": true, "revokeToken": true}
 	// What reads only, though it is sent by POST.
-	viewers := map[string]bool{"validateScript": true, "verifyLog": true}
+	viewers := map[string]bool{"validateScript": true, "verifyLog": true, "createLogin": true}
 	for _, o := range Operations() {
 		want := rpc.Operator
 		switch {
@@ -55,7 +55,7 @@ func TestPermit(t *testing.T) {
 	narrows := []string{
 		"listWorkflows", "deployWorkflow", "validateScript", "explainAll", "listConnectors", "getClock", "getCaller",
 		"approveMutation", "rejectMutation", "resolveMutation", "approveMutations", "rejectMutations", "resolveMutations",
-		"listRuns", "listEvents", "listJobs", "listMutations", "getMutation", "listInputs", "listSessions",
+		"createLogin", "listRuns", "listEvents", "listJobs", "listMutations", "getMutation", "listInputs", "listSessions",
 	}
 	refused := []string{"getDiagnostics", "verifyLog", "getWorkers", "callConnector", "advanceClock", "createToken",
 		"listTokens", "revokeToken", "listSubscriptions", "resumeSubscription"}

@@ -44,7 +44,7 @@ func New(cfg Config) (*Server, error) {
 		return nil, err
 	}
 	guard, err := auth.New(auth.Config{Token: cfg.Token, Address: cfg.Address, NoAuth: cfg.NoAuth,
-		PublicURL: cfg.PublicURL, Named: cfg.Engine.Token})
+		PublicURL: cfg.PublicURL, Named: cfg.Engine.Token, Login: cfg.Engine.Login, Installation: cfg.Installation})
 	if err != nil {
 		return nil, fmt.Errorf("ops: %w", err)
 	}

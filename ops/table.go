@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/pawl-run/pawl/ops/console"
 	"github.com/pawl-run/pawl/ops/feed"
 	"github.com/pawl-run/pawl/ops/hooks"
 	"github.com/pawl-run/pawl/ops/rpc"
@@ -15,7 +16,7 @@ var table = func() []Operation {
 	var all []Operation
 	for _, part := range [][]Operation{
 		workflowTable, historyTable, insightTable, workersTable, operatorTable, ingressTable, repairTable, jobTable,
-		evidenceTable, connectorTable, subscriptionTable, tokenTable, clockTable, logTable,
+		evidenceTable, connectorTable, subscriptionTable, tokenTable, loginTable, clockTable, logTable,
 	} {
 		all = append(all, part...)
 	}
@@ -73,9 +74,10 @@ var plainTable = []plainOperation{
 var receiveHook = rpc.Plain{ID: "receiveHook", Method: http.MethodPost, Path: hooks.Path + "{workflow}/{hook}",
 	Summary: "Post to a workflow's hook; what it verifies becomes an event", Media: "application/json", Public: true}
 
-// public says what is answered without a token.
-func public(path string) bool {
-	return strings.HasPrefix(path, hooks.Path) ||
+// public says what is answered without a token. Pages are: they ask for a login.
+func public(r *http.Request) bool {
+	path := r.URL.Path
+	return strings.HasPrefix(path, hooks.Path) || console.Owns(r) ||
 		slices.ContainsFunc(plainTable, func(p plainOperation) bool { return p.Public && p.Path == path })
 }
 

@@ -56,6 +56,7 @@ type commandLine struct {
 	Grants  act.Grants  `cmd:"" group:"act" help:"Show or change what a workflow may do."`
 
 	Subscriptions rest.Subscriptions `cmd:"" group:"rest" help:"List outgoing webhooks, and let a parked one go on."`
+	Open          rest.Open          `cmd:"" group:"rest" help:"Open the console in a browser, by a link that works once, within a minute."`
 	Tokens        rest.Tokens        `cmd:"" group:"rest" help:"Make, list and revoke the named tokens that callers need."`
 	Clock         rest.Clock         `cmd:"" group:"rest" help:"Read an engine's clock, or move it if it runs with --clock=manual."`
 	Bench         bench.Bench        `cmd:"" group:"rest" help:"Measure this machine: items through the whole engine, all synced."`

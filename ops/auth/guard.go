@@ -2,6 +2,7 @@ package auth
 
 import (
 	"context"
+	"crypto/rand"
 	"crypto/sha256"
 	"crypto/subtle"
 	"encoding/hex"
@@ -27,6 +28,8 @@ type Guard struct {
 	hashed [sha256.Size]byte
 	// public is the origin under which this engine is reached from elsewhere, nil for none.
 	public *url.URL
+	// formKey makes the tokens of forms where a browser has no secret.
+	formKey string
 }
 
 // Config of a Guard.
@@ -42,11 +45,18 @@ type Config struct {
 	PublicURL string
 	// Named finds a named token in use by its hash. An error says that it cannot be known now.
 	Named func(hash string) (projections.Token, bool, error)
+	// Login finds the login of a browser that is open, by the hash of its secret. The error is as that of Named.
+	Login func(hash string) (projections.Login, bool, error)
+	// Installation names the log: browsers keep what they show by it.
+	Installation string
 }
 
 // New returns the Guard of the configuration; the error is about its PublicURL.
 func New(cfg Config) (*Guard, error) {
 	g := &Guard{cfg: cfg, hashed: sha256.Sum256([]byte(cfg.Token))}
+	if cfg.NoAuth {
+		g.formKey = rand.Text()
+	}
 	if cfg.PublicURL == "" {
 		return g, nil
 	}
@@ -127,8 +137,13 @@ func (g *Guard) Authenticate(scheme, token string) (*rpc.Caller, *rpc.Problem) {
 	}, nil
 }
 
-// Open reports whether the caller may go on: a token that was revoked after it was shown opens nothing.
+// Open reports whether the caller may go on: a token that was revoked after it was shown opens nothing, nor does a login
+// that was closed.
 func (g *Guard) Open(c *rpc.Caller) bool {
+	if c.LoginHash != "" {
+		_, ok, err := g.cfg.Login(c.LoginHash)
+		return ok && err == nil
+	}
 	if c.TokenHash == "" {
 		return true
 	}
@@ -141,11 +156,16 @@ func (g *Guard) Open(c *rpc.Caller) bool {
 // make point here.
 func (g *Guard) answersTo(r *http.Request) bool {
 	host := hostOf(r.Host)
-	if rpc.IsLoopback(host) || g.public != nil && strings.EqualFold(host, g.public.Hostname()) {
+	if rpc.IsLoopback(host) || g.answersPublic(r) {
 		return true
 	}
 	_, err := netip.ParseAddr(strings.Trim(host, "[]"))
 	return err == nil && r.Context().Value(exposedKey{}) != nil
+}
+
+// answersPublic reports whether the request came for the name of the public URL.
+func (g *Guard) answersPublic(r *http.Request) bool {
+	return g.public != nil && strings.EqualFold(hostOf(r.Host), g.public.Hostname())
 }
 
 // sameOrigin reports whether the request comes from no web page, or from one of this engine's origin.

@@ -17,7 +17,6 @@ import (
 //go:embed facts.json
 var meanings []byte
 
-
 type object = map[string]any
 
 // AsyncAPI returns the AsyncAPI 3 document of the feed, for a program of the given version: its subjects, and a message

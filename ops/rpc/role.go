@@ -43,6 +43,9 @@ type Caller struct {
 	Key string
 	// TokenHash is the hash of the named token that the caller has shown, empty without one.
 	TokenHash string
+	// Login and LoginHash are those of the browser that has shown a login, empty for any other caller.
+	Login     eventlog.LoginID
+	LoginHash string
 }
 
 // Scoped requests are about one workflow, or about all where it is left empty. To a caller that may see

@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"strings"
+	"time"
 
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/projections"
@@ -76,6 +78,8 @@ type Handler struct {
 	State     json.RawMessage  `json:"state,omitempty"`
 	NextRunAt eventlog.Instant `json:"nextRunAt"`
 	WakeAt    eventlog.Instant `json:"wakeAt"`
+	// Schedule says when a producer runs, such as "every 5m" or "cron 0 9 * * 1-5 Europe/Berlin"; null for a consumer.
+	Schedule *string `json:"schedule"`
 	// Concurrency, Key and Rate are those of a concurrent consumer, null for any other handler; Held is how many of its
 	// events are held.
 	Concurrency *int    `json:"concurrency"`
@@ -234,6 +238,9 @@ func (r *Reader) Handlers(ctx context.Context, w eventlog.WorkflowName) (Page[Ha
 // its definition say of it.
 func HandlerView(h *projections.Handler, w *projections.Workflow, d *eventlog.Definition) Handler {
 	v := Handler{Name: h.Name, Type: h.Type, State: h.State, NextRunAt: h.NextRunAt, WakeAt: h.WakeAt}
+	if p, ok := d.Producer(h.Name); ok {
+		v.Schedule = scheduleOf(p)
+	}
 	c, ok := d.Consumer(h.Name)
 	if !ok || !c.Concurrent() {
 		return v
@@ -243,6 +250,29 @@ func HandlerView(h *projections.Handler, w *projections.Workflow, d *eventlog.De
 		v.Probing = &Probing{Class: p.Class, Message: p.Message, Attempt: p.Attempt, Since: p.Since, NextAt: p.At}
 	}
 	return v
+}
+
+// scheduleOf says when a producer runs, as a script does.
+func scheduleOf(p eventlog.Producer) *string {
+	said := "cron " + p.Cron
+	if p.Timezone != "" {
+		said += " " + p.Timezone
+	}
+	if p.Cron == "" {
+		said = "every " + short(time.Duration(p.IntervalMS)*time.Millisecond)
+	}
+	return &said
+}
+
+// short writes a duration without the units that are zero: 5m, not 5m0s.
+func short(d time.Duration) string {
+	s := d.String()
+	for _, zero := range []string{"m0s", "h0m"} {
+		if strings.HasSuffix(s, zero) {
+			s = s[:len(s)-2]
+		}
+	}
+	return s
 }
 
 // ScriptView renders a script, also one that comes from memory or from a fold of the past.

@@ -38,6 +38,9 @@ type Screen struct {
 	Env func(name string) (value string, ok bool)
 }
 
+// Terminal reports whether a person reads the results of the command.
+func (s Screen) Terminal() bool { return IsTerminal(s.Out) }
+
 // unknownWidth is the width of a terminal that does not tell its own.
 const unknownWidth = 80
 

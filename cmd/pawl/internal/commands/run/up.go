@@ -70,6 +70,8 @@ func (c *Up) Run(ctx context.Context, screen term.Screen, conf config.Reader, wi
 			return nil, err
 		}
 		d.sayOthers(sources)
+		in.Announce()
+		sayConsole(screen, in, conf.As())
 		in.Refused = refused.count
 		d.grants = nil // what a person grants from now on outlives a changed file
 		return d.watching(sources), nil
@@ -80,6 +82,15 @@ func (c *Up) Run(ctx context.Context, screen term.Screen, conf config.Reader, wi
 			fmt.Errorf("%s refused", term.Plural(refused.count(), "workflow")))
 	}
 	return err
+}
+
+// sayConsole prints where a browser shows all this.
+func sayConsole(screen term.Screen, in *node.Node, name string) {
+	link, err := in.API.LoginLink(name)
+	if err != nil {
+		return // without tokens the address that is printed is enough
+	}
+	fmt.Fprintf(screen.Out, "pawl: in a browser, once and within a minute: %s (a new link: pawl open)\n", link)
 }
 
 // grants reads --grant; nil is none.

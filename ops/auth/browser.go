@@ -1,0 +1,75 @@
+package auth
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/hex"
+	"net/http"
+	"time"
+
+	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/ops/rpc"
+)
+
+// Browsers show a login instead of a token: a secret in a cookie that no script can read and no other site can send.
+// Its hash is in the log, so that it holds at every engine of the installation.
+
+// NewSecret makes what a browser shows, of more than 128 random bits, with its hash.
+func NewSecret() (secret, hash string) {
+	secret = rand.Text()
+	return secret, hashOf(secret)
+}
+
+// NewLoginID makes the id of a login.
+func NewLoginID() eventlog.LoginID { return eventlog.LoginID(rand.Text()[:12]) }
+
+func hashOf(secret string) string {
+	hash := sha256.Sum256([]byte(secret))
+	return hex.EncodeToString(hash[:])
+}
+
+// cookieName has the installation in it: cookies of one host are those of all its ports.
+func (g *Guard) cookieName() string { return "pawl_" + hashOf(g.cfg.Installation)[:10] }
+
+// SetCookie gives the browser its secret; an empty one takes it away.
+func (g *Guard) SetCookie(w http.ResponseWriter, r *http.Request, secret string, life time.Duration) {
+	cookie := &http.Cookie{Name: g.cookieName(), Value: secret, Path: "/", MaxAge: int(life.Seconds()), HttpOnly: true,
+		SameSite: http.SameSiteStrictMode, Secure: r.TLS != nil || g.public != nil && g.public.Scheme == "https" &&
+			g.answersPublic(r)}
+	if secret == "" {
+		cookie.MaxAge = -1
+	}
+	http.SetCookie(w, cookie)
+}
+
+// Browser finds the caller of a request by its cookie; nil for none that is logged in. The second result is what
+// forms of this browser must carry (see [Guard.FormOf]). A problem says that logins are not known now.
+func (g *Guard) Browser(r *http.Request) (*rpc.Caller, string, *rpc.Problem) {
+	if g.cfg.NoAuth {
+		return &rpc.Caller{Actor: eventlog.Actor{Kind: rpc.ActorAPI, Name: "anonymous"}, Role: rpc.Admin, Key: "anyone"},
+			g.formToken(""), nil
+	}
+	for _, cookie := range r.CookiesNamed(g.cookieName()) {
+		hash := hashOf(cookie.Value)
+		login, ok, err := g.cfg.Login(hash)
+		if err != nil {
+			return nil, "", rpc.Problemf(http.StatusServiceUnavailable, "logins.unknown", "logins cannot be checked now").
+				WithCause(err).WithHint("ask again in a moment")
+		}
+		if !ok {
+			continue
+		}
+		return &rpc.Caller{Actor: login.User, Role: rpc.Role(login.Role), Workflow: login.Workflow,
+			Key: "login " + string(login.ID), LoginHash: hash, Login: login.ID}, g.formToken(cookie.Value), nil
+	}
+	return nil, "", nil
+}
+
+// formToken is what a form must carry beside the cookie: no page that cannot read this engine's pages knows it.
+func (g *Guard) formToken(secret string) string { return hashOf("form " + g.formKey + secret)[:32] }
+
+// FormOf reports whether the form's token is the one that this browser was given.
+func FormOf(given, want string) bool {
+	return want != "" && subtle.ConstantTimeCompare([]byte(given), []byte(want)) == 1
+}

@@ -1,0 +1,107 @@
+package ops
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"time"
+
+	"github.com/pawl-run/pawl/engine/decide"
+	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/ops/auth"
+	"github.com/pawl-run/pawl/ops/console"
+	"github.com/pawl-run/pawl/ops/rpc"
+)
+
+// openConsole makes the web page over this backend.
+func (b *backend) openConsole() *console.Console {
+	return console.New(console.Config{
+		Operations: Table(), Guard: b.guard, Links: &b.links, Log: b.cfg.Log, Now: b.cfg.Now, Followers: b.followers,
+		Revocations: &b.revocations, KeepAlive: b.cfg.KeepAlive, Life: b.life, Logger: b.cfg.Logger,
+		Version: b.cfg.Version,
+		Call: func(ctx context.Context, c *rpc.Caller, id string, request []byte) ([]byte, *rpc.Problem) {
+			o, ok := Lookup(id)
+			if !ok {
+				panic("the console asks for " + id)
+			}
+			_, body, p := b.dispatch(ctx, &o, &Call{Caller: *c, backend: b, leave: b.life}, request)
+			return body, p
+		},
+		OpenLogin: b.openLogin,
+		CloseLogin: func(ctx context.Context, c *rpc.Caller) *rpc.Problem {
+			if err := b.cfg.Engine.CloseLogin(ctx, c.Actor, c.Login); err != nil {
+				return b.fault("closeLogin", err)
+			}
+			return nil
+		},
+	})
+}
+
+// openLogin records a login for the caller, which must be open still.
+func (b *backend) openLogin(ctx context.Context, c *rpc.Caller) (string, time.Duration, *rpc.Problem) {
+	if !b.guard.Open(c) {
+		return "", 0, rpc.Problemf(http.StatusForbidden, "token.revoked", "the token of this link was revoked")
+	}
+	secret, hash := auth.NewSecret()
+	cmd := decide.OpenLogin{ID: auth.NewLoginID(), Hash: hash, User: c.Actor, Role: eventlog.TokenRole(c.Role),
+		Workflow: c.Workflow}
+	if c.TokenHash != "" {
+		cmd.Token = eventlog.TokenName(c.Actor.Name)
+	}
+	ctx, cancel := context.WithTimeout(ctx, b.cfg.Timeout)
+	defer cancel()
+	if err := b.cfg.Engine.OpenLogin(ctx, c.Actor, cmd); err != nil {
+		return "", 0, b.fault("openLogin", err)
+	}
+	return secret, decide.LoginLife, nil
+}
+
+type (
+	createLoginRequest struct {
+		Role eventlog.TokenRole `json:"role,omitempty" jsonschema:"what the browser may do, at most what its maker may; the maker's own role when left out"`
+	}
+	createLoginAnswer struct {
+		URL       string             `json:"url" jsonschema:"what a browser opens, once; it is shown this once"`
+		ExpiresAt eventlog.Instant   `json:"expiresAt" jsonschema:"until when, by the machine's clock"`
+		Role      eventlog.TokenRole `json:"role"`
+	}
+)
+
+var loginTable = []Operation{
+	define(operation("createLogin", "POST /v1/logins", rpc.Viewer,
+		"Make a link with which a browser opens the console, once, within a minute").narrowing().private(),
+		func(_ context.Context, c *Call, r *createLoginRequest) (createLoginAnswer, error) {
+			return c.backend.createLogin(c.Caller, r.Role)
+		}),
+}
+
+func (b *backend) createLogin(as rpc.Caller, role eventlog.TokenRole) (createLoginAnswer, error) {
+	if role != "" {
+		if role == eventlog.RoleIngest || !as.Role.Covers(rpc.Role(role)) {
+			return createLoginAnswer{}, rpc.Problemf(http.StatusForbidden, "role.insufficient",
+				"a browser cannot have the role %q from a caller with the role %s", eventlog.ClipName(string(role)), as.Role).
+				WithHint("ask for viewer, operator or admin, at most your own role")
+		}
+		as.Role = rpc.Role(role)
+	}
+	base := b.cfg.PublicURL
+	if base == "" {
+		base = b.address()
+	}
+	code, until := b.links.Make(as, time.Now())
+	return createLoginAnswer{URL: base + console.LoginPath + "#" + code, ExpiresAt: eventlog.At(until),
+		Role: eventlog.TokenRole(as.Role)}, nil
+}
+
+// LoginLink makes a link with which a browser opens the console once, within [auth.LinkLife], as an admin of that name.
+func (s *Server) LoginLink(name string) (string, error) {
+	actor, p := rpc.ClaimedActor(name)
+	if p != nil {
+		return "", p
+	}
+	answer, err := s.createLogin(rpc.Caller{Actor: actor, Role: rpc.Admin, Key: "local"}, "")
+	if err == nil && s.cfg.NoAuth {
+		return "", errors.New("an engine without tokens needs no link")
+	}
+	return answer.URL, err
+}

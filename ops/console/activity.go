@@ -1,0 +1,224 @@
+package console
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/pawl-run/pawl/eventlog"
+)
+
+const (
+	// slot is the width of a bar of the chart, and day how far back it goes.
+	slot = 15 * time.Minute
+	day  = 24 * time.Hour
+
+	slots = int(day / slot)
+)
+
+// Tally is what happened in one slot.
+type Tally struct {
+	Arrived int // inputs: what came in from outside, or was found there
+	Changed int // calls that were applied
+	Done    int // events that were processed
+	Failed  int // runs that failed, events that were put aside
+}
+
+func (t *Tally) add(o Tally) {
+	t.Arrived += o.Arrived
+	t.Changed += o.Changed
+	t.Done += o.Done
+	t.Failed += o.Failed
+}
+
+// activity counts what happens by the log, and tells those who wait that something did. It is safe for concurrent use.
+type activity struct {
+	log  eventlog.Log
+	now  func() time.Time
+	once sync.Once
+
+	mu       sync.Mutex
+	of       map[eventlog.WorkflowName]*lately
+	revision uint64 // grows with each transition that was read
+	changed  chan struct{}
+	behind   int // partitions of which the last day is not read yet
+}
+
+// lately is the last day of a workflow.
+type lately struct {
+	last  eventlog.Instant
+	slots map[int64]Tally // by the number of the slot since 1970
+}
+
+func newActivity(log eventlog.Log, now func() time.Time) *activity {
+	return &activity{log: log, now: now, of: map[eventlog.WorkflowName]*lately{}, changed: make(chan struct{})}
+}
+
+// start begins to read the last day of the log, and goes on with what is written, until ctx ends.
+func (a *activity) start(ctx context.Context) {
+	a.once.Do(func() {
+		a.behind = a.log.Partitions()
+		for p := range a.log.Partitions() {
+			go a.follow(ctx, p)
+		}
+	})
+}
+
+func (a *activity) follow(ctx context.Context, p int) {
+	end, err := a.log.Last(ctx, p)
+	from := uint64(1)
+	if err == nil {
+		from = a.dayAgo(ctx, p, end)
+	}
+	if from > end {
+		a.caughtUp()
+	}
+	for ctx.Err() == nil {
+		for record, err := range a.log.Watch(ctx, p, from) {
+			if err != nil && !errors.Is(err, eventlog.ErrUnreadable) {
+				break
+			}
+			from = max(from, record.Position.Seq+1)
+			if err == nil {
+				a.observe(record)
+			}
+			if record.Position.Seq == end {
+				a.caughtUp()
+			}
+		}
+		select { // a log that fails for a moment is asked again
+		case <-ctx.Done():
+		case <-time.After(time.Second):
+		}
+	}
+}
+
+func (a *activity) caughtUp() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.behind--
+	a.wake()
+}
+
+// dayAgo finds the first sequence of the partition that is not older than a day: times of a log grow with it.
+func (a *activity) dayAgo(ctx context.Context, p int, end uint64) uint64 {
+	since := eventlog.At(a.now().Add(-day))
+	low, high := uint64(1), end+1 // the answer lies between them, both included
+	for low < high {
+		middle := low + (high-low)/2
+		at, found := eventlog.Instant(0), false
+		for record, err := range a.log.Read(ctx, p, middle) {
+			at, found = record.At, err == nil
+			break
+		}
+		if found && at < since {
+			low = middle + 1
+		} else {
+			high = middle
+		}
+	}
+	return low
+}
+
+func (a *activity) observe(r eventlog.Record) {
+	if r.Workflow == eventlog.Installation {
+		return
+	}
+	t := tallyOf(r)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	w := a.of[r.Workflow]
+	if w == nil {
+		w = &lately{slots: map[int64]Tally{}}
+		a.of[r.Workflow] = w
+	}
+	w.last = max(w.last, r.At)
+	at := slotOf(r.At.Time())
+	if _, known := w.slots[at]; !known {
+		for old := range w.slots {
+			if old <= at-int64(slots) {
+				delete(w.slots, old)
+			}
+		}
+	}
+	sum := w.slots[at]
+	sum.add(t)
+	w.slots[at] = sum
+	a.wake()
+}
+
+// wake tells all who wait; the lock is held.
+func (a *activity) wake() {
+	a.revision++
+	close(a.changed)
+	a.changed = make(chan struct{})
+}
+
+func tallyOf(r eventlog.Record) Tally {
+	t := Tally{}
+	for _, fact := range r.Facts {
+		switch fact.(type) {
+		case *eventlog.InputRegistered:
+			t.Arrived++
+		case *eventlog.MutationApplied:
+			t.Changed++
+		case *eventlog.EventConsumed:
+			t.Done++
+		case *eventlog.RunFailed, *eventlog.EventDiscarded:
+			t.Failed++
+		}
+	}
+	return t
+}
+
+func slotOf(t time.Time) int64 { return t.Unix() / int64(slot/time.Second) }
+
+// next returns how far the log was read, and what is closed once it was read further.
+func (a *activity) next() (uint64, <-chan struct{}) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.revision, a.changed
+}
+
+// Chart is the last day of one workflow, or of all, oldest slot first.
+type Chart struct {
+	From  time.Time
+	Slots []Tally
+	Sum   Tally
+	// Complete is false while the last day of the log is still being read.
+	Complete bool
+}
+
+// chart of the workflows; nil names all.
+func (a *activity) chart(names []eventlog.WorkflowName) Chart {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	last := slotOf(a.now())
+	first := last - int64(slots) + 1
+	c := Chart{From: time.Unix(first*int64(slot/time.Second), 0).UTC(), Slots: make([]Tally, slots),
+		Complete: a.behind <= 0}
+	for _, name := range names {
+		w := a.of[name]
+		if w == nil {
+			continue
+		}
+		for at, t := range w.slots {
+			if at >= first && at <= last {
+				c.Slots[at-first].add(t)
+				c.Sum.add(t)
+			}
+		}
+	}
+	return c
+}
+
+// last is when something happened in the workflow last, as far as the last day of the log says.
+func (a *activity) last(name eventlog.WorkflowName) eventlog.Instant {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if w := a.of[name]; w != nil {
+		return w.last
+	}
+	return 0
+}

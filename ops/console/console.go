@@ -1,0 +1,184 @@
+package console
+
+import (
+	"context"
+	"embed"
+	"encoding/json"
+	"fmt"
+	"html/template"
+	"io/fs"
+	"log/slog"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/ops/auth"
+	"github.com/pawl-run/pawl/ops/rpc"
+)
+
+//go:embed templates/*.html
+var templates embed.FS
+
+//go:embed static
+var static embed.FS
+
+// Base is the beginning of all paths of the console but the home page's and the login's.
+const Base = "/ui/"
+
+// LoginPath is where a browser exchanges its one-time link for a login.
+const LoginPath = "/login"
+
+// Config of a Console. All fields but Version are required.
+type Config struct {
+	// Operations is the table, and Call carries out one of its operations as the caller.
+	Operations rpc.Table
+	Call       func(ctx context.Context, c *rpc.Caller, id string, request []byte) ([]byte, *rpc.Problem)
+	Guard      *auth.Guard
+	Links      *auth.Links
+	// OpenLogin makes a login for the caller and returns the secret that the browser shows from then on, and how long
+	// that lasts; CloseLogin ends one.
+	OpenLogin  func(ctx context.Context, c *rpc.Caller) (secret string, life time.Duration, p *rpc.Problem)
+	CloseLogin func(ctx context.Context, c *rpc.Caller) *rpc.Problem
+	Log        eventlog.Log
+	// Now is the engine's clock.
+	Now func() time.Time
+	// Followers bounds the pages that are kept up to date, KeepAlive is the time between signs of life to them.
+	Followers   *auth.Quota
+	Revocations *auth.Revocations
+	KeepAlive   time.Duration
+	// Life ends when the server stops.
+	Life    context.Context
+	Logger  *slog.Logger
+	Version string
+}
+
+// Console answers the requests of browsers. It is safe for concurrent use.
+type Console struct {
+	cfg      Config
+	mux      *http.ServeMux
+	views    map[string]*template.Template
+	activity *activity
+
+	mu    sync.Mutex
+	notes map[string]string // by the caller's key: what its next page says first
+}
+
+// New makes a Console. It panics on a template that does not parse: any test finds that.
+func New(cfg Config) *Console {
+	c := &Console{cfg: cfg, mux: http.NewServeMux(), notes: map[string]string{}, activity: newActivity(cfg.Log, cfg.Now)}
+	c.views = parse()
+	c.routes()
+	return c
+}
+
+// Owns reports whether a request is answered by the console. The first page is, where a browser asks for it.
+func Owns(r *http.Request) bool {
+	switch path := r.URL.Path; {
+	case path == "/":
+		return (r.Method == http.MethodGet || r.Method == http.MethodHead) && wantsPage(r)
+	case path == LoginPath:
+		return true
+	default:
+		return strings.HasPrefix(path, Base)
+	}
+}
+
+func wantsPage(r *http.Request) bool {
+	return strings.Contains(strings.Join(r.Header.Values("Accept"), ","), "text/html")
+}
+
+func (c *Console) routes() {
+	files, err := fs.Sub(static, "static")
+	if err != nil {
+		panic(err) // it is embedded
+	}
+	c.mux.Handle("GET "+Base+"static/", http.StripPrefix(Base+"static/", assets(http.FileServerFS(files))))
+	c.mux.HandleFunc("GET "+LoginPath, c.loginPage)
+	c.mux.HandleFunc("POST "+LoginPath, c.login)
+	c.mux.HandleFunc("POST "+Base+"logout", c.logout)
+	c.page("/{$}", c.home)
+	c.page(Base+"workflows/{workflow}", c.workflow)
+	c.mux.HandleFunc("GET "+Base+"live", c.live)
+	c.mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
+		c.refuse(w, r, nil, rpc.Problemf(http.StatusNotFound, "page.unknown", "There is no such page."))
+	})
+}
+
+// ServeHTTP implements http.Handler for the requests that Owns names.
+func (c *Console) ServeHTTP(w http.ResponseWriter, r *http.Request) { c.mux.ServeHTTP(w, r) }
+
+// assets lets a browser keep the files as long as the program is the same.
+func assets(files http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Cache-Control", "private, max-age=300")
+		files.ServeHTTP(w, r)
+	})
+}
+
+// visit is one request of a user who is logged in.
+type visit struct {
+	*Console
+	r      *http.Request
+	caller *rpc.Caller
+	form   string // the token that forms carry
+}
+
+// page makes a page for those who are logged in: show returns the name of its template and what stands in it.
+func (c *Console) page(path string, show func(*visit) (string, page, error)) {
+	c.mux.HandleFunc("GET "+path, func(w http.ResponseWriter, r *http.Request) {
+		v := c.admit(w, r)
+		if v == nil {
+			return
+		}
+		view, p, err := show(v)
+		if err != nil {
+			c.refuse(w, r, v, problemOf(err))
+			return
+		}
+		c.render(w, v, http.StatusOK, view, p)
+	})
+}
+
+// admit finds the user; without one it answers with how to log in, and returns nil.
+func (c *Console) admit(w http.ResponseWriter, r *http.Request) *visit {
+	caller, form, p := c.cfg.Guard.Browser(r)
+	switch {
+	case p != nil:
+		c.refuse(w, r, nil, p)
+		return nil
+	case caller == nil:
+		c.render(w, &visit{Console: c, r: r}, http.StatusUnauthorized, "login", page{Title: "Log in"})
+		return nil
+	}
+	auth.Trust(r.Context(), caller.Key)
+	c.activity.start(c.cfg.Life)
+	return &visit{Console: c, r: r, caller: caller, form: form}
+}
+
+// may reports whether the user's role is enough for the operation.
+func (v *visit) may(id string) bool {
+	o := v.cfg.Operations.Lookup(id)
+	return v.caller != nil && o != nil && o.Ask(v.caller) == nil
+}
+
+// ask carries out an operation of the table as the user. The error is a *rpc.Problem.
+func ask[Answer any](v *visit, id string, fields map[string]any) (Answer, error) {
+	var answer Answer
+	if fields == nil {
+		fields = map[string]any{}
+	}
+	request, err := json.Marshal(fields)
+	if err != nil {
+		return answer, fmt.Errorf("encode the request for %s: %w", id, err)
+	}
+	body, p := v.cfg.Call(v.r.Context(), v.caller, id, request)
+	if p != nil {
+		return answer, p
+	}
+	if err := json.Unmarshal(body, &answer); err != nil {
+		return answer, fmt.Errorf("read the answer to %s: %w", id, err)
+	}
+	return answer, nil
+}

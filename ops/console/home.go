@@ -1,0 +1,135 @@
+package console
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/ops/explain"
+	"github.com/pawl-run/pawl/projections/readmodel"
+)
+
+type (
+	homeView struct {
+		Needs     []explain.Why
+		Workflows []workflowRow
+		Chart     chartView
+	}
+	workflowRow struct {
+		readmodel.Workflow
+		Why       explain.Why
+		Last      eventlog.Instant
+		Schedules []schedule
+		Day       Chart
+	}
+	// schedule is when a producer looks next.
+	schedule struct {
+		Name  eventlog.Handler
+		Every string
+		Next  eventlog.Instant
+	}
+	// chartView is a chart with the data that the page's script draws.
+	chartView struct {
+		Chart
+		Data string
+	}
+)
+
+// home shows all workflows, and first what needs a person.
+func (c *Console) home(v *visit) (string, page, error) {
+	workflows, err := all[readmodel.Workflow](v, "listWorkflows", nil)
+	if err != nil {
+		return "", page{}, err
+	}
+	whys, err := ask[readmodel.Page[explain.Why]](v, "explainAll", nil)
+	if err != nil {
+		return "", page{}, err
+	}
+	view := homeView{Workflows: make([]workflowRow, 0, len(workflows))}
+	of := map[eventlog.WorkflowName]explain.Why{}
+	for _, why := range whys.Items {
+		of[why.Workflow] = why
+		if why.NeedsPerson {
+			view.Needs = append(view.Needs, why)
+		}
+	}
+	var names []eventlog.WorkflowName
+	for _, w := range workflows {
+		names = append(names, w.Name)
+		row := workflowRow{Workflow: w, Why: of[w.Name], Last: c.activity.last(w.Name),
+			Day: c.activity.chart([]eventlog.WorkflowName{w.Name})}
+		if row.Schedules, err = v.schedules(w.Name); err != nil {
+			return "", page{}, err
+		}
+		view.Workflows = append(view.Workflows, row)
+	}
+	slices.SortStableFunc(view.Workflows, func(a, b workflowRow) int {
+		rank := func(r workflowRow) int {
+			switch {
+			case r.Why.NeedsPerson:
+				return 0
+			case r.Status == "archived":
+				return 2
+			}
+			return 1
+		}
+		return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(a.Name, b.Name))
+	})
+	view.Chart = drawn(c.activity.chart(names))
+	return "home", page{Title: "Home", Nav: "home", Body: view}, nil
+}
+
+// schedules are the producers of a workflow with their next times.
+func (v *visit) schedules(w eventlog.WorkflowName) ([]schedule, error) {
+	handlers, err := ask[readmodel.Page[readmodel.Handler]](v, "listWorkflowHandlers", map[string]any{"workflow": w})
+	if err != nil {
+		return nil, err
+	}
+	var list []schedule
+	for _, h := range handlers.Items {
+		if h.Schedule == nil {
+			continue
+		}
+		list = append(list, schedule{Name: h.Name, Every: *h.Schedule, Next: h.NextRunAt})
+	}
+	return list, nil
+}
+
+// all reads a list page by page.
+func all[Item any](v *visit, id string, fields map[string]any) ([]Item, error) {
+	asked := map[string]any{"limit": readmodel.MaxLimit}
+	for name, value := range fields {
+		asked[name] = value
+	}
+	var items []Item
+	for {
+		page, err := ask[readmodel.Page[Item]](v, id, asked)
+		if err != nil {
+			return nil, err
+		}
+		items = append(items, page.Items...)
+		if page.Next == nil {
+			return items, nil
+		}
+		asked["cursor"] = *page.Next
+	}
+}
+
+// drawn adds what the page's script draws: the times and three rows of numbers.
+func drawn(c Chart) chartView {
+	data := [4][]int64{}
+	for i, t := range c.Slots {
+		data[0] = append(data[0], c.From.Add(slot*time.Duration(i)).Unix())
+		data[1] = append(data[1], int64(t.Arrived))
+		data[2] = append(data[2], int64(t.Changed))
+		data[3] = append(data[3], int64(t.Failed))
+	}
+	encoded, err := json.Marshal(data)
+	if err != nil {
+		panic(fmt.Sprintf("numbers do not encode: %v", err))
+	}
+	return chartView{c, string(encoded)}
+}

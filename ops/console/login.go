@@ -1,0 +1,72 @@
+package console
+
+import (
+	"net/http"
+
+	"github.com/pawl-run/pawl/ops/auth"
+	"github.com/pawl-run/pawl/ops/rpc"
+)
+
+// maxForm bounds what a form sends, in bytes: a script of 256 KiB and what stands beside it, percent-encoded.
+const maxForm = 2 << 20
+
+// loginPage is shown for a one-time link. The code stands behind the #, which a browser sends to nobody: the page's
+// script puts it into the form.
+func (c *Console) loginPage(w http.ResponseWriter, r *http.Request) {
+	c.render(w, &visit{Console: c, r: r}, http.StatusOK, "login", page{Title: "Log in"})
+}
+
+// login exchanges the code of a link for a login. It changes nothing that another page could make a browser send: the
+// code is the proof.
+func (c *Console) login(w http.ResponseWriter, r *http.Request) {
+	r.Body = http.MaxBytesReader(w, r.Body, 4<<10)
+	caller, ok := c.cfg.Links.Take(r.PostFormValue("code"), realNow())
+	if !ok {
+		c.render(w, &visit{Console: c, r: r}, http.StatusForbidden, "login", page{Title: "Log in",
+			Body: "This link was used already, or is older than a minute."})
+		return
+	}
+	secret, life, p := c.cfg.OpenLogin(r.Context(), &caller)
+	if p != nil {
+		c.refuse(w, r, nil, p)
+		return
+	}
+	c.cfg.Guard.SetCookie(w, r, secret, life)
+	http.Redirect(w, r, "/", http.StatusSeeOther)
+}
+
+func (c *Console) logout(w http.ResponseWriter, r *http.Request) {
+	v := c.post(w, r)
+	if v == nil {
+		return
+	}
+	if v.caller.Login != "" {
+		if p := c.cfg.CloseLogin(r.Context(), v.caller); p != nil {
+			c.refuse(w, r, v, p)
+			return
+		}
+	}
+	c.cfg.Revocations.Notify()
+	c.cfg.Guard.SetCookie(w, r, "", 0)
+	http.Redirect(w, r, LoginPath, http.StatusSeeOther)
+}
+
+// post admits a form: of a user who is logged in, from a page of this engine. Otherwise it answers and returns nil.
+func (c *Console) post(w http.ResponseWriter, r *http.Request) *visit {
+	v := c.admit(w, r)
+	if v == nil {
+		return nil
+	}
+	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
+	if err := r.ParseForm(); err != nil {
+		c.refuse(w, r, v, rpc.Malformed("form.invalid", "The form cannot be read: %v.", err))
+		return nil
+	}
+	if !auth.FormOf(r.PostForm.Get("form"), v.form) {
+		c.refuse(w, r, v, rpc.Problemf(http.StatusForbidden, "form.forbidden",
+			"The form does not come from a page of this login. Nothing was changed.").
+			WithHint("Open the page again and repeat what you wanted to do."))
+		return nil
+	}
+	return v
+}

@@ -1,0 +1,121 @@
+package console
+
+import (
+	"bytes"
+	"crypto/rand"
+	"errors"
+	"html/template"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/pawl-run/pawl/ops/rpc"
+)
+
+// page is what every template is given.
+type page struct {
+	Title string
+	// Nav is the entry of the navigation that the page belongs to.
+	Nav  string
+	Body any
+
+	// What follows is filled in by render.
+	User, Role, Version, Form, Nonce, Path, Note string
+	Scope                                        string // the only workflow that the user may see
+	In                                           bool
+	visit                                        *visit
+	now                                          time.Time
+}
+
+// May reports whether the user's role is enough for the operation.
+func (p page) May(id string) bool { return p.visit.may(id) }
+
+// render writes a page with the headers that keep other sites and scripts out.
+func (c *Console) render(w http.ResponseWriter, v *visit, status int, view string, p page) {
+	p.visit, p.now, p.Nonce, p.Path, p.Version = v, c.cfg.Now(), rand.Text(), v.r.URL.RequestURI(), c.cfg.Version
+	if v.caller != nil {
+		p.In, p.User, p.Role, p.Form = true, v.caller.Actor.Name, string(v.caller.Role), v.form
+		p.Scope = string(v.caller.Workflow)
+		p.Note = c.note(v)
+	}
+	var out bytes.Buffer
+	t := c.views[view]
+	if t == nil {
+		panic("there is no view " + view)
+	}
+	if err := t.ExecuteTemplate(&out, "layout", p); err != nil {
+		c.cfg.Logger.Error("a page could not be shown", "view", view, "error", err)
+		http.Error(w, "This page could not be shown; the engine's own output says why.", http.StatusInternalServerError)
+		return
+	}
+	h := w.Header()
+	h.Set("Content-Type", "text/html; charset=utf-8")
+	h.Set("Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src 'self' 'nonce-"+p.Nonce+
+		"'; img-src 'self' data:; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'")
+	h.Set("X-Frame-Options", "DENY")
+	h.Set("Referrer-Policy", "same-origin") // none at all would make the Origin of forms "null"
+	h.Set("Cross-Origin-Opener-Policy", "same-origin")
+	h.Set("Cross-Origin-Resource-Policy", "same-origin")
+	h.Set("Cache-Control", "no-store")
+	rpc.LimitWrite(w)
+	w.WriteHeader(status)
+	_, _ = w.Write(out.Bytes()) // a reader that is gone needs no answer
+}
+
+// refuse answers with a problem, as a page.
+func (c *Console) refuse(w http.ResponseWriter, r *http.Request, v *visit, p *rpc.Problem) {
+	if v == nil {
+		v = &visit{Console: c, r: r}
+	}
+	c.render(w, v, p.Status, "problem", page{Title: p.Title, Body: p})
+}
+
+func problemOf(err error) *rpc.Problem {
+	var p *rpc.Problem
+	if errors.As(err, &p) {
+		return p
+	}
+	return rpc.Problemf(http.StatusInternalServerError, "page.failed", "This page could not be made.").WithCause(err)
+}
+
+// say leaves a sentence for the user's next page.
+func (c *Console) say(v *visit, sentence string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.notes) > 1000 {
+		clear(c.notes) // of users who have never come back
+	}
+	c.notes[v.caller.Key] = sentence
+}
+
+func (c *Console) note(v *visit) string {
+	if v.r.Header.Get("HX-Request") != "" && v.r.Method == http.MethodGet {
+		return "" // a page that brings itself up to date
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	said := c.notes[v.caller.Key]
+	delete(c.notes, v.caller.Key)
+	return said
+}
+
+// parse reads the templates: each view together with the layout and the parts.
+func parse() map[string]*template.Template {
+	entries, err := templates.ReadDir("templates")
+	if err != nil {
+		panic(err) // it is embedded
+	}
+	views := map[string]*template.Template{}
+	for _, e := range entries {
+		name := strings.TrimSuffix(e.Name(), ".html")
+		if name == "layout" || name == "parts" {
+			continue
+		}
+		views[name] = template.Must(template.New(name).Funcs(functions).ParseFS(templates, "templates/layout.html",
+			"templates/parts.html", "templates/"+e.Name()))
+	}
+	return views
+}
+
+// realNow is what one-time links go by: they belong to people, not to the engine's clock.
+func realNow() time.Time { return time.Now() }

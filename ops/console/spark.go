@@ -1,0 +1,39 @@
+package console
+
+import (
+	"fmt"
+
+	"github.com/pawl-run/pawl/eventlog"
+)
+
+// Spark is a chart of one line's height.
+type Spark struct {
+	Label string
+	Bars  []Bar
+}
+
+// Bar is a slot of a Spark in which something happened, in a picture of 96 by 20.
+type Bar struct{ X, Y, H, Tone string }
+
+// Spark draws what came in and what failed.
+func (c Chart) Spark() Spark {
+	s := Spark{Label: fmt.Sprintf("%s in and %s in 24 hours", eventlog.Count(c.Sum.Arrived, "input"),
+		eventlog.Count(c.Sum.Failed, "failure"))}
+	most := 1
+	for _, t := range c.Slots {
+		most = max(most, t.Arrived+t.Done+t.Failed)
+	}
+	for i, t := range c.Slots {
+		sum := t.Arrived + t.Done + t.Failed
+		if sum == 0 {
+			continue
+		}
+		height := 2 + 18*float64(sum)/float64(most)
+		b := Bar{X: fmt.Sprint(i), Y: fmt.Sprintf("%.1f", 20-height), H: fmt.Sprintf("%.1f", height)}
+		if t.Failed > 0 {
+			b.Tone = "bad"
+		}
+		s.Bars = append(s.Bars, b)
+	}
+	return s
+}

@@ -1,0 +1,82 @@
+// The little that pages need of a browser: they stay live, draw their charts, and log in by the code of a link.
+"use strict";
+(() => {
+  const code = location.hash.slice(1);
+  const login = document.getElementById("login");
+  if (login && /^[A-Z2-7]{20,}$/.test(code)) {
+    history.replaceState(null, "", location.pathname);
+    login.elements.code.value = code;
+    login.requestSubmit();
+    return;
+  }
+
+  // What a person has opened, chosen or begun to write stays as it is while a page brings itself up to date.
+  if (window.Idiomorph) {
+    Idiomorph.defaults.ignoreActiveValue = true;
+    Idiomorph.defaults.callbacks.beforeAttributeUpdated = (name, node) =>
+      !(name === "open" && node.tagName === "DETAILS");
+    Idiomorph.defaults.callbacks.beforeNodeMorphed = (old) => !(old.id === "plot" || old.dataset?.keep === "");
+  }
+  const begun = () => {
+    const main = document.getElementById("main");
+    if (!main) return false;
+    const fields = main.querySelectorAll("input, textarea, select");
+    return [...fields].some((f) => f.type === "checkbox" || f.type === "radio" ? f.checked !== f.defaultChecked
+      : f.type !== "hidden" && (f === document.activeElement || f.value !== f.defaultValue && f.tagName !== "SELECT"));
+  };
+  const stale = document.getElementById("stale");
+  const refresh = () => {
+    stale.hidden = true;
+    htmx.trigger(document.body, "pawl:changed");
+  };
+  stale?.addEventListener("click", () => location.reload());
+
+  const live = document.body.dataset.live;
+  if (live) {
+    const offline = document.getElementById("offline");
+    let waiting = false;
+    const source = new EventSource(live);
+    source.addEventListener("open", () => { offline.hidden = true; });
+    source.addEventListener("error", () => { offline.hidden = false; });
+    source.addEventListener("changed", () => {
+      if (document.hidden) { waiting = true; return; }
+      if (begun()) { stale.hidden = false; return; }
+      refresh();
+    });
+    document.addEventListener("visibilitychange", () => {
+      if (!document.hidden && waiting) { waiting = false; refresh(); }
+    });
+    addEventListener("pagehide", () => source.close());
+  }
+
+  // The chart of the last day.
+  let plot;
+  const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+  const draw = () => {
+    const at = document.getElementById("plot");
+    if (!at || !window.uPlot) return;
+    const data = JSON.parse(at.dataset.plot);
+    const size = { width: Math.max(at.clientWidth, 200), height: 140 };
+    if (plot && plot.root.parentNode === at) { plot.setSize(size); plot.setData(data); return; }
+    at.textContent = "";
+    const bars = uPlot.paths.bars({ size: [0.7, 20], align: 1 });
+    const series = (label, name) => ({ label, stroke: colour(name), fill: colour(name), width: 0, paths: bars,
+      points: { show: false } });
+    const axis = { stroke: colour("--dim"), grid: { stroke: colour("--line"), width: 1 }, ticks: { show: false },
+      font: "12px system-ui, sans-serif" };
+    plot = new uPlot({ ...size, legend: { show: false }, cursor: { show: false }, padding: [8, 8, 0, 0],
+      scales: { x: { range: (u, low, high) => [low, high + 900] }, y: { range: (u, low, high) => [0, Math.max(high, 4)] } },
+      series: [{}, series("came in", "--in"), series("changes", "--out"), series("failures", "--bad")],
+      axes: [{ ...axis, values: (u, at) => at.map((t) => new Date(t * 1000).toLocaleTimeString([],
+        { hour: "2-digit", minute: "2-digit", hour12: false })) }, { ...axis, size: 44, incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000, 50000] }],
+    }, data, at);
+  };
+  const redraw = () => { if (plot) { plot.destroy(); plot = null; } draw(); };
+  draw();
+  addEventListener("resize", draw);
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
+  document.body.addEventListener("htmx:afterSwap", () => {
+    // A chart is kept as it is; its new numbers stand in what came.
+    draw();
+  });
+})();

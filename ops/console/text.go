@@ -1,0 +1,231 @@
+package console
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"html/template"
+	"math"
+	"net/url"
+	"reflect"
+	"regexp"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/pawl-run/pawl/eventlog"
+)
+
+// functions are what templates can call.
+var functions = template.FuncMap{
+	"plain": plain, "clip": clip, "count": count, "words": words, "json": indent, "line": line, "path": path, "tone": tone,
+	"says": says, "query": query, "list": func(items ...any) []any { return items },
+}
+
+// path joins segments to a path below Base, each escaped.
+func path(segments ...any) string {
+	out := strings.TrimSuffix(Base, "/")
+	for _, s := range segments {
+		out += "/" + url.PathEscape(fmt.Sprint(deref(s)))
+	}
+	return out
+}
+
+// deref follows the pointers of the views, where nil is nothing.
+func deref(v any) any {
+	p := reflect.ValueOf(v)
+	switch {
+	case p.Kind() != reflect.Pointer:
+		return v
+	case p.IsNil():
+		return ""
+	}
+	return p.Elem().Interface()
+}
+
+// plain shows what scripts and the outside have written: what cannot be seen, or reorders what stands around it, is
+// shown by its number.
+func plain(v any) string {
+	s := strings.ToValidUTF8(fmt.Sprint(deref(v)), "\uFFFD")
+	if !strings.ContainsFunc(s, hidden) {
+		return s
+	}
+	var out strings.Builder
+	for _, r := range s {
+		if hidden(r) {
+			fmt.Fprintf(&out, "‹%04X›", r)
+		} else {
+			out.WriteRune(r)
+		}
+	}
+	return out.String()
+}
+
+// hidden reports whether a character is not seen: controls, and those that turn the direction of text. What joins the
+// parts of an emoji or of a letter is none.
+func hidden(r rune) bool {
+	switch {
+	case r == '\n', r == '\t', r == 0x200C, r == 0x200D:
+		return false
+	case r == 0x061C, r == 0x200E, r == 0x200F, r >= 0x202A && r <= 0x202E, r >= 0x2066 && r <= 0x2069, r == 0xFEFF:
+		return true
+	}
+	return unicode.IsControl(r)
+}
+
+// clip is plain in one line of at most n characters.
+func clip(n int, v any) string {
+	s := strings.Join(strings.Fields(plain(v)), " ")
+	for i := range s {
+		if n--; n < 0 {
+			return s[:i] + "…"
+		}
+	}
+	return s
+}
+
+// maxShown bounds the JSON that a page shows of one value, in bytes.
+const maxShown = 64 << 10
+
+// indent shows JSON for people.
+func indent(raw json.RawMessage) string {
+	var out bytes.Buffer
+	if len(raw) == 0 {
+		return ""
+	}
+	if json.Indent(&out, raw, "", "  ") != nil {
+		return plain(string(raw))
+	}
+	if out.Len() > maxShown {
+		return plain(out.String()[:maxShown]) + fmt.Sprintf("\n… %d bytes in all", len(raw))
+	}
+	return plain(out.String())
+}
+
+// line shows JSON in one short line.
+func line(n int, raw json.RawMessage) string {
+	if len(raw) > maxShown {
+		raw = raw[:maxShown]
+	}
+	return clip(n, string(raw))
+}
+
+// count writes a number with its noun: "1 run", "2 runs".
+func count(n int, noun string) string { return eventlog.Count(n, noun) }
+
+// words makes a status readable: "awaiting_approval" is "awaiting approval".
+func words(v any) string {
+	return strings.NewReplacer("_", " ", ":", ": ").Replace(fmt.Sprint(deref(v)))
+}
+
+// tone is the colour in which a status is shown; each is named in words too.
+func tone(v any) string {
+	switch fmt.Sprint(deref(v)) {
+	case "active", "running", "in_flight", "reserved", "open":
+		return "busy"
+	case "applied", "completed", "committed", "done", "consumed", "allow":
+		return "good"
+	case "indeterminate", "awaiting_approval", "needs_reconcile", "retryable", "paused", "paused:approval",
+		"paused:reconciliation", "paused:transient", "held", "ask", "given_up", "warning":
+		return "wait"
+	case "failed", "failed:logic", "failed:internal", "error", "discarded", "crashed", "deny":
+		return "bad"
+	}
+	return "calm"
+}
+
+// moments are the times in the sentences of explanations.
+var moments = regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z`)
+
+// Sentence shows an explanation: plain, with its times as people read them.
+func (p page) Sentence(text string) template.HTML {
+	return template.HTML(moments.ReplaceAllStringFunc(template.HTMLEscapeString(plain(text)), func(at string) string {
+		t, err := time.Parse(time.RFC3339Nano, at)
+		if err != nil {
+			return at
+		}
+		format := "15:04:05 UTC"
+		if d := p.now.Sub(t); d > day/2 || d < -day/2 {
+			format = "2 January 15:04 UTC"
+		}
+		return fmt.Sprintf(`<time datetime="%s" title="%s">%s</time>`, at, relative(p.now.Sub(t)), t.Format(format))
+	}))
+}
+
+// Moment shows a time: how long ago or ahead it is, and exactly to those who look closer.
+func (p page) Moment(at eventlog.Instant) template.HTML {
+	if at == 0 {
+		return `<span class="dim">–</span>`
+	}
+	t := at.Time()
+	return template.HTML(fmt.Sprintf(`<time datetime="%s" title="%s UTC">%s</time>`, t.Format(time.RFC3339Nano),
+		t.Format("2006-01-02 15:04:05.000"), template.HTMLEscapeString(relative(p.now.Sub(t)))))
+}
+
+// Clock shows a time of day, exact to the millisecond.
+func (p page) Clock(at eventlog.Instant) template.HTML {
+	if at == 0 {
+		return ""
+	}
+	t := at.Time()
+	format := "15:04:05.000"
+	if p.now.Sub(t) > day {
+		format = "2006-01-02 15:04:05"
+	}
+	return template.HTML(fmt.Sprintf(`<time datetime="%s" title="%s UTC">%s</time>`, t.Format(time.RFC3339Nano),
+		t.Format("2006-01-02 15:04:05.000"), t.Format(format)))
+}
+
+// Took is how long something lasted, from and to included.
+func (p page) Took(from, to eventlog.Instant) string {
+	if from == 0 || to == 0 {
+		return ""
+	}
+	return says(to.Sub(from))
+}
+
+func relative(d time.Duration) string {
+	switch {
+	case d > -time.Second && d < 2*time.Second:
+		return "now"
+	case d > 0:
+		return says(d) + " ago"
+	}
+	return "in " + says(-d)
+}
+
+// says writes a length of time in its largest unit.
+func says(d time.Duration) string {
+	in := func(unit time.Duration) int { return int(math.Round(float64(d) / float64(unit))) }
+	switch {
+	case d < time.Millisecond:
+		return fmt.Sprintf("%d µs", d.Microseconds())
+	case d < time.Second:
+		return fmt.Sprintf("%d ms", d.Milliseconds())
+	case d < 10*time.Second:
+		return fmt.Sprintf("%.1f s", d.Seconds())
+	case d < 100*time.Second:
+		return fmt.Sprintf("%d s", in(time.Second))
+	case d < 100*time.Minute:
+		return fmt.Sprintf("%d min", in(time.Minute))
+	case d < 48*time.Hour:
+		return fmt.Sprintf("%d h", in(time.Hour))
+	}
+	return fmt.Sprintf("%d days", in(day))
+}
+
+// query is the query of a path with some of its values changed: pairs of a name and a value, empty to leave it out.
+func query(values url.Values, pairs ...string) string {
+	q := url.Values{}
+	for name, v := range values {
+		q[name] = v
+	}
+	for i := 0; i+1 < len(pairs); i += 2 {
+		if pairs[i+1] == "" {
+			q.Del(pairs[i])
+		} else {
+			q.Set(pairs[i], pairs[i+1])
+		}
+	}
+	return "?" + q.Encode()
+}
