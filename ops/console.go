@@ -40,7 +40,8 @@ func (b *backend) openConsole() *console.Console {
 // openLogin records a login for the caller, which must be open still.
 func (b *backend) openLogin(ctx context.Context, c *rpc.Caller) (string, time.Duration, *rpc.Problem) {
 	if !b.guard.Open(c) {
-		return "", 0, rpc.Problemf(http.StatusForbidden, "token.revoked", "the token of this link was revoked")
+		return "", 0, rpc.Problemf(http.StatusForbidden, "token.revoked", "the token of this link was revoked").
+			WithHint("make a new link with another one: pawl open")
 	}
 	secret, hash := auth.NewSecret()
 	cmd := decide.OpenLogin{ID: auth.NewLoginID(), Hash: hash, User: c.Actor, Role: eventlog.TokenRole(c.Role),

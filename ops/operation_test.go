@@ -301,6 +301,9 @@ func callEveryOperation(t *testing.T, by func(*bundle)) {
 	if v := call("revokeToken", 200, map[string]any{"name": "ci"}); v["name"] != "ci" {
 		t.Errorf("revoked: %v", v)
 	}
+	if v := call("createLogin", 200, map[string]any{"role": "viewer"}); v["role"] != "viewer" || v["url"] == "" {
+		t.Errorf("login: %v", v)
+	}
 
 	if v := listOf(call("listSubscriptions", 200, nil)["items"]); len(v) != 1 ||
 		v[0].(map[string]any)["state"] != "parked" {
@@ -426,7 +429,7 @@ func TestFieldNames(t *testing.T) {
 			"reconcileAttempts requestedAt resolvedBy result run settledAt startedAt status uiTitle workflow",
 		"listWorkflowInputs":   "externalId id outputs receivedAt source status title type",
 		"listWorkflowSessions": "endedAt id result runs startedAt",
-		"listWorkflowHandlers": "concurrency held key name nextRunAt probing rate type wakeAt",
+		"listWorkflowHandlers": "concurrency held key name nextRunAt probing rate schedule type wakeAt",
 		"getDiagnostics":       "contradictions log orphanedReservations stopped subscriptions unread",
 	} {
 		var answer map[string]any

@@ -51,9 +51,9 @@ func TestFieldNames(t *testing.T) {
 		{readmodel.Attempt{}, "n run at endedAt error"},
 		{readmodel.Mutation{}, "id run workflow connector operation params paramsHash uiTitle status result error " +
 			"resolvedBy reconcileAttempts requestedAt startedAt settledAt events eventCount comment"},
-		{readmodel.Handler{}, "name type nextRunAt wakeAt concurrency key rate held probing"},
+		{readmodel.Handler{}, "name type nextRunAt wakeAt concurrency key rate held probing schedule"},
 		{readmodel.Handler{State: json.RawMessage("null")},
-			"name type state nextRunAt wakeAt concurrency key rate held probing"},
+			"name type state nextRunAt wakeAt concurrency key rate held probing schedule"},
 		{readmodel.Held{}, "reason since error run mutation ends"},
 		{readmodel.Probing{}, "class message attempt since nextAt"},
 		{readmodel.Comment{}, "text by at"},
