@@ -96,8 +96,8 @@ func (u *browser) form() string {
 	return m[1]
 }
 
-// A link logs a browser in once, within a minute, with at most its maker's role; the cookie can be read by no script and
-// sent by no other site.
+// A link logs a browser in once, within a minute, with at most its maker's role; the cookie can be read by no script
+// and sent by no other site.
 func TestLoginLink(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -213,7 +213,8 @@ func TestConsoleAgainstPages(t *testing.T) {
 		res.Header.Get("Cache-Control") != "no-store" {
 		t.Errorf("headers: %v", res.Header)
 	}
-	if m := regexp.MustCompile(`(?i)<script[^>]*>[^<]|\son[a-z]+=|javascript:|https?://|\sstyle=`).FindString(body); m != "" {
+	inline := regexp.MustCompile(`(?i)<script[^>]*>[^<]|\son[a-z]+=|javascript:|https?://|\sstyle=`)
+	if m := inline.FindString(body); m != "" {
 		t.Errorf("the page has %q", m)
 	}
 }

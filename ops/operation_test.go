@@ -290,20 +290,7 @@ func callEveryOperation(t *testing.T, by func(*bundle)) {
 		t.Errorf("archive: %v", v)
 	}
 	call("readLog", 200, map[string]any{"workflow": "shop", "from": "2", "limit": 3})
-	if v := call("createToken", 201, map[string]any{"name": "ci", "role": "viewer",
-		"workflow": "shop"}); v["name"] != "ci" || v["workflow"] != "shop" || v["token"] == "" {
-		t.Errorf("token: %v", v)
-	}
-	if v := listOf(call("listTokens", 200, nil)["items"]); len(v) != 1 ||
-		v[0].(map[string]any)["createdBy"].(map[string]any)["name"] != "ann" {
-		t.Errorf("tokens: %v", v)
-	}
-	if v := call("revokeToken", 200, map[string]any{"name": "ci"}); v["name"] != "ci" {
-		t.Errorf("revoked: %v", v)
-	}
-	if v := call("createLogin", 200, map[string]any{"role": "viewer"}); v["role"] != "viewer" || v["url"] == "" {
-		t.Errorf("login: %v", v)
-	}
+	callTokens(t, call)
 
 	if v := listOf(call("listSubscriptions", 200, nil)["items"]); len(v) != 1 ||
 		v[0].(map[string]any)["state"] != "parked" {

@@ -337,3 +337,22 @@ func TestNamedTokensOverNATS(t *testing.T) {
 		t.Errorf("revoked: %s", answer.Data)
 	}
 }
+
+// callTokens calls the operations of tokens and logins.
+func callTokens(t *testing.T, call func(id string, status int, params any) map[string]any) {
+	t.Helper()
+	if v := call("createToken", 201, map[string]any{"name": "ci", "role": "viewer",
+		"workflow": "shop"}); v["name"] != "ci" || v["workflow"] != "shop" || v["token"] == "" {
+		t.Errorf("token: %v", v)
+	}
+	if v := listOf(call("listTokens", 200, nil)["items"]); len(v) != 1 ||
+		v[0].(map[string]any)["createdBy"].(map[string]any)["name"] != "ann" {
+		t.Errorf("tokens: %v", v)
+	}
+	if v := call("revokeToken", 200, map[string]any{"name": "ci"}); v["name"] != "ci" {
+		t.Errorf("revoked: %v", v)
+	}
+	if v := call("createLogin", 200, map[string]any{"role": "viewer"}); v["role"] != "viewer" || v["url"] == "" {
+		t.Errorf("login: %v", v)
+	}
+}

@@ -137,8 +137,8 @@ func (g *Guard) Authenticate(scheme, token string) (*rpc.Caller, *rpc.Problem) {
 	}, nil
 }
 
-// Open reports whether the caller may go on: a token that was revoked after it was shown opens nothing, nor does a login
-// that was closed.
+// Open reports whether the caller may go on: a token that was revoked after it was shown opens nothing, nor does a
+// login that was closed.
 func (g *Guard) Open(c *rpc.Caller) bool {
 	if c.LoginHash != "" {
 		_, ok, err := g.cfg.Login(c.LoginHash)
