@@ -339,7 +339,7 @@ func TestNamedTokensOverNATS(t *testing.T) {
 }
 
 // callTokens calls the operations of tokens and logins.
-func callTokens(t *testing.T, call func(id string, status int, params any) map[string]any) {
+func callTokens(t *testing.T, call func(string, int, map[string]any) map[string]any) {
 	t.Helper()
 	if v := call("createToken", 201, map[string]any{"name": "ci", "role": "viewer",
 		"workflow": "shop"}); v["name"] != "ci" || v["workflow"] != "shop" || v["token"] == "" {
