@@ -182,17 +182,21 @@ func (d *delivery) resume(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	d.storing.Lock()
+	defer d.storing.Unlock()
 	d.mu.Lock()
-	defer d.mu.Unlock()
-	if !d.kept || d.at.Parked == nil {
+	at, kept := d.at, d.kept
+	d.mu.Unlock()
+	if !kept || at.Parked == nil {
 		return fmt.Errorf("%w: %s", ErrNotParked, d.Name)
 	}
-	at := d.at
 	at.Parked, at.FailingSince = nil, nil
 	if err := store.save(ctx, d.Name, at); err != nil {
 		return err
 	}
+	d.mu.Lock()
 	d.at = at
+	d.mu.Unlock()
 	select {
 	case d.resumed <- struct{}{}:
 	default:

@@ -32,6 +32,10 @@ type delivery struct {
 	// resumed holds a token when a person has ended a parking.
 	resumed chan struct{}
 
+	// storing is held while what is stored is read, or a parking is stored or ended. mu is not held for so long: how a
+	// subscription stands is told also while nothing can be stored.
+	storing sync.Mutex
+
 	mu sync.Mutex
 	// at is what is kept; kept says that it was loaded or made.
 	at   position
@@ -113,8 +117,8 @@ func (d *delivery) position(ctx context.Context, store *positions) (position, je
 	if err != nil {
 		stream = nil
 	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
+	d.storing.Lock()
+	defer d.storing.Unlock()
 	at, found, err := store.load(ctx, d.Name)
 	if err != nil {
 		return at, nil, err
@@ -128,6 +132,8 @@ func (d *delivery) position(ctx context.Context, store *positions) (position, je
 			return at, nil, err
 		}
 	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
 	d.at, d.kept = at, true
 	return at, stream, nil
 }
@@ -155,9 +161,12 @@ func (d *delivery) park(ctx context.Context, store *positions, at position, why 
 
 // keepParked saves the position, unless it has been resumed. It reports false when that has to be tried again.
 func (d *delivery) keepParked(ctx context.Context, store *positions, at position) bool {
+	d.storing.Lock()
+	defer d.storing.Unlock()
 	d.mu.Lock()
-	defer d.mu.Unlock()
-	return d.at.Parked != at.Parked || store.save(ctx, d.Name, at) == nil
+	resumed := d.at.Parked != at.Parked
+	d.mu.Unlock()
+	return resumed || store.save(ctx, d.Name, at) == nil
 }
 
 // Resume is the command that ends a parking.

@@ -16,6 +16,8 @@ const (
 	// maxWaiting bounds the messages that are read and not delivered: so far others go on while one workflow's is
 	// tried again and again.
 	maxWaiting = 64
+	// maxWaitingBytes bounds what their bodies take together, but for one: a receiver that hangs must not fill the memory.
+	maxWaitingBytes = 16 << 20
 	// maxAttempts bounds the attempts under way at once.
 	maxAttempts = 8
 )
@@ -50,6 +52,7 @@ type outbox struct {
 	mu    sync.Mutex
 	lines map[string][]item // a line that is there has a goroutine
 	order []item            // all that is not passed, oldest first
+	bytes int               // of the bodies of those that are not delivered
 	done  map[uint64]bool   // of order
 	// passed is the last message up to which all are delivered.
 	passed item
@@ -85,8 +88,13 @@ func (o *outbox) add(ctx context.Context, i item) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
+	if !o.until(ctx, func() bool { return o.bytes == 0 || o.bytes+len(i.message.Body) <= maxWaitingBytes }) {
+		<-o.room
+		return ctx.Err()
+	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	o.bytes += len(i.message.Body)
 	o.order = append(o.order, i)
 	line, busy := o.lines[i.line]
 	o.lines[i.line] = append(line, i)
@@ -122,6 +130,7 @@ func (o *outbox) deliver(ctx context.Context, line string) {
 // delivered notes that a message needs nothing more. The caller locks.
 func (o *outbox) delivered(i item) {
 	o.done[i.seq] = true
+	o.bytes -= len(i.message.Body)
 	for len(o.order) > 0 && o.done[o.order[0].seq] {
 		delete(o.done, o.order[0].seq)
 		o.passed = o.order[0]
@@ -255,11 +264,16 @@ func (o *outbox) standing() standing {
 
 // empty waits until nothing is on its way. It reports false when ctx ends first.
 func (o *outbox) empty(ctx context.Context) bool {
+	return o.until(ctx, func() bool { return len(o.order) == 0 })
+}
+
+// until waits for what holds at the latest after something was delivered. It reports false when ctx ends first.
+func (o *outbox) until(ctx context.Context, holds func() bool) bool {
 	for {
 		o.mu.Lock()
-		waiting, changed := len(o.order), o.changed
+		done, changed := holds(), o.changed
 		o.mu.Unlock()
-		if waiting == 0 {
+		if done {
 			return true
 		}
 		select {

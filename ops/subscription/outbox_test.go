@@ -199,3 +199,43 @@ func TestParked(t *testing.T) {
 		})
 	}
 }
+
+// What waits for a receiver that hangs takes no more than a part of the memory; one message always has room.
+func TestWhatWaitsIsBoundedInBytes(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := &receiver{answer: refusal("a1", "a2")}
+		o := newOutbox(r.post, policy, DefaultPatience, nil)
+		ctx, cancel := context.WithCancel(t.Context())
+		large := func(seq uint64, bytes int) item {
+			i := sent("a", seq)
+			i.message.Body = make([]byte, bytes)
+			return i
+		}
+		if err := o.add(ctx, large(1, maxWaitingBytes+1)); err != nil {
+			t.Fatal(err)
+		}
+		second := make(chan error, 1)
+		go func() { second <- o.add(ctx, large(2, 1)) }()
+		time.Sleep(time.Hour)
+		if o.standing().waiting != 1 {
+			t.Error("there is room beside more than there may be")
+		}
+		r.mu.Lock()
+		r.answer = refusal("a2")
+		r.mu.Unlock()
+		if err := <-second; err != nil {
+			t.Fatal(err)
+		}
+		go func() {
+			for seq := uint64(3); o.add(ctx, large(seq, maxWaitingBytes/8)) == nil; seq++ {
+			}
+		}()
+		time.Sleep(time.Hour)
+		if waiting := o.standing().waiting; waiting != 8 {
+			t.Errorf("%d messages wait, want 8", waiting)
+		}
+		cancel()
+		o.running.Wait()
+	})
+}

@@ -82,7 +82,7 @@ func (s *session) read(ctx context.Context, from position) error {
 	if err != nil {
 		return fmt.Errorf("read stream %s: %w", s.Stream, err)
 	}
-	messages, err := consumer.Messages(jetstream.PullMaxMessages(maxWaiting))
+	messages, err := consumer.Messages(jetstream.PullMaxMessages(maxAttempts))
 	if err != nil {
 		return fmt.Errorf("read stream %s: %w", s.Stream, err)
 	}
