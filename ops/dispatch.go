@@ -13,6 +13,9 @@ import (
 // dispatch carries out an operation given as one JSON object of its path, query and body fields. It
 // returns the status and the answer's JSON, or the problem.
 func (b *backend) dispatch(ctx context.Context, o *Operation, c *Call, request []byte) (int, []byte, *rpc.Problem) {
+	if p := o.Ask(&c.Caller); p != nil { // before the request is looked at
+		return 0, nil, p
+	}
 	parsed, err := o.Request.FromObject(request)
 	if err != nil {
 		return 0, nil, problemOf(err)

@@ -2,10 +2,16 @@ package ops
 
 import (
 	"encoding/json"
+	"net/http"
 	"reflect"
 	"slices"
+	"strconv"
+	"strings"
 	"testing"
 
+	"github.com/nats-io/nats.go/micro"
+
+	"github.com/pawl-run/pawl/embeddednats/natstest"
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/ops/rpc"
 )
@@ -45,6 +51,75 @@ func TestRoles(t *testing.T) {
 			t.Errorf("%s asks for %s, want %s", o.ID, o.Role, want)
 		}
 	}
+}
+
+// TestEachRoleOnEachOperation tries each operation of the table with a token of each role, and with none, over HTTP and
+// over NATS: it is refused by name where the role does not do, before anything else of the request is looked at, and by
+// nothing of that kind where it does. Nothing is recorded.
+func TestEachRoleOnEachOperation(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	nc := natstest.Connect(t, natstest.NewServer(t, natstest.Fast))
+	service, err := b.server.StartNATS(rpc.NATSConfig{Conn: nc})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = service.Stop() }()
+	roles := []rpc.Role{rpc.Viewer, rpc.Ingest, rpc.Operator, rpc.Admin, ""}
+	tokens := map[rpc.Role]string{"": "pawl_none"}
+	for _, role := range roles[:4] {
+		tokens[role] = b.create(string(role), string(role), "")
+	}
+	before := b.last()
+	for _, o := range Operations() {
+		path, params := o.Path, map[string]any{}
+		names, _, _ := o.Params()
+		for _, name := range names {
+			path, params[name] = strings.Replace(path, "{"+name+"}", "nosuch", 1), "nosuch"
+		}
+		request, err := json.Marshal(params)
+		if err != nil {
+			t.Fatal(err)
+		}
+		body := ""
+		if o.Method != http.MethodGet && o.Method != http.MethodDelete {
+			body = "{}"
+		}
+		for _, role := range roles {
+			status, code := http.StatusForbidden, "role.insufficient"
+			if role == "" {
+				status, code = http.StatusUnauthorized, "token.required"
+			}
+			over := map[string]*rpc.Problem{}
+			res, answer := b.request(o.Method, path, body, with(tokens[role])...)
+			over["HTTP"] = problemIn(res.StatusCode, answer)
+			said := ask(t, nc, "pawl.api."+o.ID, string(request), rpc.TokenHeader, tokens[role])
+			at, _ := strconv.Atoi(said.Header.Get(micro.ErrorCodeHeader))
+			over["NATS"] = problemIn(at, said.Data)
+			for way, p := range over {
+				if o.Private && way == "NATS" && role.Covers(o.Role) && p.Code == "operation.private" {
+					continue // it answers with a secret
+				}
+				refused := p.Status == status && p.Code == code
+				if refused == role.Covers(o.Role) || !refused && (p.Status == 401 || p.Status == 403) {
+					t.Errorf("%s as %q over %s: %d %s", o.ID, role, way, p.Status, p.Code)
+				}
+			}
+		}
+	}
+	if after := b.last(); after != before {
+		t.Errorf("the log went from %d to %d", before, after)
+	}
+}
+
+// problemIn is the problem that an answer holds, without a code where it holds none.
+func problemIn(status int, answer []byte) *rpc.Problem {
+	var p rpc.Problem
+	if json.Unmarshal(answer, &p) != nil {
+		p = rpc.Problem{}
+	}
+	p.Status = status
+	return &p
 }
 
 // TestPermit: a caller of one workflow sees that one only; what shows all workflows is refused to it or
