@@ -29,11 +29,21 @@ func (q *Queue) setAsideFor(w *waiter) (time.Time, bool) {
 	return q.aside, true
 }
 
-// setAside is when the turn comes that is set aside for the question with the key.
+// setAside is when the turn comes that is set aside for the question with the key. Where it has passed, and another one
+// was taken since, it is the next one that is free.
 func (q *Queue) setAside(key string) (at time.Time, mine bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	return q.aside, !q.aside.IsZero() && q.asideKey == key
+	if q.aside.IsZero() || q.asideKey != key {
+		return q.aside, false
+	}
+	if free := q.last.Add(q.bounds.Spacing); free.After(q.aside) {
+		q.aside = free
+		if after := free.Add(q.bounds.Spacing); q.next.Before(after) {
+			q.next = after
+		}
+	}
+	return q.aside, true
 }
 
 // awaitAside waits for the turn that is set aside, and takes it.
@@ -49,7 +59,8 @@ func (q *Queue) awaitAside(ctx context.Context, call connector.Call, at time.Tim
 			if q.asideKey == call.Key {
 				q.aside, q.asideKey = time.Time{}, ""
 			}
-			if after := time.Now().Add(q.bounds.Spacing); q.next.Before(after) { // it may be late
+			q.last = time.Now()
+			if after := q.last.Add(q.bounds.Spacing); q.next.Before(after) { // it may be late
 				q.next = after
 			}
 			return nil

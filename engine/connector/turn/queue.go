@@ -19,6 +19,9 @@ const again = time.Second
 // the longest pause of policies.reconcile, or not at all.
 const asideFor = 15 * time.Minute
 
+// latest is how late a turn may be taken, and a tenth of the rate's spacing, without the next one being later too.
+const latest = 50 * time.Millisecond
+
 // longestStep bounds the time between two calls that come again because of how long the last one lasted: that one may
 // have been an exception.
 const longestStep = 30 * time.Second
@@ -45,8 +48,9 @@ type Queue struct {
 	// taken is how many places are taken.
 	taken            int
 	calls, questions ring
-	// next is when the next turn of the rate comes. afterQuestion says that the last one was a question's.
-	next          time.Time
+	// next is when the next turn of the rate comes, last when the last one was taken. afterQuestion says that that was a
+	// question's.
+	next, last    time.Time
 	afterQuestion bool
 	timer         *time.Timer
 	// aside is the turn that is set aside for the question with asideKey; zero for none.
@@ -193,6 +197,7 @@ func (q *Queue) dispatch() {
 				return
 			}
 			q.pass(now)
+			q.last = now
 			q.afterQuestion = w.question
 		}
 		q.ringOf(w).pop()
@@ -206,7 +211,7 @@ func (q *Queue) dispatch() {
 
 // pass lets the next turn of the rate pass.
 func (q *Queue) pass(now time.Time) {
-	if now.Sub(q.next) < q.bounds.Spacing {
+	if now.Sub(q.next) < min(q.bounds.Spacing/10, latest) {
 		q.next = q.next.Add(q.bounds.Spacing) // a late look does not slow the rate down
 	} else {
 		q.next = now.Add(q.bounds.Spacing)
