@@ -2,6 +2,7 @@ package httpcall
 
 import (
 	"context"
+	"crypto/cipher"
 	"errors"
 	"fmt"
 	"net/http"
@@ -51,9 +52,11 @@ type oauth struct {
 
 	byClient  *clientcredentials.Config
 	byRefresh *oauth2.Config
-	// kept keeps refresh tokens over restarts, nil for not at all; configured is what the configured one is called there.
+	// kept keeps refresh tokens over restarts, nil for not at all; configured is what the configured one is called there,
+	// and sealed seals them.
 	kept       RefreshTokens
 	configured string
+	sealed     cipher.AEAD
 
 	turn chan struct{} // has a value while a token is asked for
 
@@ -89,6 +92,9 @@ func newOAuth(host string, config OAuthConfig, private bool) (*oauth, error) {
 	o := &oauth{host: host, at: at, turn: make(chan struct{}, 1), refresh: config.RefreshToken}
 	if config.RefreshToken != "" {
 		o.configured = nameOfToken(config)
+		if o.sealed, err = sealer(config.RefreshToken); err != nil {
+			return nil, wrong("oauth.refreshToken", "oauth: make a key of the refresh token: %w", err)
+		}
 		o.byRefresh = &oauth2.Config{ClientID: config.ClientID, ClientSecret: config.ClientSecret, Scopes: config.Scopes,
 			Endpoint: oauth2.Endpoint{TokenURL: config.TokenURL}}
 		return o, nil

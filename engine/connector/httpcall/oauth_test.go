@@ -2,6 +2,7 @@ package httpcall_test
 
 import (
 	"context"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -359,10 +360,17 @@ func TestARefreshTokenThatIsReplacedOutlivesARestart(t *testing.T) {
 	if want := []string{"first", "again-1", "second", "again-2"}; !slices.Equal(sent, want) {
 		t.Errorf("tokens were asked for with %v, want %v", sent, want)
 	}
-	for name := range store.tokens {
-		if strings.Contains(name, "first") || len(name) != 64 {
-			t.Errorf("a token is kept as %s", name)
+	for name, sealed := range store.tokens {
+		raw, err := base64.StdEncoding.DecodeString(sealed)
+		if strings.Contains(name, "first") || len(name) != 64 || err != nil || strings.Contains(string(raw), "again") {
+			t.Errorf("a token is kept as %s: %s (%v)", name, sealed, err)
 		}
+		store.tokens[name] = sealed[:8] + "AAAA" + sealed[12:]
+	}
+	_, err := httpcall.New(httpcall.Config{RefreshTokens: store, Hosts: map[string]httpcall.HostConfig{host: {Private: true,
+		OAuth: &httpcall.OAuthConfig{TokenURL: "http://" + at + "/token", ClientID: "pawl", RefreshToken: "first"}}}})
+	if err == nil || !strings.Contains(err.Error(), "it is damaged: delete it") {
+		t.Errorf("what is damaged is gone on with: %v", err)
 	}
 
 	store.full, requests = true, 0

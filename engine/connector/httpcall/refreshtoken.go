@@ -1,8 +1,13 @@
 package httpcall
 
 import (
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/hkdf"
 	"crypto/sha256"
+	"encoding/base64"
 	"encoding/hex"
+	"errors"
 	"strings"
 
 	"github.com/pawl-run/pawl/engine/connector"
@@ -11,12 +16,12 @@ import (
 )
 
 // RefreshTokens keeps refresh tokens that took the place of configured ones: many services take each of them once, and
-// some revoke all where an old one comes again.
+// some revoke all where an old one comes again. They are sealed: nobody can use one who does not know the configured one.
 type RefreshTokens interface {
-	// Load returns the newest token that took the place of a configured one, which goes by this name; empty for none.
-	Load(configured string) (string, error)
-	// Save returns once the token is kept, also over the loss of power.
-	Save(configured, token string) error
+	// Load returns the newest of those that took the place of a configured one, which goes by this name; empty for none.
+	Load(configured string) (sealed string, err error)
+	// Save returns once it is kept, also over the loss of power.
+	Save(configured, sealed string) error
 }
 
 // nameOfToken is what a configured refresh token is called where others are kept in its place. Another token, client or
@@ -26,13 +31,47 @@ func nameOfToken(config OAuthConfig) string {
 	return hex.EncodeToString(sum[:])
 }
 
+// sealer seals what took the place of a configured refresh token, with a key that is made of that.
+func sealer(configured string) (cipher.AEAD, error) {
+	key, err := hkdf.Key(sha256.New, []byte(configured), nil, "pawl: what took the place of a refresh token", 32)
+	if err != nil {
+		return nil, err
+	}
+	block, err := aes.NewCipher(key)
+	if err != nil {
+		return nil, err
+	}
+	return cipher.NewGCMWithRandomNonce(block)
+}
+
+// seal writes a refresh token as it is kept.
+func (o *oauth) seal(token string) string {
+	return base64.StdEncoding.EncodeToString(o.sealed.Seal(nil, nil, []byte(token), []byte(o.configured)))
+}
+
+// unseal reads what seal writes.
+func (o *oauth) unseal(text string) (string, error) {
+	raw, err := base64.StdEncoding.DecodeString(text)
+	if err != nil {
+		return "", err
+	}
+	token, err := o.sealed.Open(nil, nil, raw, []byte(o.configured))
+	return string(token), err
+}
+
 // resume goes on with the token that an earlier process was given in the place of the configured one.
 func (o *oauth) resume(kept RefreshTokens) error {
 	if o.byRefresh == nil || kept == nil {
 		return nil
 	}
 	o.kept = kept
-	token, err := kept.Load(o.configured)
+	text, err := kept.Load(o.configured)
+	token := ""
+	if err == nil && text != "" {
+		if token, err = o.unseal(text); err != nil {
+			err = errors.New("it is damaged: delete it from the folder oauth of the data directory, and configure a new one")
+		}
+	}
 	if err != nil {
 		return wrong("oauth.refreshToken", "oauth: read the refresh token that took the place of the configured one: %w", err)
 	}
@@ -52,7 +91,7 @@ func (o *oauth) keep() *eventlog.Failure {
 	if !unkept || o.kept == nil {
 		return nil
 	}
-	if err := o.kept.Save(o.configured, token); err != nil {
+	if err := o.kept.Save(o.configured, o.seal(token)); err != nil {
 		return connector.Failf(eventlog.Transient, codeToken, "no access token for %s: the refresh token that %s gave in "+
 			"the place of the last one cannot be kept, and after a restart there would be none: %v", o.host, o.where(), err)
 	}

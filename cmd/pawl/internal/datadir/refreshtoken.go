@@ -10,8 +10,8 @@ import (
 	"github.com/pawl-run/pawl/eventlog/durable"
 )
 
-// RefreshTokens are the refresh tokens that were given in the place of configured ones, a file for each, in this data
-// directory. They are readable by their owner alone.
+// RefreshTokens are the refresh tokens that were given in the place of configured ones, sealed, a file for each, in this
+// data directory.
 type RefreshTokens string
 
 // refreshTokensDir is their folder in the data directory.
@@ -21,8 +21,8 @@ func (data RefreshTokens) path(configured string) string {
 	return filepath.Join(string(data), refreshTokensDir, configured+".token")
 }
 
-// Load returns the newest token that took the place of a configured one, empty for none.
-func (data RefreshTokens) Load(configured string) (string, error) {
+// Load returns the newest of those that took the place of a configured one, empty for none.
+func (data RefreshTokens) Load(configured string) (sealed string, err error) {
 	token, err := os.ReadFile(data.path(configured))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return "", fmt.Errorf("read a refresh token: %w", err)
@@ -30,8 +30,8 @@ func (data RefreshTokens) Load(configured string) (string, error) {
 	return string(token), nil
 }
 
-// Save returns once the token is kept, also over the loss of power.
-func (data RefreshTokens) Save(configured, token string) error {
+// Save returns once it is kept, also over the loss of power.
+func (data RefreshTokens) Save(configured, sealed string) error {
 	dir := filepath.Join(string(data), refreshTokensDir)
 	err := os.Mkdir(dir, 0o700)
 	if errors.Is(err, fs.ErrExist) {
@@ -40,7 +40,7 @@ func (data RefreshTokens) Save(configured, token string) error {
 		err = durable.SyncDir(string(data))
 	}
 	if err == nil {
-		err = durable.WriteFile(data.path(configured), []byte(token))
+		err = durable.WriteFile(data.path(configured), []byte(sealed))
 	}
 	if err != nil {
 		return fmt.Errorf("keep a refresh token: %w", err)
