@@ -367,8 +367,9 @@ func TestARefreshTokenThatIsReplacedOutlivesARestart(t *testing.T) {
 		}
 		store.tokens[name] = sealed[:8] + "AAAA" + sealed[12:]
 	}
-	_, err := httpcall.New(httpcall.Config{RefreshTokens: store, Hosts: map[string]httpcall.HostConfig{host: {Private: true,
-		OAuth: &httpcall.OAuthConfig{TokenURL: "http://" + at + "/token", ClientID: "pawl", RefreshToken: "first"}}}})
+	damaged := httpcall.OAuthConfig{TokenURL: "http://" + at + "/token", ClientID: "pawl", RefreshToken: "first"}
+	_, err := httpcall.New(httpcall.Config{RefreshTokens: store, Hosts: map[string]httpcall.HostConfig{
+		host: {Private: true, OAuth: &damaged}}})
 	if err == nil || !strings.Contains(err.Error(), "it is damaged: delete it") {
 		t.Errorf("what is damaged is gone on with: %v", err)
 	}

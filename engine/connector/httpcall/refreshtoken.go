@@ -16,7 +16,7 @@ import (
 )
 
 // RefreshTokens keeps refresh tokens that took the place of configured ones: many services take each of them once, and
-// some revoke all where an old one comes again. They are sealed: nobody can use one who does not know the configured one.
+// some revoke all where an old one comes again. They are sealed: only with the configured one can they be read.
 type RefreshTokens interface {
 	// Load returns the newest of those that took the place of a configured one, which goes by this name; empty for none.
 	Load(configured string) (sealed string, err error)

@@ -10,8 +10,8 @@ import (
 	"github.com/pawl-run/pawl/eventlog/durable"
 )
 
-// RefreshTokens are the refresh tokens that were given in the place of configured ones, sealed, a file for each, in this
-// data directory.
+// RefreshTokens are the refresh tokens that were given in the place of configured ones, sealed, a file for each, in
+// this data directory.
 type RefreshTokens string
 
 // refreshTokensDir is their folder in the data directory.
