@@ -1,12 +1,34 @@
 package eventlog
 
 import (
+	"cmp"
+	"strconv"
 	"strings"
 	"time"
 )
 
 // Version is a workflow's `MAJOR.MINOR`: a deploy raises MAJOR, a repair MINOR.
 type Version string
+
+// Compare is negative where the version was deployed before the other one, 0 for the same, and positive behind it. What
+// is no version stands before all that are.
+func (v Version) Compare(other Version) int {
+	major, minor := v.numbers()
+	otherMajor, otherMinor := other.numbers()
+	return cmp.Or(cmp.Compare(major, otherMajor), cmp.Compare(minor, otherMinor))
+}
+
+func (v Version) numbers() (major, minor int) {
+	a, b, _ := strings.Cut(string(v), ".")
+	major, err := strconv.Atoi(a)
+	if err != nil {
+		return -1, -1
+	}
+	if minor, err = strconv.Atoi(b); err != nil {
+		return -1, -1
+	}
+	return major, minor
+}
 
 // Definition is what a deploy accepted: checked, complete, and pinned in the log.
 type Definition struct {

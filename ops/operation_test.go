@@ -103,6 +103,7 @@ func callEveryOperation(t *testing.T, by func(*bundle)) {
 		v["deployedBy"].(map[string]any)["name"] != "ann" {
 		t.Errorf("source: %v", v)
 	}
+	versionsOf(t, call, with)
 	if v := call("getGrants", 200, with()); v["operations"].([]any)[0].(map[string]any)["grant"] != "ask" {
 		t.Errorf("grants: %v", v)
 	}
@@ -413,7 +414,7 @@ func TestFieldNames(t *testing.T) {
 		"listWorkflowJobs": "attempt attempts consumer error finalizedAt held maxAttempts messageId publishedAt " +
 			"scheduledAt state title topic",
 		"listWorkflowMutations": "comment connector error eventCount events id operation params paramsHash " +
-			"reconcileAttempts requestedAt resolvedBy result run settledAt startedAt status uiTitle workflow",
+			"reconcileAttempts requestedAt resolvedBy result run settledAt startedAt status uiTitle version workflow",
 		"listWorkflowInputs":   "externalId id outputs receivedAt source status title type",
 		"listWorkflowSessions": "endedAt id result runs startedAt",
 		"listWorkflowHandlers": "concurrency held key name nextRunAt probing rate schedule type wakeAt",

@@ -15,8 +15,8 @@ import (
 var table = func() []Operation {
 	var all []Operation
 	for _, part := range [][]Operation{
-		workflowTable, historyTable, insightTable, workersTable, operatorTable, ingressTable, repairTable, jobTable,
-		evidenceTable, connectorTable, subscriptionTable, tokenTable, loginTable, clockTable, logTable,
+		workflowTable, versionTable, historyTable, insightTable, workersTable, operatorTable, ingressTable, repairTable,
+		jobTable, evidenceTable, connectorTable, subscriptionTable, tokenTable, loginTable, clockTable, logTable,
 	} {
 		all = append(all, part...)
 	}

@@ -57,6 +57,9 @@ type (
 		period
 		Status eventlog.MutationStatus `json:"status,omitempty" in:"query" jsonschema:"the mutation's status"`
 		Held   mutationHeld            `json:"held,omitempty" in:"query" jsonschema:"what keeps its run and its events waiting: an approval, the outcome that is being asked for, or a person's word on it"`
+
+		FromVersion eventlog.Version `json:"fromVersion,omitempty" in:"query" jsonschema:"what this version of the script did, or a later one"`
+		ToVersion   eventlog.Version `json:"toVersion,omitempty" in:"query" jsonschema:"what this version of the script did, or an earlier one"`
 	}
 	inputsQuery struct {
 		paging
@@ -153,6 +156,7 @@ func (q *mutationsQuery) options() readmodel.ListOptions {
 	o := q.paging.options()
 	o.Since, o.Until = q.Since, q.Until
 	o.Status, o.Held = string(q.Status), string(q.Held)
+	o.FromVersion, o.ToVersion = q.FromVersion, q.ToVersion
 	return o
 }
 

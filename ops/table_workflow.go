@@ -132,6 +132,11 @@ func deployWorkflow(ctx context.Context, c *Call, r *deployRequest) (int, deploy
 	if err := c.mayDeploy(ctx, r); err != nil {
 		return 0, deployAnswer{}, err
 	}
+	return c.deploy(ctx, r)
+}
+
+// deploy deploys what the caller may deploy.
+func (c *Call) deploy(ctx context.Context, r *deployRequest) (int, deployAnswer, error) {
 	result, err := c.backend.cfg.Engine.Deploy(ctx, c.Actor, engine.DeployRequest{
 		Source: r.Source, Filename: r.Filename, Grants: r.Grants, Expected: r.ExpectedVersion,
 	})

@@ -27,6 +27,8 @@ type commandLine struct {
 	Types    scripts.Types    `cmd:"" group:"scripts" help:"Write or print the TypeScript types for scripts, and for what they can call."`
 
 	Workflows  look.Workflows  `cmd:"" group:"look" help:"List and show workflows."`
+	Versions   look.Versions   `cmd:"" group:"look" help:"List, show and compare the versions of a workflow's script, and roll back."`
+	Effects    look.Effects    `cmd:"" group:"look" help:"Count what versions of a workflow's script have changed outside."`
 	Runs       look.Runs       `cmd:"" group:"look" help:"List and show runs, the attempts of handlers."`
 	Events     look.Events     `cmd:"" group:"look" help:"List and show the workflows' events."`
 	Jobs       look.Jobs       `cmd:"" group:"look" help:"List and show how events are being processed."`

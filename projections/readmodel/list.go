@@ -50,6 +50,8 @@ type ListOptions struct {
 	// of a run or a session, the publishing of an event, the end of a job or the publishing of one that is not
 	// over, the request of a mutation and the arrival of an input. A workflow happens at no time.
 	Since, Until eventlog.Instant
+	// FromVersion and ToVersion keep what those versions of the script did, and those between them; empty for no bound.
+	FromVersion, ToVersion eventlog.Version
 	// Q is searched for in titles, ids and error messages, whatever the case of its letters; of a run or a mutation also
 	// in the ids and titles of the events that it was about.
 	Q string
@@ -71,6 +73,8 @@ type row struct {
 	// events returns the events that the entity was about; Q is searched for in their ids and titles too. It is nil if
 	// the kind has none.
 	events func() ([]eventlog.EventRef, error)
+	// version returns the version of the script that did it; it is nil if the kind has none.
+	version func() (eventlog.Version, error)
 }
 
 // fits reports whether the row is among what the list holds. The titles of events are read only if the text is found
@@ -78,6 +82,9 @@ type row struct {
 func (o *ListOptions) fits(v *view, w eventlog.WorkflowName, r *row) (bool, error) {
 	if !o.match(r) {
 		return false, nil
+	}
+	if within, err := o.within(r); !within {
+		return false, err
 	}
 	if o.Q == "" || o.says(r.text...) {
 		return true, nil
@@ -104,6 +111,22 @@ func (o *ListOptions) fits(v *view, w eventlog.WorkflowName, r *row) (bool, erro
 		}
 	}
 	return false, nil
+}
+
+// within reports whether the row is of a version that the list holds.
+func (o *ListOptions) within(r *row) (bool, error) {
+	if o.FromVersion == "" && o.ToVersion == "" {
+		return true, nil
+	}
+	if r.version == nil {
+		return false, nil
+	}
+	version, err := r.version()
+	if err != nil || version == "" {
+		return false, err
+	}
+	return (o.FromVersion == "" || version.Compare(o.FromVersion) >= 0) &&
+		(o.ToVersion == "" || version.Compare(o.ToVersion) <= 0), nil
 }
 
 // eventsAtOnce bounds the events that are in memory while their titles are read.

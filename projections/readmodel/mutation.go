@@ -13,6 +13,7 @@ type Mutation struct {
 	ID                eventlog.MutationID     `json:"id"`
 	Run               eventlog.RunID          `json:"run"`
 	Workflow          eventlog.WorkflowName   `json:"workflow"`
+	Version           eventlog.Version        `json:"version,omitempty"` // of the script that named the call
 	Connector         string                  `json:"connector"`
 	Operation         string                  `json:"operation"`
 	Params            json.RawMessage         `json:"params"`
@@ -74,7 +75,7 @@ func MutationView(w eventlog.WorkflowName, m *projections.Mutation, of Run) Muta
 		comment = &Comment{m.Comment.Text, m.Comment.By, m.Comment.At}
 	}
 	return Mutation{
-		ID: m.ID, Run: m.Run, Workflow: w, Connector: m.Call.Connector, Operation: m.Call.Operation,
+		ID: m.ID, Run: m.Run, Workflow: w, Version: of.Version, Connector: m.Call.Connector, Operation: m.Call.Operation,
 		Params: raw(m.Call.Params), ParamsHash: m.Call.ParamsHash, UITitle: optional(m.Call.UITitle), Status: m.Status,
 		Result: raw(m.Result), Error: failureView(m.Failure), ResolvedBy: optional(m.ResolvedBy),
 		ReconcileAttempts: m.ReconcileAttempts, RequestedAt: m.RequestedAt, StartedAt: m.StartedAt, SettledAt: m.SettledAt,
@@ -82,7 +83,7 @@ func MutationView(w eventlog.WorkflowName, m *projections.Mutation, of Run) Muta
 	}
 }
 
-// Mutations lists the ledger; the filters status and held (what it waits for) apply.
+// Mutations lists the ledger; the filters status, held (what it waits for) and versions apply.
 func (r *Reader) Mutations(ctx context.Context, o ListOptions) (Page[Mutation], error) {
 	return list(ctx, r, projections.KindMutation, o,
 		func(v *view, w eventlog.WorkflowName, m *projections.Mutation) (row, func() (Mutation, error), error) {
@@ -96,6 +97,13 @@ func (r *Reader) Mutations(ctx context.Context, o ListOptions) (Page[Mutation], 
 						return nil, err
 					}
 					return run.Reserved, nil
+				},
+				version: func() (eventlog.Version, error) {
+					run, err := optionally[projections.Run](v, w, projections.RunKey(m.Run))
+					if run == nil {
+						return "", err
+					}
+					return run.Version, nil
 				},
 			}, func() (Mutation, error) { return v.mutationView(w, m) }, nil
 		})

@@ -113,6 +113,19 @@ type Script struct {
 	Definition eventlog.Definition `json:"-"`
 }
 
+// Version is a version of a workflow's script, without its text.
+type Version struct {
+	Version    eventlog.Version `json:"version"`
+	Filename   string           `json:"filename"`
+	SourceHash string           `json:"sourceHash"`
+	Repair     bool             `json:"repair"`
+	Note       string           `json:"note,omitempty"`
+	DeployedAt eventlog.Instant `json:"deployedAt"`
+	DeployedBy eventlog.Actor   `json:"deployedBy"`
+	// Current is the one that runs.
+	Current bool `json:"current"`
+}
+
 // WorkflowOf renders the workflow of a state in memory, or of a fold of the past.
 func WorkflowOf(s *projections.State) Workflow {
 	return WorkflowView(&s.Workflow, s.Definition(), s.Handler)
@@ -300,4 +313,22 @@ func (r *Reader) Script(ctx context.Context, w eventlog.WorkflowName, version ev
 		}
 		return ScriptView(s), nil
 	})
+}
+
+// Versions lists the versions of a workflow's script without their text, in the order in which they were deployed.
+func (r *Reader) Versions(ctx context.Context, o ListOptions) (Page[Version], error) {
+	return list(ctx, r, projections.KindScript, o,
+		func(v *view, w eventlog.WorkflowName, s *projections.Script) (row, func() (Version, error), error) {
+			return row{at: s.DeployedAt, text: []string{string(s.Version), s.Filename, s.Note, s.DeployedBy.Name}},
+				func() (Version, error) {
+					core, err := v.workflow(w)
+					if err != nil {
+						return Version{}, err
+					}
+					return Version{
+						Version: s.Version, Filename: s.Filename, SourceHash: s.SourceHash, Repair: s.Repair, Note: s.Note,
+						DeployedAt: s.DeployedAt, DeployedBy: s.DeployedBy, Current: s.Version == core.Version,
+					}, nil
+				}, nil
+		})
 }
