@@ -3,6 +3,7 @@ package ops
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/pawl-run/pawl/engine/connector"
 	"github.com/pawl-run/pawl/engine/decide"
+	"github.com/pawl-run/pawl/engine/deploy"
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/ops/explain"
 	"github.com/pawl-run/pawl/ops/replay"
@@ -241,24 +243,39 @@ func listConnectors(ctx context.Context, c *Call, _ *everything) (connectorsAnsw
 	}
 	catalog := c.backend.cfg.Connectors
 	for _, name := range catalog.Connectors() {
-		view := connectorView{Name: name, Operations: []operationView{}}
-		for _, operation := range catalog.Operations(name) {
-			op, ok := catalog.Operation(name, operation)
-			if !ok {
-				continue // it went away meanwhile
-			}
-			timeout := op.Timeout
-			if timeout == 0 {
-				timeout = connector.DefaultTimeout
-			}
-			view.Operations = append(view.Operations, operationView{
-				Name: op.Name, Kind: op.Kind, Summary: op.Summary, Reconciles: op.Reconciles, TimeoutMS: timeout.Milliseconds(),
-				Schema: rpc.RawJSON(op.Schema), Result: rpc.RawJSON(op.Result),
-			})
-		}
-		page.Items = append(page.Items, view)
+		page.Items = append(page.Items, connectorOf(catalog, name))
 	}
 	return page, nil
+}
+
+// connectorOf describes a connector with what it offers now.
+func connectorOf(catalog deploy.Catalog, name string) connectorView {
+	view := connectorView{Name: name, Operations: []operationView{}}
+	for _, operation := range catalog.Operations(name) {
+		op, ok := catalog.Operation(name, operation)
+		if !ok {
+			continue // it went away meanwhile
+		}
+		timeout := op.Timeout
+		if timeout == 0 {
+			timeout = connector.DefaultTimeout
+		}
+		view.Operations = append(view.Operations, operationView{
+			Name: op.Name, Kind: op.Kind, Summary: op.Summary, Reconciles: op.Reconciles, TimeoutMS: timeout.Milliseconds(),
+			Schema: rpc.RawJSON(op.Schema), Result: rpc.RawJSON(op.Result),
+		})
+	}
+	return view
+}
+
+// DescribeConnector is what listConnectors answers about a connector, where no engine is asked; false where there is
+// none.
+func DescribeConnector(catalog deploy.Catalog, name string) (json.RawMessage, bool) {
+	if !slices.Contains(catalog.Connectors(), name) {
+		return nil, false
+	}
+	document, err := rpc.EncodeAnswer(connectorOf(catalog, name))
+	return document, err == nil
 }
 
 func getDiagnostics(ctx context.Context, c *Call, _ *everything) (diagnosticsAnswer, error) {

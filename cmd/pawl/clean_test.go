@@ -45,6 +45,7 @@ func TestWorkflowsHereAreClean(t *testing.T) {
 		"example.js":       read(t, "../../sandbox/testdata/example.js"),
 		"counting.ts":      read(t, "example/tool/counting.ts"),
 		"mail-to-sheet.ts": read(t, "example/mail-to-sheet.ts"),
+		"orders.ts":        read(t, "internal/starter/templates/orders/orders.ts"),
 		"webhook.ts":       read(t, "example/webhook-to-chat.ts"),
 	}
 	archives, err := filepath.Glob("testdata/script/*.txtar")

@@ -11,6 +11,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/pawl-run/pawl/cmd/pawl/internal/builtin"
+	"github.com/pawl-run/pawl/cmd/pawl/internal/guide"
 	"github.com/pawl-run/pawl/cmd/pawl/internal/typings"
 	"github.com/pawl-run/pawl/ops/rpc"
 	"github.com/pawl-run/pawl/sandbox"
@@ -19,6 +20,7 @@ import (
 // The addresses of the resources.
 const (
 	guideURI      = "pawl://guide"
+	contractURI   = "pawl://contract"
 	typesURI      = "pawl://types"
 	connectorsURI = "pawl://connectors"
 	logURI        = "pawl://log"
@@ -33,9 +35,12 @@ func (s *server) addResources() {
 	s.offers.AddResource(&mcp.Resource{URI: guideURI, Name: "guide", MIMEType: markdown, Title: "Writing workflows",
 		Description: "The contract of scripts: phases, what may be called where, limits, failures, recipes. Read it before " +
 			"you write a workflow."}, text(markdown, sandbox.Guide))
-	for _, part := range sections(sandbox.Guide) {
-		s.offers.AddResource(&mcp.Resource{URI: guideURI + "/" + part.name, Name: part.name, MIMEType: markdown,
-			Title: part.title, Description: "One section of the guide: " + part.title}, text(markdown, part.text))
+	s.offers.AddResource(&mcp.Resource{URI: contractURI, Name: "contract", MIMEType: markdown, Title: "The contract",
+		Description: "What a workflow is, what may be called where, and what happens when something fails: the guide in " +
+			"short."}, text(markdown, guide.Contract()))
+	for _, part := range guide.Sections(sandbox.Guide) {
+		s.offers.AddResource(&mcp.Resource{URI: guideURI + "/" + part.Name, Name: part.Name, MIMEType: markdown,
+			Title: part.Title, Description: "One section of the guide: " + part.Title}, text(markdown, part.Text))
 	}
 	s.offers.AddResource(&mcp.Resource{URI: typesURI, Name: "types", MIMEType: typescript, Title: "TypeScript types",
 		Description: "What scripts can call here, with the parameters and results of each connector."}, s.types)

@@ -7,7 +7,6 @@ import (
 
 	"github.com/pawl-run/pawl/ops"
 	"github.com/pawl-run/pawl/ops/rpc"
-	"github.com/pawl-run/pawl/sandbox"
 )
 
 // Each tool stands on operations that there are, its parameters are fields of theirs, and a role that does not cover
@@ -55,26 +54,5 @@ func TestStepsNameTools(t *testing.T) {
 				t.Errorf("%s: %q names no tool", code, step)
 			}
 		}
-	}
-}
-
-// The guide is cut at its headings, and nothing inside of its code is taken for one.
-func TestSections(t *testing.T) {
-	t.Parallel()
-	page := "# Page\n## One\na\n```\n## not one\n```\n### Below\nb\n## Two\n### 1. A recipe\nc\n### 2. Another\nd\n"
-	want := map[string]string{"one": "## One\na\n```\n## not one\n```\n### Below\nb\n",
-		"two":               "## Two\n### 1. A recipe\nc\n### 2. Another\nd\n",
-		"recipe-1-a-recipe": "### 1. A recipe\nc\n", "recipe-2-another": "### 2. Another\nd\n"}
-	got := sections(page)
-	if len(got) != len(want) {
-		t.Errorf("%d sections: %+v", len(got), got)
-	}
-	for _, s := range got {
-		if want[s.name] != s.text {
-			t.Errorf("%s: %q", s.name, s.text)
-		}
-	}
-	if whole := sections(sandbox.Guide); len(whole) < 20 {
-		t.Errorf("the guide has %d sections", len(whole))
 	}
 }

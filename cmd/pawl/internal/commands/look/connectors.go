@@ -2,6 +2,7 @@ package look
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -12,6 +13,9 @@ import (
 	"github.com/pawl-run/pawl/cmd/pawl/internal/exit"
 	"github.com/pawl-run/pawl/cmd/pawl/internal/term"
 	"github.com/pawl-run/pawl/engine/connector"
+	"github.com/pawl-run/pawl/engine/deploy"
+	"github.com/pawl-run/pawl/ops"
+	"github.com/pawl-run/pawl/ops/rpc"
 )
 
 // Connectors is `pawl connectors`: list and try connectors, and give tools their users.
@@ -136,9 +140,9 @@ func printRefused(screen term.Screen, refused []refusedService, name string) {
 	}
 }
 
-// Run shows one connector.
+// Run shows one connector. Without an engine it shows one that is built in.
 func (c *showConnector) Run(engine *client.Finder, screen term.Screen) error {
-	connected, err := engine.Connect(c.Flags)
+	connected, err := engine.Find(c.Flags)
 	if err != nil {
 		return err
 	}
@@ -146,8 +150,14 @@ func (c *showConnector) Run(engine *client.Finder, screen term.Screen) error {
 		Items   []json.RawMessage
 		Refused []refusedService
 	}
-	if err := connected.Perform("listConnectors", nil, &list); err != nil {
-		return err
+	if err = connected.Stranger; err == nil {
+		err = connected.Do(connected.Ctx, "listConnectors", nil, &list)
+	}
+	switch {
+	case connected.Stranger != nil, connected.Foreign(err), errors.Is(err, rpc.ErrUnreachable) && !c.Named():
+		return c.builtIn(screen, connected, err)
+	case err != nil:
+		return connected.Explain(err)
 	}
 	printRefused(screen, list.Refused, c.Name)
 	for _, raw := range list.Items {
@@ -155,23 +165,51 @@ func (c *showConnector) Run(engine *client.Finder, screen term.Screen) error {
 		if err := json.Unmarshal(raw, &shown); err != nil {
 			return fmt.Errorf("read the engine's answer: %w", err)
 		}
-		if shown.Name != c.Name {
-			continue
+		if shown.Name == c.Name {
+			return c.print(screen, shown, raw)
 		}
-		if c.JSON {
-			return screen.JSON(raw)
-		}
-		for i, op := range shown.Operations {
-			if i > 0 {
-				fmt.Fprintln(screen.Out)
-			}
-			op.print(screen, shown.Name)
-		}
-		return nil
 	}
 	hint := "pawl connectors list shows those there are"
 	if advice, ok := builtin.Advice(c.Name); ok {
 		hint = advice + ", and start the engine again"
 	}
 	return exit.Failed(hint, fmt.Errorf("there is no connector %q now", c.Name))
+}
+
+// builtIn shows a connector of this program, where no engine could be asked: why says what asking came to.
+func (c *showConnector) builtIn(screen term.Screen, connected *client.Connection, why error) error {
+	registry, done, err := builtin.Unconfigured()
+	if err != nil {
+		return exit.Failed("", errors.Join(err, done()))
+	}
+	raw, ok := ops.DescribeConnector(deploy.CatalogOf(registry), c.Name)
+	if err := done(); err != nil {
+		return exit.Failed("", err)
+	}
+	if !ok {
+		if connected.Stranger != nil {
+			return connected.Stranger
+		}
+		return connected.Explain(why)
+	}
+	var shown offered
+	if err := json.Unmarshal(raw, &shown); err != nil {
+		return fmt.Errorf("read the description of %s: %w", c.Name, err)
+	}
+	advice, _ := builtin.Advice(c.Name)
+	fmt.Fprintf(screen.Err, "%s: %s is shown as it is built in; to use it, %s\n", connected.Alone(why), c.Name, advice)
+	return c.print(screen, shown, raw)
+}
+
+func (c *showConnector) print(screen term.Screen, shown offered, raw json.RawMessage) error {
+	if c.JSON {
+		return screen.JSON(raw)
+	}
+	for i, op := range shown.Operations {
+		if i > 0 {
+			fmt.Fprintln(screen.Out)
+		}
+		op.print(screen, shown.Name)
+	}
+	return nil
 }

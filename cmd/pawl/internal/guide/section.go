@@ -1,17 +1,20 @@
-package mcpserver
+package guide
 
 import (
 	"strings"
 	"unicode"
 )
 
-// section is a part of the guide under one heading.
-type section struct{ name, title, text string }
+// Section is a part of a page under one heading.
+type Section struct {
+	// Name is the heading as a part of an address; that of a recipe begins with "recipe-".
+	Name, Title, Text string
+}
 
-// sections are the parts of a page under its headings of the second level, and those of the third level that are
+// Sections are the parts of a page under its headings of the second level, and those of the third level that are
 // numbered: the recipes.
-func sections(page string) []section {
-	var found []section
+func Sections(page string) []Section {
+	var found []Section
 	var open []int // the sections that the line belongs to, by their place in found
 	fenced := false
 	for line := range strings.Lines(page) {
@@ -23,16 +26,16 @@ func sections(page string) []section {
 		case fenced:
 		case strings.HasPrefix(line, "## "):
 			open = []int{len(found)}
-			found = append(found, section{name: slug(heading), title: heading})
+			found = append(found, Section{Name: slug(heading), Title: heading})
 		case strings.HasPrefix(line, "### "):
 			open = open[:min(len(open), 1)]
 			if unicode.IsDigit(rune(heading[0])) {
 				open = append(open, len(found))
-				found = append(found, section{name: "recipe-" + slug(heading), title: heading})
+				found = append(found, Section{Name: "recipe-" + slug(heading), Title: heading})
 			}
 		}
 		for _, i := range open {
-			found[i].text += line
+			found[i].Text += line
 		}
 	}
 	return found
