@@ -145,6 +145,7 @@ var layers = []layer{
 	},
 	{folders: "cmd/pawl/internal/source", project: belowCommands("builtin", "config", "exit", "node", "term"),
 		external: anyLibrary},
+	{folders: "cmd/pawl/internal/maintain", project: []string{"ops/rpc"}},
 	{folders: "cmd/pawl/internal/guide", project: []string{"sandbox"}},
 	{folders: "cmd/pawl/internal/starter", project: append([]string{"cmd/pawl/example"}, rooms("guide", "typings")...)},
 	{folders: "cmd/pawl/internal/mcpserver", project: belowCommands("builtin", "guide", "typings"),
@@ -154,8 +155,8 @@ var layers = []layer{
 	// The commands of one heading know no other commands.
 	{
 		folders: "cmd/pawl/internal/commands/...",
-		project: append(belowCommands("builtin", "client", "config", "datadir", "exit", "mcpserver", "node", "notices",
-			"source", "starter", "term", "tools", "typings", "version"), "cmd/pawl/example"),
+		project: append(belowCommands("builtin", "client", "config", "datadir", "exit", "maintain", "mcpserver", "node",
+			"notices", "source", "starter", "term", "tools", "typings", "version"), "cmd/pawl/example"),
 		external: anyLibrary,
 	},
 	{folders: "cmd/...", project: anyFolder, external: anyLibrary},

@@ -44,19 +44,20 @@ type commandLine struct {
 	State      look.State      `cmd:"" group:"look" help:"Rebuild a workflow's state, also of the past."`
 	Verify     look.Verify     `cmd:"" group:"look" help:"Check the whole log; nothing is changed unless --accept-loss says so."`
 
-	Push    act.Push    `cmd:"" group:"act" help:"Push events into a topic of a workflow, from outside."`
-	Pause   act.Pause   `cmd:"" group:"act" help:"Hold a workflow after the run that has begun."`
-	Resume  act.Resume  `cmd:"" group:"act" help:"End a hold."`
-	Archive act.Archive `cmd:"" group:"act" help:"Stop a workflow for good."`
-	RunNow  act.RunNow  `cmd:"" name:"run-now" group:"act" help:"Run a workflow's producers now."`
-	Approve act.Approve `cmd:"" group:"act" help:"Let a mutation that asks leave, exactly as recorded."`
-	Reject  act.Reject  `cmd:"" group:"act" help:"Go on without a mutation that asks."`
-	Resolve act.Resolve `cmd:"" group:"act" help:"Say what became of a mutation whose connector cannot tell: --happened, --did-not-happen, --skip or --try-again."`
-	Skip    act.Skip    `cmd:"" group:"act" help:"End events unprocessed, whatever their jobs are doing."`
-	Cancel  act.Cancel  `cmd:"" group:"act" help:"Cancel the jobs of events that no run is processing."`
-	Redrive act.Redrive `cmd:"" group:"act" help:"Make cancelled or discarded jobs available again."`
-	Repair  act.Repair  `cmd:"" group:"act" help:"Give a workflow in maintenance its repaired script."`
-	Grants  act.Grants  `cmd:"" group:"act" help:"Show or change what a workflow may do."`
+	Push     act.Push     `cmd:"" group:"act" help:"Push events into a topic of a workflow, from outside."`
+	Pause    act.Pause    `cmd:"" group:"act" help:"Hold a workflow after the run that has begun."`
+	Resume   act.Resume   `cmd:"" group:"act" help:"End a hold."`
+	Archive  act.Archive  `cmd:"" group:"act" help:"Stop a workflow for good."`
+	RunNow   act.RunNow   `cmd:"" name:"run-now" group:"act" help:"Run a workflow's producers now."`
+	Approve  act.Approve  `cmd:"" group:"act" help:"Let a mutation that asks leave, exactly as recorded."`
+	Reject   act.Reject   `cmd:"" group:"act" help:"Go on without a mutation that asks."`
+	Resolve  act.Resolve  `cmd:"" group:"act" help:"Say what became of a mutation whose connector cannot tell: --happened, --did-not-happen, --skip or --try-again."`
+	Skip     act.Skip     `cmd:"" group:"act" help:"End events unprocessed, whatever their jobs are doing."`
+	Cancel   act.Cancel   `cmd:"" group:"act" help:"Cancel the jobs of events that no run is processing."`
+	Redrive  act.Redrive  `cmd:"" group:"act" help:"Make cancelled or discarded jobs available again."`
+	Repair   act.Repair   `cmd:"" group:"act" help:"Give a workflow in maintenance its repaired script."`
+	Maintain act.Maintain `cmd:"" group:"act" help:"Have scripts that fail repaired by a program, such as a language model."`
+	Grants   act.Grants   `cmd:"" group:"act" help:"Show or change what a workflow may do."`
 
 	Subscriptions rest.Subscriptions `cmd:"" group:"rest" help:"List outgoing webhooks, and let a parked one go on."`
 	Open          rest.Open          `cmd:"" group:"rest" help:"Open the console in a browser, by a link that works once, within a minute."`

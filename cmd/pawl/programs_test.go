@@ -19,6 +19,8 @@ var mains = map[string]func(){
 	"pawl-cramped":   crampedMain,
 	"pawl-storeless": storelessMain,
 	"pawl-tools":     toolsMain,
+
+	"scripted-maintainer": maintainerMain,
 }
 
 // everything says, in the environment, that nothing is left out to save time.

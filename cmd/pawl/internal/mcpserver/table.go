@@ -13,9 +13,8 @@ import (
 // instructions are what a model is told before it calls anything.
 const instructions = `Pawl runs workflows written in TypeScript: prepare reads, mutate names one change to the outside,
 next publishes. A change is sent at most once, and its outcome is never guessed.
-To write a workflow: read pawl://guide (the contract),
-	pawl://types and pawl://connectors; call validate until it answers
-ok; call deploy. To try it: call push, then why. To mend one: call why; where it says maintenance, call evidence, then
+To write a workflow: read pawl://contract (pawl://guide says more, with recipes), pawl://types and
+pawl://connectors; call validate until it answers ok; call deploy. To try it: call push, then why. To mend one: call why; where it says maintenance, call evidence, then
 repair with the whole corrected script.
 Each answer ends with the next step. Do not call resolve, unless you know from the other system what became of the call;
 otherwise ask the person. Approvals are a person's.

@@ -1,0 +1,188 @@
+package maintain
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/pawl-run/pawl/ops/rpc"
+)
+
+// care has one request repaired, and returns when the same may be tried again.
+func (l *Loop) care(ctx context.Context, r request) (again time.Time) {
+	select {
+	case l.places <- struct{}{}:
+		defer func() { <-l.places }()
+	case <-ctx.Done():
+		return time.Time{}
+	}
+	if until := l.Quiet.Until(l.Now()); !until.IsZero() {
+		l.Report(r.Workflow, "wants a repair, and waits for the end of the quiet hours at "+until.Format("15:04 MST"))
+		return until
+	}
+	repairs, err := l.repairsOfADay(ctx, r.Workflow)
+	if err == nil && repairs >= l.PerDay {
+		l.Report(r.Workflow, fmt.Sprintf("wants a repair, and has had %d in the last 24 hours, the most there may be: a "+
+			"person must look (pawl why %s)", repairs, r.Workflow))
+		return l.Now().Add(time.Hour)
+	}
+	proposed := false
+	if err == nil {
+		proposed, err = l.repair(ctx, r)
+	}
+	if err != nil && ctx.Err() == nil {
+		l.Report(r.Workflow, "is not repaired: "+err.Error())
+	}
+	if proposed {
+		return l.Now().AddDate(100, 0, 0) // the person has it; a new failure is a new request
+	}
+	return l.Now().Add(l.Pause)
+}
+
+// repairsOfADay counts the repairs that the log has of the workflow in the last 24 hours.
+func (l *Loop) repairsOfADay(ctx context.Context, workflow string) (count int, err error) {
+	const looked = 1000 // deploys; more of them in a day are more than any bound
+	since := l.Now().Add(-24 * time.Hour)
+	for raw, err := range l.Client.Log(ctx, rpc.LogQuery{Workflow: workflow, Type: "workflow.deployed", Tail: looked}) {
+		if err != nil {
+			return 0, fmt.Errorf("count its repairs: %w", err)
+		}
+		var t struct {
+			At     time.Time
+			Events []struct{ Data struct{ Repair bool } }
+		}
+		if err := json.Unmarshal(raw, &t); err != nil {
+			return 0, fmt.Errorf("count its repairs: %w", err)
+		}
+		for _, fact := range t.Events {
+			if fact.Data.Repair && t.At.After(since) {
+				count++
+			}
+		}
+	}
+	return count, nil
+}
+
+// refusal is an answer that the engine has refused, for the maintainer's next one.
+type refusal struct {
+	Source   string          `json:"source"`
+	Detail   string          `json:"detail"`
+	Problems json.RawMessage `json:"problems"`
+}
+
+// repair asks the maintainer, and gives what it answers to the engine, until that takes a repair or wants none. It
+// reports whether the answer was proposed to a person instead.
+func (l *Loop) repair(ctx context.Context, r request) (proposed bool, err error) {
+	var refused []refusal
+	for {
+		evidence, err := l.evidence(ctx, r, refused)
+		if err != nil {
+			return false, err
+		}
+		answer, err := l.ask(ctx, r, evidence)
+		if err != nil {
+			return false, err
+		}
+		if goOn, err := l.review(ctx, r, evidence, answer); err != nil || !goOn {
+			return err == nil, err
+		}
+		var done struct{ Version string }
+		err = l.Client.Do(ctx, "repairWorkflow", map[string]any{"workflow": r.Workflow, "source": answer.Source,
+			"note": answer.Note}, &done)
+		var p *rpc.Problem
+		switch {
+		case err == nil:
+			l.Report(r.Workflow, "is repaired and goes on as "+done.Version+noted(answer.Note))
+			return false, nil
+		case errors.As(err, &p) && p.Code == "repair.notRequested":
+			l.Report(r.Workflow, "was repaired by somebody else meanwhile")
+			return false, nil
+		case errors.As(err, &p) && p.Code == "repair.refused":
+			l.Report(r.Workflow, "a repair was refused: "+p.Detail)
+			problems, err := json.Marshal(p.Problems)
+			if err != nil {
+				return false, fmt.Errorf("tell the maintainer: %w", err)
+			}
+			refused = append(refused, refusal{answer.Source, p.Detail, problems})
+			if wanted, err := l.stillWanted(ctx, r.Workflow); err != nil || !wanted {
+				return false, errors.Join(err, p)
+			}
+		default:
+			return false, err
+		}
+	}
+}
+
+func noted(note string) string {
+	if note == "" {
+		return ""
+	}
+	return ": " + note
+}
+
+// evidence is the engine's, with the answers that it has refused.
+func (l *Loop) evidence(ctx context.Context, r request, refused []refusal) (json.RawMessage, error) {
+	var fields map[string]json.RawMessage
+	err := l.Client.Do(ctx, "getEvidence", map[string]any{"workflow": r.Workflow, "run": r.Run}, &fields)
+	if err != nil {
+		return nil, fmt.Errorf("gather the evidence: %w", err)
+	}
+	if len(refused) > 0 {
+		if fields["refused"], err = json.Marshal(refused); err != nil {
+			return nil, fmt.Errorf("gather the evidence: %w", err)
+		}
+	}
+	document, err := json.Marshal(fields)
+	if err != nil {
+		return nil, fmt.Errorf("gather the evidence: %w", err)
+	}
+	return document, nil
+}
+
+// ask has the maintainer answer within its time.
+func (l *Loop) ask(ctx context.Context, r request, evidence json.RawMessage) (Answer, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, l.Timeout, fmt.Errorf("the maintainer took longer than %s", l.Timeout))
+	defer cancel()
+	text, err := l.Maintainer.Maintain(ctx, r.Workflow, evidence)
+	if err != nil {
+		return Answer{}, err
+	}
+	answer, err := parse(text)
+	if err != nil {
+		return Answer{}, fmt.Errorf("read the maintainer's answer: %w", err)
+	}
+	return answer, nil
+}
+
+// stillWanted reports whether the engine wants a repair of the workflow.
+func (l *Loop) stillWanted(ctx context.Context, workflow string) (bool, error) {
+	var w struct{ Repair *struct{} }
+	err := l.Client.Do(ctx, "getWorkflow", map[string]any{"workflow": workflow}, &w)
+	return w.Repair != nil, err
+}
+
+// review decides whether an answer goes to the engine now. It is the place where what the repaired script would do
+// otherwise than the one before is weighed, before anything is changed. With proposals a person decides: the answer and
+// the script that failed are written down, and the person repairs.
+func (l *Loop) review(_ context.Context, r request, evidence json.RawMessage, answer Answer) (goOn bool, err error) {
+	if l.Proposals == "" {
+		return true, nil
+	}
+	var of struct{ Source string }
+	if err := json.Unmarshal(evidence, &of); err != nil {
+		return false, fmt.Errorf("read the evidence: %w", err)
+	}
+	proposed := filepath.Join(l.Proposals, r.Workflow+".ts")
+	for path, text := range map[string]string{proposed: answer.Source,
+		filepath.Join(l.Proposals, r.Workflow+".before.ts"): of.Source} {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			return false, fmt.Errorf("propose the repair: %w", err)
+		}
+	}
+	l.Report(r.Workflow, "a repair is proposed"+noted(answer.Note)+"; look at it, then: pawl repair "+r.Workflow+" "+proposed)
+	return false, nil
+}

@@ -1,0 +1,68 @@
+package maintain
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"runtime"
+	"strings"
+	"time"
+)
+
+// Command is a maintainer that is a command of the shell: it reads the evidence from standard input and writes the script
+// to standard output. PAWL_WORKFLOW is set for it.
+type Command struct {
+	Line string
+	// Err gets what it writes to standard error.
+	Err io.Writer
+}
+
+// endDelay is how long a command that was told to end may go on.
+const endDelay = 5 * time.Second
+
+// Maintain implements Maintainer.
+func (c Command) Maintain(ctx context.Context, workflow string, evidence json.RawMessage) ([]byte, error) {
+	shell := []string{"sh", "-c"}
+	if runtime.GOOS == "windows" {
+		shell = []string{"cmd", "/c"}
+	}
+	cmd := exec.CommandContext(ctx, shell[0], append(shell[1:], c.Line)...)
+	cmd.Stdin, cmd.Stderr = bytes.NewReader(evidence), c.Err
+	cmd.Env = append(os.Environ(), "PAWL_WORKFLOW="+workflow)
+	cmd.WaitDelay = endDelay
+	out := &bounded{}
+	cmd.Stdout = out
+	if err := cmd.Run(); err != nil {
+		if ctx.Err() != nil {
+			err = context.Cause(ctx)
+		}
+		return nil, fmt.Errorf("run %s: %w", firstWord(c.Line), err)
+	}
+	if out.over {
+		return nil, fmt.Errorf("run %s: it wrote more than %d bytes", firstWord(c.Line), maxAnswer)
+	}
+	return out.kept, nil
+}
+
+// firstWord is what a command line is called: what follows may hold a secret.
+func firstWord(line string) string {
+	word, _, _ := strings.Cut(strings.TrimSpace(line), " ")
+	return word
+}
+
+// bounded keeps what an answer may have, and knows whether there was more.
+type bounded struct {
+	kept []byte // not an embedded buffer, whose ReadFrom would pass Write by
+	over bool
+}
+
+func (b *bounded) Write(p []byte) (int, error) {
+	if b.over = b.over || len(b.kept)+len(p) > maxAnswer; !b.over {
+		b.kept = append(b.kept, p...)
+	}
+	return len(p), nil
+}

@@ -1,0 +1,220 @@
+package maintain
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/pawl-run/pawl/ops/rpc"
+)
+
+// Client carries out operations and follows the log; *rpc.Client is one.
+type Client interface {
+	Do(ctx context.Context, operation string, params, out any) error
+	Log(ctx context.Context, query rpc.LogQuery) iter.Seq2[json.RawMessage, error]
+}
+
+// Loop finds workflows that want a repair and has them repaired. Client and Maintainer are required.
+type Loop struct {
+	Client     Client
+	Maintainer Maintainer
+	// Workflows are the only ones that it cares for; all where it is empty.
+	Workflows []string
+	// PerDay bounds the repairs of one workflow in 24 hours, whoever made them; 0 means DefaultPerDay.
+	PerDay int
+	// Parallel bounds how many workflows are cared for at once; 0 means 1.
+	Parallel int
+	// Timeout bounds one answer of the maintainer; 0 means DefaultTimeout.
+	Timeout time.Duration
+	// Pause is the time before a maintainer that failed, or a workflow that may not be repaired yet, is looked at again;
+	// 0 means DefaultPause.
+	Pause time.Duration
+	Quiet Quiet
+	// Proposals is the folder into which repairs are written for a person; empty repairs without one.
+	Proposals string
+	// Report is told what was done, of one workflow in one line. It may be called from several goroutines.
+	Report func(workflow, what string)
+	// Now is time.Now when nil.
+	Now func() time.Time
+
+	mu sync.Mutex
+	// atWork are the workflows that somebody cares for; tried is the last request of each that was dealt with, so that
+	// it is not dealt with again before the pause is over.
+	atWork map[string]bool
+	tried  map[string]attempt
+	places chan struct{}
+	ended  sync.WaitGroup
+}
+
+// The defaults of a Loop.
+const (
+	DefaultPerDay  = 20
+	DefaultTimeout = 10 * time.Minute
+	DefaultPause   = time.Minute
+)
+
+// request is a repair that the engine asks for.
+type request struct {
+	Workflow, Version, Run string
+	Attempt                int
+}
+
+// attempt is a request that was dealt with, and when it may be again.
+type attempt struct {
+	request
+	again time.Time
+}
+
+// wants are the facts after which a repair may be wanted, or a proposal is over.
+const wants = "run.failed,workflow.deployed,workflow.repair_counted,handler.repair_counted,workflow.resumed"
+
+// Run cares for workflows until ctx ends; with once, until nothing that it could do is left. The error is that of an
+// engine that cannot be asked.
+func (l *Loop) Run(ctx context.Context, once bool) error {
+	l.defaults()
+	defer l.ended.Wait()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	if once {
+		return l.all(ctx)
+	}
+	changed, broken := make(chan struct{}, 1), make(chan error, 1)
+	go func() { broken <- l.follow(ctx, changed) }()
+	for {
+		if err := l.look(ctx); err != nil {
+			return err
+		}
+		timer := time.NewTimer(l.Pause)
+		select {
+		case <-changed:
+		case <-timer.C:
+		case err := <-broken:
+			timer.Stop()
+			if ctx.Err() != nil {
+				return nil
+			}
+			return err
+		}
+		timer.Stop()
+	}
+}
+
+func (l *Loop) defaults() {
+	if l.PerDay == 0 {
+		l.PerDay = DefaultPerDay
+	}
+	if l.Timeout == 0 {
+		l.Timeout = DefaultTimeout
+	}
+	if l.Pause == 0 {
+		l.Pause = DefaultPause
+	}
+	if l.Now == nil {
+		l.Now = time.Now
+	}
+	l.atWork, l.tried = map[string]bool{}, map[string]attempt{}
+	l.places = make(chan struct{}, max(l.Parallel, 1))
+}
+
+// all cares for what wants a repair, until a look finds nothing that was not tried.
+func (l *Loop) all(ctx context.Context) error {
+	for {
+		begun, err := l.begin(ctx)
+		l.ended.Wait()
+		if err != nil || begun == 0 || ctx.Err() != nil {
+			return err
+		}
+	}
+}
+
+// look begins what there is to do.
+func (l *Loop) look(ctx context.Context) error {
+	_, err := l.begin(ctx)
+	if ctx.Err() != nil {
+		return nil
+	}
+	return err
+}
+
+// follow tells changed of each transition after which there may be something to do.
+func (l *Loop) follow(ctx context.Context, changed chan<- struct{}) error {
+	for _, err := range l.Client.Log(ctx, rpc.LogQuery{Tail: 1, Type: wants, Follow: true}) {
+		var p *rpc.Problem
+		if err != nil && !errors.As(err, &p) {
+			return fmt.Errorf("follow the log: %w", err)
+		}
+		select {
+		case changed <- struct{}{}:
+		default: // a look is due already
+		}
+	}
+	return errors.New("follow the log: it has ended")
+}
+
+// begin gives each workflow that wants a repair, and that nobody cares for, to a goroutine of its own. It returns how
+// many.
+func (l *Loop) begin(ctx context.Context) (begun int, err error) {
+	wanted, err := l.wanted(ctx)
+	if err != nil {
+		return 0, err
+	}
+	for _, r := range wanted {
+		l.mu.Lock()
+		last := l.tried[r.Workflow]
+		busy := l.atWork[r.Workflow] || last.request == r && l.Now().Before(last.again)
+		l.atWork[r.Workflow] = true
+		l.mu.Unlock()
+		if busy {
+			continue
+		}
+		begun++
+		l.ended.Go(func() {
+			again := l.care(ctx, r)
+			l.mu.Lock()
+			defer l.mu.Unlock()
+			l.atWork[r.Workflow] = false
+			l.tried[r.Workflow] = attempt{r, again}
+		})
+	}
+	return begun, nil
+}
+
+// wanted are the repairs that the engine asks for.
+func (l *Loop) wanted(ctx context.Context) (all []request, err error) {
+	params := map[string]any{"limit": 1000}
+	for {
+		var page struct {
+			Items []struct {
+				Name, Version string
+				Repair        *struct{ Attempt int }
+			}
+			Next *string
+		}
+		if err := l.Client.Do(ctx, "listWorkflows", params, &page); err != nil {
+			return nil, err
+		}
+		for _, w := range page.Items {
+			if w.Repair == nil || len(l.Workflows) > 0 && !slices.Contains(l.Workflows, w.Name) {
+				continue
+			}
+			var runs struct{ Items []struct{ ID string } }
+			err := l.Client.Do(ctx, "listWorkflowRuns", map[string]any{"workflow": w.Name, "status": "failed:logic",
+				"order": "desc", "limit": 1}, &runs)
+			if err != nil {
+				return nil, err
+			}
+			if len(runs.Items) > 0 {
+				all = append(all, request{w.Name, w.Version, runs.Items[0].ID, w.Repair.Attempt})
+			}
+		}
+		if page.Next == nil {
+			return all, nil
+		}
+		params["cursor"] = *page.Next
+	}
+}
