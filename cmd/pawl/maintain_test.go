@@ -16,8 +16,8 @@ import (
 	"github.com/pawl-run/pawl/ops/rpc"
 )
 
-// logicFault is a mistake that only a run finds: an expression that throws, and the right one. ORDER stands for what the
-// event holds, in whatever phase.
+// logicFault is a mistake that only a run finds: an expression that throws, and the right one. ORDER stands for what
+// the event holds, in whatever phase.
 type logicFault struct{ name, wrong, right string }
 
 var logicFaults = []logicFault{
@@ -67,8 +67,8 @@ func faulty(name, prepare, next string) string {
 `)
 }
 
-// maintainerMain is a maintainer without a mind: it corrects the line that the evidence names, if a fault that it knows is
-// there, and touches no other.
+// maintainerMain is a maintainer without a mind: it corrects the line that the evidence names, if a fault that it
+// knows is there, and touches no other.
 func maintainerMain() {
 	text, err := io.ReadAll(os.Stdin)
 	var evidence struct {

@@ -183,6 +183,7 @@ func (l *Loop) review(_ context.Context, r request, evidence json.RawMessage, an
 			return false, fmt.Errorf("propose the repair: %w", err)
 		}
 	}
-	l.Report(r.Workflow, "a repair is proposed"+noted(answer.Note)+"; look at it, then: pawl repair "+r.Workflow+" "+proposed)
+	l.Report(r.Workflow, "a repair is proposed"+noted(answer.Note)+"; look at it, then: pawl repair "+r.Workflow+" "+
+		proposed)
 	return false, nil
 }

@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// Command is a maintainer that is a command of the shell: it reads the evidence from standard input and writes the script
-// to standard output. PAWL_WORKFLOW is set for it.
+// Command is a maintainer that is a command of the shell: it reads the evidence from standard input and writes the
+// script to standard output. PAWL_WORKFLOW is set for it.
 type Command struct {
 	Line string
 	// Err gets what it writes to standard error.

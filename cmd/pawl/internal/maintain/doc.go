@@ -1,5 +1,5 @@
-// Package maintain gives workflows whose script has failed to a maintainer, such as a language model, and what it answers
-// to the engine as a repair: what `pawl maintain` does.
+// Package maintain gives workflows whose script has failed to a maintainer, such as a language model, and what it
+// answers to the engine as a repair: what `pawl maintain` does.
 //
 // Guaranteed: a repair is judged by the engine alone, as one of a person is (F9): it keeps name, topics and
 // subscriptions, needs nothing new, and each refused one counts against the workflow's budget. A workflow has one

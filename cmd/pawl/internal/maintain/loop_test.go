@@ -113,7 +113,8 @@ func once(t *testing.T, l *Loop) (reports []string) {
 	return reports
 }
 
-// What the engine refuses goes back to the maintainer, with the reason, until it is accepted or the budget is spent (F9).
+// What the engine refuses goes back to the maintainer, with the reason, until it is accepted or the budget is spent
+// (F9).
 func TestRefusedRepairsGoBack(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

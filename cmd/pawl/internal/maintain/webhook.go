@@ -13,8 +13,8 @@ import (
 	"github.com/pawl-run/pawl/ops/rpc"
 )
 
-// Webhook is a maintainer that is asked by a POST of the evidence. It answers 200 with the script, or with a JSON object
-// {source, note}.
+// Webhook is a maintainer that is asked by a POST of the evidence. It answers 200 with the script, or with a JSON
+// object {source, note}.
 type Webhook struct {
 	url   *url.URL
 	token string
@@ -25,8 +25,8 @@ var unredirected = &http.Client{CheckRedirect: func(*http.Request, []*http.Reque
 	return http.ErrUseLastResponse
 }}
 
-// NewWebhook refuses an address to which evidence would travel unencrypted. The token is sent as a bearer token unless it
-// is empty.
+// NewWebhook refuses an address to which evidence would travel unencrypted. The token is sent as a bearer token
+// unless it is empty.
 func NewWebhook(address, token string) (*Webhook, error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Hostname() == "" {
