@@ -1,7 +1,9 @@
 package embeddednats
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -35,4 +37,22 @@ func lockDir(dir string) (*flock.Flock, error) {
 		return nil, fmt.Errorf("write pid into %s: %w", path, err)
 	}
 	return lock, nil
+}
+
+// InUse reports whether a process on this machine uses the data directory now. One that is not there is in no use. It
+// fails where the lock cannot be tried.
+func InUse(dir string) (bool, error) {
+	path := filepath.Join(dir, "LOCK")
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	lock := flock.New(path, flock.SetPermissions(0o600))
+	free, err := lock.TryLock()
+	if err != nil {
+		return false, fmt.Errorf("try the lock of data directory %s: %w", dir, err)
+	}
+	if free {
+		err = lock.Unlock()
+	}
+	return !free, err
 }

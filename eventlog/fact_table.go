@@ -79,6 +79,7 @@ var facts = map[FactType]struct {
 	"token.revoked":                {1, func() Fact { return new(TokenRevoked) }},
 	"login.opened":                 {1, func() Fact { return new(LoginOpened) }},
 	"login.closed":                 {1, func() Fact { return new(LoginClosed) }},
+	"log.restored":                 {1, func() Fact { return new(LogRestored) }},
 }
 
 // FactTypes lists every type this version writes.

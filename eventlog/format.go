@@ -3,7 +3,7 @@ package eventlog
 // FormatVersion is the newest format of a log (`pawl.format` in its metadata) that this version reads; a log with
 // a newer one is refused. A log gets a format with the first message that needs it: without one, an older binary
 // reads the log as ever.
-const FormatVersion = formatTraced
+const FormatVersion = formatRestored
 
 // FormatFirst is the format of a log that holds nothing of what a later one has added.
 const FormatFirst = 1
@@ -23,6 +23,9 @@ const (
 	// formatTraced: events belong to traces of their senders. A binary that does not know that must not start: it would
 	// stop their workflows at the first such event.
 	formatTraced = 6
+	// formatRestored: the log was restored from a backup. A binary that does not know that must not start: it would run
+	// workflows that a person has to look at first.
+	formatRestored = 7
 )
 
 // concurrentFacts are the types that concurrent consumers have added, and the versions from which on others say
@@ -47,6 +50,11 @@ var concurrentFacts = map[FactType]int{
 
 // formatOf is the lowest format of a log that may hold the transition.
 func formatOf(t *Transition) int {
+	for _, f := range t.Facts {
+		if _, ok := f.(*LogRestored); ok {
+			return formatRestored
+		}
+	}
 	for _, f := range t.Facts {
 		if _, ok := f.(*EventTraced); ok {
 			return formatTraced

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
+	"fmt"
 	"iter"
 )
 
@@ -31,6 +32,21 @@ func NewEntry(t Transition, head Head) (Entry, error) {
 	stored, err := Encode(t)
 	if err != nil {
 		return Entry{}, err
+	}
+	return Entry{ID: t.ID, Workflow: t.Workflow, Kind: t.Kind, Expected: head, Stored: stored, Format: formatOf(&t),
+		hash: HashOf(stored)}, nil
+}
+
+// StoredEntry is the Entry of a transition that was stored in another log, byte by byte. It fails for bytes that cannot
+// be read, and for a transition that does not follow the head.
+func StoredEntry(stored []byte, head Head) (Entry, error) {
+	t, err := Decode(stored)
+	if err != nil {
+		return Entry{}, err
+	}
+	if t.Revision != head.Revision+1 || t.Prev != head.Hash {
+		return Entry{}, fmt.Errorf("%w: revision %d of %s does not follow revision %d with hash %s", ErrDamaged, t.Revision,
+			t.Workflow, head.Revision, head.Hash)
 	}
 	return Entry{ID: t.ID, Workflow: t.Workflow, Kind: t.Kind, Expected: head, Stored: stored, Format: formatOf(&t),
 		hash: HashOf(stored)}, nil
@@ -114,6 +130,19 @@ func AppendInOrder(ctx context.Context, l Log, entries []Entry) ([]Written, erro
 		written = append(written, w)
 	}
 	return written, nil
+}
+
+// StoredLog is a Log whose stored bytes can be read, so that a copy of it can be made.
+type StoredLog interface {
+	Log
+	// ReadStored is Read that yields the stored bytes too.
+	ReadStored(ctx context.Context, partition int, from uint64) iter.Seq2[StoredRecord, error]
+}
+
+// StoredRecord is a record with the bytes that its Hash is of.
+type StoredRecord struct {
+	Record
+	Stored []byte
 }
 
 // Aside is a part of a partition that counts no more, though it is there: what a workflow's past

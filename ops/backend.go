@@ -18,6 +18,7 @@ import (
 	"github.com/pawl-run/pawl/engine/secret"
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/ops/auth"
+	"github.com/pawl-run/pawl/ops/backup"
 	"github.com/pawl-run/pawl/ops/hooks"
 	"github.com/pawl-run/pawl/ops/logread"
 	"github.com/pawl-run/pawl/ops/metrics"
@@ -64,6 +65,8 @@ type Config struct {
 	Version string
 	// Installation names the log this engine belongs to.
 	Installation string
+	// Source says whose log a backup was made of; nil: none can be made.
+	Source func() backup.Source
 	// Token is asked of every caller over HTTP, but for health. It opens everything, and gives no name:
 	// transitions carry the one that the caller claims. Required unless NoAuth, and never shown.
 	Token string

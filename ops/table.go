@@ -16,7 +16,7 @@ var table = func() []Operation {
 	var all []Operation
 	for _, part := range [][]Operation{
 		workflowTable, versionTable, historyTable, insightTable, workersTable, operatorTable, ingressTable, repairTable,
-		jobTable, evidenceTable, connectorTable, subscriptionTable, tokenTable, loginTable, clockTable, logTable,
+		jobTable, evidenceTable, connectorTable, subscriptionTable, tokenTable, loginTable, clockTable, logTable, backupTable,
 	} {
 		all = append(all, part...)
 	}

@@ -90,6 +90,8 @@ func (f *folding) apply(fact eventlog.Fact) error {
 		f.Pause = &Pause{By: f.t.Actor, Since: f.at()}
 	case *eventlog.WorkflowResumed:
 		f.Pause = nil
+	case *eventlog.LogRestored:
+		f.restored(e)
 	case *eventlog.WorkflowBlocked:
 		f.Blocked = &Block{Reason: e.Reason, Message: e.Message, Run: e.Run, Since: f.at()}
 	case *eventlog.WorkflowUnblocked:

@@ -63,6 +63,14 @@ type (
 	Pause struct {
 		By    eventlog.Actor   `msgpack:"by"`
 		Since eventlog.Instant `msgpack:"since"`
+		// Restored says that the log was restored from a backup since, nil where it was not: a person has to look at what
+		// was done after the backup.
+		Restored *Restored `msgpack:"restored,omitempty"`
+	}
+	// Restored is where and when the backup was made.
+	Restored struct {
+		From    string           `msgpack:"from"`
+		TakenAt eventlog.Instant `msgpack:"takenAt"`
 	}
 	// Block is a system hold.
 	Block struct {

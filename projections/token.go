@@ -56,6 +56,19 @@ func (f *folding) tokenRevoked(e *eventlog.TokenRevoked) error {
 	return nil
 }
 
+// restored pauses the workflow. A person's pause of before the backup stays that person's.
+func (f *folding) restored(e *eventlog.LogRestored) {
+	if f.t.Workflow == eventlog.Installation || f.Archived {
+		return
+	}
+	pause := Pause{By: f.t.Actor, Since: f.at()}
+	if f.Pause != nil {
+		pause = *f.Pause
+	}
+	pause.Restored = &Restored{From: e.From, TakenAt: e.TakenAt}
+	f.Pause = &pause
+}
+
 func (f *folding) ofInstallation() error {
 	if f.t.Workflow != eventlog.Installation {
 		return fmt.Errorf("tokens belong to %s, not to a workflow", eventlog.Installation)

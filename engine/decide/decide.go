@@ -175,7 +175,7 @@ func runsOf(s *projections.State, cmd Command) []*projections.Run {
 func ownsNo(w eventlog.WorkflowName, cmd Command) error {
 	installation := w == eventlog.Installation
 	switch cmd.(type) {
-	case Tick, Recover, AcceptLoss:
+	case Tick, Recover, AcceptLoss, Restore:
 		return nil
 	case ConfirmNames:
 		if installation {

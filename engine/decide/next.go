@@ -68,7 +68,7 @@ func Next(s *projections.State, now eventlog.Instant, engine string) Todo {
 	case s.Archived:
 		return Wait{Reason: ReasonArchived}
 	case s.Pause != nil:
-		return Wait{Reason: ReasonUserPause}
+		return Wait{Reason: pauseOf(s)}
 	case s.Blocked != nil:
 		return Wait{Reason: ReasonBlocked, Subject: string(s.Blocked.Run)}
 	case s.Maintenance != nil:
@@ -94,9 +94,17 @@ func nextOfUnresolved(s *projections.State, m *projections.Mutation, now eventlo
 	case m.ReconcileAt > now:
 		return Wait{Reason: ReasonReconcile, Until: m.ReconcileAt, Subject: string(m.ID)}
 	case m.Call.Resends() && s.Pause != nil:
-		return Wait{Reason: ReasonUserPause, Subject: string(m.ID)}
+		return Wait{Reason: pauseOf(s), Subject: string(m.ID)}
 	}
 	return ReconcileMutation{Mutation: m.ID}
+}
+
+// pauseOf is the reason of a paused workflow's wait.
+func pauseOf(s *projections.State) Reason {
+	if s.Pause.Restored != nil {
+		return ReasonRestored
+	}
+	return ReasonUserPause
 }
 
 func nextOfRun(s *projections.State, run *projections.Run, engine string) Todo {

@@ -15,6 +15,7 @@ const (
 	ReasonWake          Reason = "wake"          // a consumer's wakeAt
 	ReasonBackoff       Reason = "backoff"       // after a transient failure, or a job's own retry time
 	ReasonUserPause     Reason = "userPause"     // a person paused it
+	ReasonRestored      Reason = "restored"      // the log was restored from a backup, and no person has resumed it yet
 	ReasonApproval      Reason = "approval"      // a mutation awaits approval
 	ReasonReconcile     Reason = "reconcileDue"  // the next attempt to find out about a mutation
 	ReasonIndeterminate Reason = "indeterminate" // only a person can say what became of a mutation
@@ -61,6 +62,7 @@ var waits = []struct {
 	{ReasonWake, Rests},
 	{ReasonBackoff, GoesOn},
 	{ReasonUserPause, Holds},
+	{ReasonRestored, NeedsPerson},
 	{ReasonApproval, NeedsPerson},
 	{ReasonReconcile, GoesOn},
 	{ReasonIndeterminate, NeedsPerson},

@@ -60,6 +60,8 @@ type Config struct {
 	// BeforeAccept is called with what has been found so far, right before each time that an acceptance of a loss writes
 	// something down; after an error it does not. Nil: none.
 	BeforeAccept func(Lost) error
+	// Restoring opens a log that is being made from a backup, and no other; nil for one that exists or is new.
+	Restoring *Restoring
 	// Unserved is asked about a stream of the log that the server does not know: why it does not serve what is in its
 	// store, nil if nothing is known of it, and whether an acceptance can bring it back. Nil: nothing is known.
 	Unserved func(stream string) (why error, acceptable bool)

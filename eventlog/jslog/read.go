@@ -55,6 +55,21 @@ func (l *Log) ReadAll(ctx context.Context, p int, from uint64) iter.Seq2[eventlo
 	}
 }
 
+// ReadStored implements eventlog.StoredLog.
+func (l *Log) ReadStored(ctx context.Context, p int, from uint64) iter.Seq2[eventlog.StoredRecord, error] {
+	return func(yield func(eventlog.StoredRecord, error) bool) {
+		last, err := l.Last(ctx, p)
+		if err != nil {
+			yield(eventlog.StoredRecord{}, err)
+			return
+		}
+		r := l.newReader(p, from, "")
+		r.run(ctx, last, func(record eventlog.Record, err error) bool {
+			return yield(eventlog.StoredRecord{Record: record, Stored: r.data}, err)
+		})
+	}
+}
+
 // Watch implements eventlog.Log.
 func (l *Log) Watch(ctx context.Context, p int, from uint64) iter.Seq2[eventlog.Record, error] {
 	return func(yield func(eventlog.Record, error) bool) {
@@ -134,6 +149,7 @@ type reader struct {
 	filter    string // empty: all, and every sequence must appear
 	next      uint64 // the sequence that comes next
 	all       bool   // also what was set aside
+	data      []byte // of the message that was delivered last
 }
 
 func (l *Log) newReader(p int, from uint64, filter string) *reader {
@@ -271,6 +287,7 @@ func (r *reader) deliver(m stored, yield func(eventlog.Record, error) bool) bool
 	if !r.all && r.log.partitions[r.partition].aside.hold(r.log.names.workflow(m.Subject), m.Seq) {
 		return true
 	}
+	r.data = m.Data
 	return yield(r.log.record(r.partition, m.Seq, m.Subject, m.Data))
 }
 

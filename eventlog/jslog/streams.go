@@ -52,6 +52,9 @@ func (l *Log) streams(ctx context.Context) ([]*jetstream.StreamInfo, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := l.mayRestore(found); err != nil {
+		return nil, err
+	}
 	for range maxPartitions {
 		n, err := l.layout(found)
 		if err != nil {
@@ -264,7 +267,16 @@ func (l *Log) create(ctx context.Context, p, n int) (*jetstream.StreamInfo, erro
 	installation := l.installation
 	if installation == "" {
 		installation = rand.Text()
+		if l.cfg.Restoring != nil {
+			installation = l.cfg.Restoring.Installation
+		}
 	}
+	metadata := map[string]string{
+		metaFormat:       strconv.Itoa(eventlog.FormatFirst),
+		metaPartitions:   strconv.Itoa(n),
+		metaInstallation: installation,
+	}
+	l.restoring(metadata)
 	name := l.names.stream(p)
 	var info *jetstream.StreamInfo
 	err := l.patiently(ctx, func() error {
@@ -283,11 +295,7 @@ func (l *Log) create(ctx context.Context, p, n int) (*jetstream.StreamInfo, erro
 			Duplicates:         100 * time.Millisecond,
 			AllowDirect:        l.cfg.Replicas == 1,
 			AllowAtomicPublish: true,
-			Metadata: map[string]string{
-				metaFormat:       strconv.Itoa(eventlog.FormatFirst),
-				metaPartitions:   strconv.Itoa(n),
-				metaInstallation: installation,
-			},
+			Metadata:           metadata,
 		})
 		if isNameInUse(err) {
 			// Another engine was faster; its stream counts.

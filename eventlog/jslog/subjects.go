@@ -85,4 +85,6 @@ const (
 	metaUnrecorded = "pawl.lost.unrecorded"
 	metaEndLost    = "pawl.lost.end"
 	metaNames      = "pawl.lost.names"
+	// metaRestoring names the backup of which the log may hold a part only.
+	metaRestoring = "pawl.restoring"
 )

@@ -115,7 +115,7 @@ func (r *Raiser) tell(ctx context.Context, at string, a Alert, last uint64) erro
 	m.Data = data
 	for name, value := range map[string]string{
 		"ce-specversion": "1.0", "ce-id": fmt.Sprintf("alert.%s.%s.%d", a.Workflow, a.Condition, a.At.UnixMicro()),
-		"ce-source": "/pawl/" + r.cfg.Installation + "/" + string(a.Workflow),
+		"ce-source": "/pawl/" + eventlog.InstallationID(r.cfg.Installation) + "/" + string(a.Workflow),
 		"ce-type":   "pawl.alert." + string(a.State) + ".v1", "ce-time": a.At.Format(time.RFC3339Nano),
 		"ce-partitionkey": string(a.Workflow), "ce-datacontenttype": "application/json",
 		subscription.TextHeader: "text",

@@ -31,7 +31,7 @@ func (w *Why) explainWait(s *projections.State, wait decide.Wait) {
 	case decide.ReasonBackoff:
 		w.explainBackoff(s, wait)
 	case decide.ReasonUserPause:
-		w.say("Workflow %s was paused %s. Events still arrive and wait.", name, pausedBy(s))
+		w.say("Workflow %s was %s. Events still arrive and wait.", name, pausedBy(s))
 		if s.Pause != nil {
 			w.Since = s.Pause.Since
 		}
@@ -44,6 +44,8 @@ func (w *Why) explainWait(s *projections.State, wait decide.Wait) {
 		}
 		w.can("pawl resume %s", name)
 		w.can("pawl log --workflow %s", name)
+	case decide.ReasonRestored:
+		w.explainRestored(s)
 	case decide.ReasonApproval:
 		w.explainApproval(s, wait, m)
 	case decide.ReasonReconcile:
@@ -97,9 +99,10 @@ func (w *Why) explainWait(s *projections.State, wait decide.Wait) {
 	default:
 		w.say("Workflow %s waits: %s.", name, wait.Reason)
 	}
-	paused := s.Pause != nil && wait.Reason != decide.ReasonUserPause && wait.Reason != decide.ReasonArchived
+	paused := s.Pause != nil && wait.Reason != decide.ReasonUserPause && wait.Reason != decide.ReasonRestored &&
+		wait.Reason != decide.ReasonArchived
 	if resume := fmt.Sprintf("pawl resume %s", name); paused {
-		w.add("Beside that it was paused %s.", pausedBy(s))
+		w.add("Beside that it was %s.", pausedBy(s))
 		if !strings.Contains(strings.Join(w.Commands, "\n"), resume) {
 			w.can("%s", resume)
 		}
@@ -130,12 +133,28 @@ func resentWhen(m *projections.Mutation, at eventlog.Instant) string {
 		"(reconcile.resend; %s so far)", at, eventlog.Count(m.ReconcileAttempts, "attempt"))
 }
 
-// pausedBy names the person who has paused the workflow, and the time.
+// pausedBy says how the workflow came to be paused, by which person and when.
 func pausedBy(s *projections.State) string {
-	if s.Pause == nil || s.Pause.By.Name == "" {
-		return "by a person"
+	switch {
+	case s.Pause != nil && s.Pause.Restored != nil:
+		return fmt.Sprintf("restored from a backup of %s", s.Pause.Restored.TakenAt)
+	case s.Pause == nil || s.Pause.By.Name == "":
+		return "paused by a person"
 	}
-	return fmt.Sprintf("by %s at %s", s.Pause.By.Name, s.Pause.Since)
+	return fmt.Sprintf("paused by %s at %s", s.Pause.By.Name, s.Pause.Since)
+}
+
+// explainRestored says what a person has to look at before a restored workflow goes on.
+func (w *Why) explainRestored(s *projections.State) {
+	w.Since = s.Pause.Since
+	w.say("Workflow %s was restored from the backup that was made at %s (%s). What it has done since then is not known "+
+		"here, and would be done again: look at the other side, skip the events that are done, and then resume it. Events "+
+		"still arrive and wait.", s.Name, s.Pause.Restored.TakenAt, s.Pause.Restored.From)
+	if s.Blocked != nil {
+		w.add("The system holds it too (%s): %s `pawl resume` ends both.", s.Blocked.Reason, sentence(s.Blocked.Message))
+	}
+	w.can("pawl events list --workflow %s --status pending", s.Name)
+	w.can("pawl resume %s", s.Name)
 }
 
 func (w *Why) explainIdle(s *projections.State) {

@@ -25,6 +25,8 @@ type Data struct {
 	logger  *slog.Logger
 	stopped bool // it is looked at, and no engine is to run on it
 	accepts bool // a loss is being accepted
+	// restoring is set while a backup is being restored into the directory.
+	restoring *jslog.Restoring
 
 	scripts scriptLog
 	store   *store.Store
@@ -35,7 +37,7 @@ type Data struct {
 }
 
 // looks reports whether only the broker may change anything in the directory.
-func (d *Data) looks() bool { return d.stopped && !d.accepts }
+func (d *Data) looks() bool { return d.stopped && !d.accepts && d.restoring == nil }
 
 // openBroker opens the broker, and with it locks the directory against other processes.
 func (d *Data) openBroker(ctx context.Context) (err error) {
@@ -77,7 +79,8 @@ func (d *Data) logConfig() jslog.Config {
 	synced := d.Settings.SyncInterval == 0
 	return jslog.Config{
 		Mark:         filepath.Join(d.Settings.Data, datadir.MarkFile),
-		EmbeddedSync: synced && !d.stopped, Unsynced: !synced, KeepMark: d.stopped, LookOnly: d.looks(),
+		EmbeddedSync: synced && !d.stopped, Unsynced: !synced, KeepMark: d.stopped && d.restoring == nil,
+		LookOnly: d.looks(), Restoring: d.restoring,
 		Healthy: d.Broker.Server.Healthy, Stage: d.Broker.Server.StageInMemory, Logger: d.logger,
 		BeforeUpdate: d.Broker.Server.KeepMetadata,
 		Unserved: func(stream string) (error, bool) {
@@ -141,6 +144,9 @@ func Open(ctx context.Context, s config.Settings, with Parts, logger *slog.Logge
 
 // openWhole opens broker, log and store, unless a loss is being accepted. What it opened before it failed stays open.
 func openWhole(ctx context.Context, d *Data) error {
+	if _, err := os.Stat(restoreFile(d.Settings.Data)); err == nil {
+		return explainLog(d.Settings.Data, jslog.ErrRestoring)
+	}
 	if err := d.openBroker(ctx); err != nil {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/pawl-run/pawl/cmd/pawl/internal/diskspace"
 	"github.com/pawl-run/pawl/cmd/pawl/internal/exit"
 	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/eventlog/jslog"
 	"github.com/pawl-run/pawl/projections/store"
 )
 
@@ -15,6 +16,10 @@ import (
 func explainLog(data string, err error) error {
 	hint := ""
 	switch {
+	case errors.Is(err, jslog.ErrRestoring):
+		hint = "repeat the pawl restore that was interrupted: it goes on where it stopped"
+	case errors.Is(err, jslog.ErrNotEmpty):
+		hint = "name a directory that is not there yet: --data DIR"
 	case errors.Is(err, eventlog.ErrGone):
 		hint = "nothing was changed; " + goneHint(data)
 	case errors.Is(err, eventlog.ErrDamaged):

@@ -43,7 +43,11 @@ func holds(workflow map[string]any, why explain.Why) (held, because []string) {
 		add(string(reason), "out of service: its log cannot be followed")
 	}
 	if paused, _ := workflow["userPaused"].(bool); paused {
-		add(string(decide.ReasonUserPause), "paused by a person")
+		if reason == decide.ReasonRestored {
+			add(string(reason), "restored from a backup: look at the other side, then resume it")
+		} else {
+			add(string(decide.ReasonUserPause), "paused by a person")
+		}
 	}
 	if blocked, ok := workflow["blocked"].(map[string]any); ok {
 		words := term.Plain(blocked["message"])

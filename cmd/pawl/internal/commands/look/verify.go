@@ -8,7 +8,6 @@ import (
 
 	"github.com/pawl-run/pawl/cmd/pawl/internal/client"
 	"github.com/pawl-run/pawl/cmd/pawl/internal/config"
-	"github.com/pawl-run/pawl/cmd/pawl/internal/datadir"
 	"github.com/pawl-run/pawl/cmd/pawl/internal/exit"
 	"github.com/pawl-run/pawl/cmd/pawl/internal/node"
 	"github.com/pawl-run/pawl/cmd/pawl/internal/term"
@@ -50,7 +49,7 @@ func (c *Verify) Run(ctx context.Context, engine *client.Finder, screen term.Scr
 					fmt.Errorf("an engine answers at %s", connected.Address))
 			}
 		}
-		s, err := stoppedData(screen, conf, connected)
+		s, err := connected.StoppedData(conf)
 		if err != nil {
 			return err
 		}
@@ -67,7 +66,7 @@ func (c *Verify) Run(ctx context.Context, engine *client.Finder, screen term.Scr
 	}
 	switch {
 	case connected.Stranger != nil, errors.Is(err, rpc.ErrUnreachable) && !c.Named():
-		s, err := stoppedData(screen, conf, connected)
+		s, err := connected.StoppedData(conf)
 		if err != nil {
 			return err
 		}
@@ -113,25 +112,4 @@ func printVerification(screen term.Screen, v replay.Verification, hint string, a
 		return exit.Silent(exit.CodeFailed)
 	}
 	return nil
-}
-
-// stoppedData finds the data directory of an engine that does not answer.
-func stoppedData(screen term.Screen, conf config.Reader, connected *client.Connection) (config.Settings, error) {
-	file, err := conf.ReadConfig()
-	if err != nil {
-		return config.Settings{}, err
-	}
-	file.Clock, file.ClockStart = "", "" // time stands still in it, and a flag may have chosen the clock
-	s, err := conf.Merge(file, config.Engine{}, nil)
-	if err != nil {
-		return s, err
-	}
-	s.NATSListen = "" // an engine that does not run answers no requests
-	if !datadir.HoldsLog(s.Data) {
-		return s, &exit.Failure{Code: exit.CodeUnreachable,
-			What: fmt.Sprintf("no engine answers at %s, and %s holds no log", connected.Address, term.Path(s.Data)),
-			Hint: "name the data directory: --data DIR"}
-	}
-	fmt.Fprintf(screen.Err, "%s: reading the log in %s\n", connected.Alone(nil), term.Path(s.Data))
-	return s, nil
 }
