@@ -73,7 +73,8 @@ func New(cfg Config) (*Server, error) {
 		Problem:  func(err error) *rpc.Problem { return b.fault(receiveHook.ID, err) },
 	})
 	b.openapi = sync.OnceValues(func() ([]byte, error) { return document(cfg.Version) })
-	b.log = logread.Reader{Log: cfg.Log, Guard: guard, Revocations: &b.revocations, Followers: b.followers,
+	b.log = logread.Reader{Log: cfg.Log, Generation: eventlog.GenerationOf(cfg.Installation), Guard: guard,
+		Revocations: &b.revocations, Followers: b.followers,
 		KeepAlive: cfg.KeepAlive, Known: b.known, Problem: problemOf, Saw: cfg.Engine.ReportDamage, Logger: cfg.Logger,
 		Fault: func(err error) *rpc.Problem { return b.fault("readLog", err) }}
 	return &Server{backend: b, handler: b.routes()}, nil

@@ -58,8 +58,9 @@ const (
 	windowBytes   = 16 << 20
 )
 
-// Restore appends a backup to an empty log, or goes on where an interrupted one stopped. Errors: those of the backup and
-// of the log; eventlog.ErrTooLarge where the log takes smaller transitions only. What was appended before an error stays.
+// Restore appends a backup to an empty log, or goes on where an interrupted one stopped. Errors: those of the backup
+// and of the log; eventlog.ErrTooLarge where the log takes smaller transitions only. What was appended before an error
+// stays.
 func Restore(ctx context.Context, from *Folder, into Into, wish Wish) (Restored, error) {
 	r := &restore{from: from, into: into, wish: wish, heads: map[eventlog.WorkflowName]eventlog.Head{}}
 	if err := r.survey(ctx); err != nil {

@@ -50,7 +50,8 @@ func (r *Reader) Page(ctx context.Context, c Waiter, q *Query, from []uint64) (*
 		page.limit = min(page.limit, int(q.Limit))
 	}
 	if c.Max > 0 {
-		envelope := len(`{"items":[],"next":""}`) + len("18446744073709551615:18446744073709551615,")*len(from) + len("\n")
+		envelope := len(`{"items":[],"next":""}`) + len(r.Generation) + len("/") +
+			len("18446744073709551615:18446744073709551615,")*len(from) + len("\n")
 		page.strict, page.bound = true, min(page.bound, c.Max-envelope)
 	}
 	more, err := page.fill(q, r.merged(ctx, from, q.Workflow))
@@ -61,7 +62,7 @@ func (r *Reader) Page(ctx context.Context, c Waiter, q *Query, from []uint64) (*
 		return nil, err
 	}
 	if more || q.Follow {
-		next := string(appendPositions(nil, page.at, 0))
+		next := string(r.appendPositions(nil, page.at, 0))
 		page.Next = &next
 	}
 	return page, nil

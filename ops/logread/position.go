@@ -1,6 +1,7 @@
 package logread
 
 import (
+	"net/http"
 	"strconv"
 	"strings"
 
@@ -8,16 +9,26 @@ import (
 	"github.com/pawl-run/pawl/ops/rpc"
 )
 
-// positions reads one position for each of the partitions; add is 1 when they name what was read last.
-func positions(list string, partitions int, add uint64) ([]uint64, error) {
-	from := make([]uint64, partitions)
+// positions reads one position for each of the partitions; add is 1 when they name what was read last. Positions of
+// another generation are refused: they name other transitions, or none.
+func (r *Reader) positions(list string, add uint64) ([]uint64, error) {
+	from := make([]uint64, r.Log.Partitions())
 	for i := range from {
 		from[i] = 1
 	}
-	if list == "" {
+	if list == "" || list == "0" {
 		return from, nil
 	}
-	for text := range strings.SplitSeq(list, ",") {
+	generation, places, found := strings.Cut(list, "/")
+	if !found {
+		generation, places = "", list
+	}
+	if generation != r.Generation {
+		return nil, rpc.Problemf(http.StatusGone, "position.restored",
+			"the position %q is not one of this log: it was restored from a backup since, or is another one",
+			eventlog.Clip(list, 80)).WithHint("read from the beginning: leave the position out")
+	}
+	for text := range strings.SplitSeq(places, ",") {
 		p, err := eventlog.ParsePosition(strings.TrimSpace(text))
 		if err != nil {
 			return nil, rpc.Malformed("position.invalid", "%v", err).WithHint(positionHint)
@@ -37,7 +48,10 @@ const positionHint = "a position is PARTITION:SEQ, e.g. 0:17, as the log shows i
 
 // appendPositions renders the next position of every partition, or those that lie so far back: an
 // event's id names what was read last.
-func appendPositions(b []byte, next []uint64, back uint64) []byte {
+func (r *Reader) appendPositions(b []byte, next []uint64, back uint64) []byte {
+	if r.Generation != "" {
+		b = append(append(b, r.Generation...), '/')
+	}
 	for p, seq := range next {
 		if p > 0 {
 			b = append(b, ',')

@@ -12,9 +12,11 @@ import (
 	"github.com/pawl-run/pawl/ops/rpc"
 )
 
-// Reader reads a log for callers. All of its fields are required.
+// Reader reads a log for callers. All of its fields but Generation are required.
 type Reader struct {
 	Log eventlog.Log
+	// Generation stands before the positions of a log that was restored from a backup, empty for one that was not.
+	Generation string
 	// Guard says whether a caller's token is still in use, Revocations when to ask it again.
 	Guard       *auth.Guard
 	Revocations *auth.Revocations

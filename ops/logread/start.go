@@ -4,7 +4,7 @@ import "context"
 
 // Start says where reading begins in every partition, if what is asked for can be read at all.
 func (r *Reader) Start(ctx context.Context, q *Query) ([]uint64, error) {
-	from, err := positions(q.From, r.Log.Partitions(), 0)
+	from, err := r.positions(q.From, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -20,4 +20,4 @@ func (r *Reader) Start(ctx context.Context, q *Query) ([]uint64, error) {
 }
 
 // Behind says where reading goes on behind the positions that were read last.
-func (r *Reader) Behind(last string) ([]uint64, error) { return positions(last, r.Log.Partitions(), 1) }
+func (r *Reader) Behind(last string) ([]uint64, error) { return r.positions(last, 1) }

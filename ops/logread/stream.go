@@ -110,7 +110,7 @@ func cutOff(q *Query) error {
 
 // frame is what the reader came to as a server-sent event; next is where reading goes on.
 func (r *Reader) frame(got readRecord, next []uint64) ([]byte, error) {
-	b := append(appendPositions([]byte("id: "), next, 1), '\n')
+	b := append(r.appendPositions([]byte("id: "), next, 1), '\n')
 	var body []byte
 	var err error
 	if got.err != nil {
