@@ -27,8 +27,8 @@ type Folder struct {
 
 var _ eventlog.Log = (*Folder)(nil)
 
-// Open reads a backup once and checks that no byte of it has changed. Errors: ErrNoBackup, and eventlog.ErrDamaged where
-// a file is not what the manifest says. The Folder must be closed.
+// Open reads a backup once and checks that no byte of it has changed. Errors: ErrNoBackup, and eventlog.ErrDamaged
+// where a file is not what the manifest says. The Folder must be closed.
 func Open(dir string) (*Folder, error) {
 	m, id, err := readManifest(dir)
 	if err != nil {

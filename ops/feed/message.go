@@ -53,7 +53,8 @@ type writer struct {
 }
 
 func newWriter(c Config) writer {
-	return writer{prefix: c.Prefix + ".feed.", source: "/pawl/" + eventlog.InstallationID(c.Installation), maxData: c.MaxData}
+	source := "/pawl/" + eventlog.InstallationID(c.Installation)
+	return writer{prefix: c.Prefix + ".feed.", source: source, maxData: c.MaxData}
 }
 
 // message is fact n (from 1) of a record. Positions is how far each partition is published with it.

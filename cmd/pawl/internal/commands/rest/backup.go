@@ -88,8 +88,8 @@ func explainBackup(err error, dir string) error {
 	case errors.Is(err, backup.ErrNotEmpty):
 		return exit.Failed("name another one: a backup is never made over something else", err)
 	case errors.Is(err, backup.ErrWrong), replay.Damaged(err), errors.As(err, &answered) && answered.Code == "log.damaged":
-		return exit.Failed("no backup was made, and "+term.Path(dir)+" can be deleted; what is wrong is found by pawl verify; "+
-			"to keep what is left, stop the engine and copy its data directory", err)
+		return exit.Failed("no backup was made, and "+term.Path(dir)+" can be deleted; pawl verify finds all that is "+
+			"wrong; to keep what is left, stop the engine and copy its data directory", err)
 	}
 	return err
 }
