@@ -2,16 +2,18 @@ package eventlog
 
 import "strings"
 
-// LogRestored: the log up to here was restored from a backup. What was recorded and sent after the backup is not known
-// to it, so nothing of the workflow begins until a person resumes it.
-type LogRestored struct {
-	// From says where the backup was made.
-	From string `msgpack:"from" json:"from"`
-	// TakenAt is when.
-	TakenAt Instant `msgpack:"takenAt" json:"takenAt"`
-	// Generation is that of the log that was restored: positions of another one mean nothing in it.
-	Generation string `msgpack:"generation" json:"generation"`
-}
+type (
+	// LogRestored: the log up to here was restored from a backup. What was recorded and sent after the backup is not
+	// known to it, so nothing of the workflow begins until a person resumes it.
+	LogRestored struct {
+		// From says where the backup was made.
+		From string `msgpack:"from" json:"from"`
+		// TakenAt is when.
+		TakenAt Instant `msgpack:"takenAt" json:"takenAt"`
+		// Generation is that of the log that was restored: positions of another one mean nothing in it.
+		Generation string `msgpack:"generation" json:"generation"`
+	}
+)
 
 // FactType implements Fact.
 func (*LogRestored) FactType() FactType { return "log.restored" }

@@ -21,6 +21,7 @@ import (
 	"github.com/pawl-run/pawl/engine/enginetest"
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/eventlog/memlog"
+	"github.com/pawl-run/pawl/ops/backup"
 	"github.com/pawl-run/pawl/ops/rpc"
 	"github.com/pawl-run/pawl/projections/readmodel"
 	"github.com/pawl-run/pawl/sandbox/worker"
@@ -85,7 +86,9 @@ func setupOn(t testing.TB, log eventlog.Log, settings ...setting) *bundle {
 		t.Fatalf("register the world: %v", err)
 	}
 	cfg := Config{Token: testToken, Log: log, Connectors: deploy.CatalogOf(registry), Version: "1.2.3",
-		Installation: "test", Logger: b.bench.Logger,
+		Installation: "test", Logger: b.bench.Logger, Source: func() backup.Source {
+			return backup.Source{Installation: "test", Engines: []string{}}
+		},
 		Workers: func() worker.Report {
 			return worker.Report{Sandbox: "full", Size: 2, Restarts: 3, Deaths: map[string]uint64{"limit.memory": 2},
 				Workers: []worker.ProcessReport{{PID: 5, Sandbox: "full", State: "idle", Memory: 7}}}

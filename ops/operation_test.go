@@ -291,6 +291,7 @@ func callEveryOperation(t *testing.T, by func(*bundle)) {
 		t.Errorf("archive: %v", v)
 	}
 	call("readLog", 200, map[string]any{"workflow": "shop", "from": "2", "limit": 3})
+	copies(t, call)
 	callTokens(t, call)
 
 	if v := listOf(call("listSubscriptions", 200, nil)["items"]); len(v) != 1 ||

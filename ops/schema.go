@@ -7,6 +7,7 @@ import (
 	"github.com/pawl-run/pawl/engine/connector"
 	"github.com/pawl-run/pawl/engine/decide"
 	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/ops/backup"
 	"github.com/pawl-run/pawl/ops/hooks"
 	"github.com/pawl-run/pawl/ops/logread"
 	"github.com/pawl-run/pawl/ops/rpc"
@@ -19,6 +20,7 @@ import (
 var knownTypes = rpc.Types{
 	reflect.TypeFor[json.RawMessage](): {},
 	reflect.TypeFor[rpc.RawJSON]():     {},
+	reflect.TypeFor[backup.Bytes]():    {Type: "string"},
 	reflect.TypeFor[eventlog.Instant](): {
 		Types: []string{"string", "null"}, Description: "RFC 3339 with up to microseconds, UTC",
 	},

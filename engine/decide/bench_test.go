@@ -173,6 +173,7 @@ func (b *bench) append(s projections.State, t eventlog.Transition) {
 
 var reasons = []decide.Reason{
 	decide.ReasonIdle, decide.ReasonScheduled, decide.ReasonWake, decide.ReasonBackoff, decide.ReasonUserPause,
+	decide.ReasonRestored,
 	decide.ReasonApproval,
 	decide.ReasonReconcile, decide.ReasonIndeterminate, decide.ReasonMaintenance, decide.ReasonBlocked,
 	decide.ReasonStorage, decide.ReasonArchived,

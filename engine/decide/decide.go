@@ -28,7 +28,8 @@ func Decide(s projections.State, w eventlog.WorkflowName, env Env, known Known, 
 	}
 	if !s.Exists() {
 		switch cmd.(type) {
-		case Deploy, CreateToken, RevokeToken, OpenLogin, CloseLogin, AcceptLoss, ConfirmNames:
+		case Deploy, CreateToken, RevokeToken, OpenLogin, CloseLogin, AcceptLoss, ConfirmNames,
+			Restore:
 		case Tick, Recover:
 			return Decision{}, nil // a worker may look before the first deploy is recorded
 		default:

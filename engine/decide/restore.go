@@ -8,7 +8,7 @@ import (
 )
 
 // Restore records that the workflow's past was restored from a backup, and pauses it until a person resumes it: what
-// was sent after the backup is not known here. With the installation it revokes every named token, since a revocation
+// was sent after the backup is not known here. With the installation it revokes every named token and closes every login, since a revocation
 // may be among what the backup does not hold. An archived workflow stays as it is.
 type Restore struct{ Fact eventlog.LogRestored }
 
@@ -19,5 +19,6 @@ func (c Restore) decide(d *decision) error {
 	for _, token := range slices.Clone(d.state().Tokens) {
 		d.emit(&eventlog.TokenRevoked{Name: token.Name})
 	}
+	d.closeLogins(func(projections.Login) bool { return true })
 	return nil
 }

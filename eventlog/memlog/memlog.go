@@ -69,7 +69,10 @@ type message struct {
 	lost     bool // nothing of it is there
 }
 
-var _ eventlog.GroupLog = (*Log)(nil)
+var (
+	_ eventlog.GroupLog  = (*Log)(nil)
+	_ eventlog.StoredLog = (*Log)(nil)
+)
 
 // New returns an empty log.
 func New(cfg Config) *Log {

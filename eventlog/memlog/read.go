@@ -48,6 +48,23 @@ func (l *Log) read(ctx context.Context, p int, from uint64,
 	}
 }
 
+// ReadStored implements eventlog.StoredLog.
+func (l *Log) ReadStored(ctx context.Context, p int, from uint64) iter.Seq2[eventlog.StoredRecord, error] {
+	return func(yield func(eventlog.StoredRecord, error) bool) {
+		for r, err := range l.Read(ctx, p, from) {
+			stored := eventlog.StoredRecord{Record: r}
+			if err == nil {
+				var m message
+				m, _, _, err = l.message(p, r.Position.Seq)
+				stored.Stored = m.stored
+			}
+			if !yield(stored, err) {
+				return
+			}
+		}
+	}
+}
+
 // Watch implements eventlog.Log.
 func (l *Log) Watch(ctx context.Context, p int, from uint64) iter.Seq2[eventlog.Record, error] {
 	return func(yield func(eventlog.Record, error) bool) {

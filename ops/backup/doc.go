@@ -5,7 +5,8 @@
 // a workflow lies in one partition, each workflow is there as it was at one moment.
 //
 // [Restore] appends the stored bytes as they are, so that revisions and hashes stand, into as many partitions as the
-// new log has. It may be interrupted and repeated: it goes on where it stopped. Only at its end may an engine open the log.
+// new log has. It may be interrupted and repeated: it goes on where it stopped. Only at its end may an engine open the
+// log.
 // Each workflow is then paused until a person resumes it, and each named token is revoked: what happened after the copy
 // was made is not known to it.
 //

@@ -150,6 +150,9 @@ func (s Stored) record(p int) (eventlog.Record, error) {
 	return r, nil
 }
 
+// Path is where the file of a partition lies.
+func (f *Folder) Path(p int) string { return f.files[p].Name() }
+
 // Partitions implements eventlog.Log.
 func (f *Folder) Partitions() int { return len(f.Manifest.Partitions) }
 

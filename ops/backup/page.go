@@ -19,8 +19,11 @@ type Description struct {
 // Stored is a transition as the log holds it.
 type Stored struct {
 	Seq   uint64 `json:"seq" jsonschema:"its sequence in the partition"`
-	Bytes []byte `json:"bytes" jsonschema:"the stored bytes, in base64"`
+	Bytes Bytes  `json:"bytes" jsonschema:"the stored bytes, in base64"`
 }
+
+// Bytes are written in base64 as JSON.
+type Bytes []byte
 
 // Page is a part of a partition.
 type Page struct {

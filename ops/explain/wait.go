@@ -146,10 +146,14 @@ func pausedBy(s *projections.State) string {
 
 // explainRestored says what a person has to look at before a restored workflow goes on.
 func (w *Why) explainRestored(s *projections.State) {
-	w.Since = s.Pause.Since
-	w.say("Workflow %s was restored from the backup that was made at %s (%s). What it has done since then is not known "+
-		"here, and would be done again: look at the other side, skip the events that are done, and then resume it. Events "+
-		"still arrive and wait.", s.Name, s.Pause.Restored.TakenAt, s.Pause.Restored.From)
+	w.say("Workflow %s was restored from a backup.", s.Name)
+	if s.Pause != nil && s.Pause.Restored != nil {
+		w.Since = s.Pause.Since
+		w.say("Workflow %s was restored from the backup that was made at %s (%s).", s.Name, s.Pause.Restored.TakenAt,
+			s.Pause.Restored.From)
+	}
+	w.add("What it has done since then is not known here, and would be done again: look at the other side, skip the " +
+		"events that are done, and then resume it. Events still arrive and wait.")
 	if s.Blocked != nil {
 		w.add("The system holds it too (%s): %s `pawl resume` ends both.", s.Blocked.Reason, sentence(s.Blocked.Message))
 	}

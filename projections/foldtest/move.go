@@ -36,6 +36,8 @@ func (h *History) aside() {
 	case 4:
 		if h.State.Pause != nil {
 			h.Add(&eventlog.WorkflowResumed{})
+		} else if h.State.Head.Revision%4 == 0 {
+			h.Add(&eventlog.LogRestored{From: "a backup", TakenAt: 1, Generation: "g"})
 		} else {
 			h.Add(&eventlog.WorkflowPaused{})
 		}

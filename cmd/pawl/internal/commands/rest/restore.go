@@ -26,9 +26,9 @@ type Restore struct {
 // Help says what a restore does.
 func (*Restore) Help() string {
 	return "The log is made in the data directory, which must hold none, and is as it was when the backup was made. " +
-		"What was done after that is not known to it. So each workflow is paused until you resume it, and each named token is " +
-		"revoked. A restore that was interrupted goes on when it is repeated. It is refused while the engine whose log was " +
-		"copied answers."
+		"What was done after that is not known to it. So each workflow is paused until you resume it, and each named " +
+		"token is revoked. A restore that was interrupted goes on when it is repeated. It is refused while the engine " +
+		"whose log was copied answers."
 }
 
 // maxPartitions is that of a log.
