@@ -8,8 +8,8 @@ import (
 )
 
 // Restore records that the workflow's past was restored from a backup, and pauses it until a person resumes it: what
-// was sent after the backup is not known here. With the installation it revokes every named token and closes every login, since a revocation
-// may be among what the backup does not hold. An archived workflow stays as it is.
+// was sent after the backup is not known here. With the installation it revokes every named token and closes every
+// login, since a revocation may be among what the backup does not hold. An archived workflow stays as it is.
 type Restore struct{ Fact eventlog.LogRestored }
 
 func (Restore) names(*projections.State, func(projections.Key)) {}
