@@ -30,8 +30,14 @@ type Alert struct {
 	Link string `json:"link,omitempty"`
 }
 
+// escaped is what Slack, and tools that take the same, show as it is: a title or an error that came from outside must
+// neither call everybody in a channel nor be a link.
+var escaped = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;")
+
 // text is the whole alert for a person.
-func (a Alert) text() string {
+func (a Alert) text() string { return escaped.Replace(a.plain()) }
+
+func (a Alert) plain() string {
 	var b strings.Builder
 	if a.State == Resolved {
 		fmt.Fprintf(&b, "Resolved: workflow %s %s no more (%s).", a.Workflow, title[a.Condition], a.Reason)

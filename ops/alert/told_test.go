@@ -57,3 +57,16 @@ func TestWhatIsTold(t *testing.T) {
 		}
 	}
 }
+
+// What came from outside is shown in a chat as it is: it calls nobody, and it is no link.
+func TestTextCallsNobody(t *testing.T) {
+	t.Parallel()
+	a := Alert{Workflow: "shop", Condition: Person, told: told{State: Raised, Reason: "approval"},
+		Message:  "Pay <!channel> waits & <https://evil.example|more>.",
+		Commands: []string{"pawl skip shop in 'a<b'"}, Link: "https://pawl.example.com/v1/workflows/shop/why"}
+	const want = "Workflow shop needs a person (approval).\nPay &lt;!channel&gt; waits &amp; " +
+		"&lt;https://evil.example|more&gt;.\n    pawl skip shop in 'a&lt;b'\nhttps://pawl.example.com/v1/workflows/shop/why"
+	if got := a.text(); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}

@@ -15,10 +15,12 @@ import (
 	"github.com/pawl-run/pawl/eventlog"
 )
 
-// answerBytes is how much of an answer is read, and excerptBytes how much of it is told.
+// answerBytes is how much of an answer is read, excerptBytes how much of it is told, and errorBytes the most that an
+// error says: those of net/http repeat lines of any length.
 const (
 	answerBytes  = 4 << 10
 	excerptBytes = 300
+	errorBytes   = 600
 )
 
 // Message is what is posted.
@@ -44,7 +46,7 @@ type Result struct {
 func (t *Target) Post(ctx context.Context, m Message) Result {
 	result := t.post(ctx, m)
 	if result.Err != nil {
-		result.Err = errors.New(t.hide.Text(result.Err.Error()))
+		result.Err = errors.New(eventlog.Clip(t.hide.Text(result.Err.Error()), errorBytes))
 	}
 	return result
 }

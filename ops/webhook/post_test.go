@@ -102,6 +102,17 @@ func TestAnswers(t *testing.T) {
 			w.WriteHeader(http.StatusBadRequest)
 			_, _ = io.WriteString(w, strings.Repeat("y", 280)+published)
 		}, want: "answered 400: yyy"},
+		"no HTTP": {answer: func(w http.ResponseWriter, _ *http.Request) {
+			conn, _, err := w.(http.Hijacker).Hijack()
+			if err == nil {
+				_, err = io.WriteString(conn, strings.Repeat("y", 3000)+"\r\n\r\n")
+			}
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			_ = conn.Close()
+		}, want: "malformed HTTP response"},
 		"gone": {answer: func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusGone) },
 			want: "answered 410", gone: true},
 		"busy": {answer: func(w http.ResponseWriter, _ *http.Request) {
