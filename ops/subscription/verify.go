@@ -97,12 +97,12 @@ func (d *delivery) anew(ctx context.Context, at position, first uint64) (positio
 
 // held reports whether the log holds what was delivered last.
 func (d *delivery) held(ctx context.Context, at position) (bool, error) {
-	position, err := eventlog.ParsePosition(at.Position)
+	recorded, err := eventlog.ParsePosition(at.Position)
 	if at.Position == "" || err != nil || d.cfg.Holds == nil {
 		return true, nil // no fact of a log
 	}
 	id := at.ID[:max(0, strings.LastIndexByte(at.ID, '-'))]
-	held, err := d.cfg.Holds(ctx, position, eventlog.TransitionID(id))
+	held, err := d.cfg.Holds(ctx, recorded, eventlog.TransitionID(id))
 	if err != nil {
 		return false, fmt.Errorf("look for transition %s in the log: %w", id, err)
 	}
