@@ -7,8 +7,8 @@
 //     accepted. Others go on beside one that is tried again, up to 64 messages further; then they wait too.
 //   - After 24 hours of failed attempts, or when the receiver answers 410, it is parked: nothing is sent, also after a
 //     restart, until a person resumes it, and then it goes on with the message at which it was parked.
-//   - Where the stream was made again, or the log has lost its end, it goes on with what is recorded instead; some of what
-//     was delivered comes once more.
+//   - Where the stream was made again, or the log has lost its end, it goes on with what is recorded instead; some of
+//     what was delivered comes once more.
 //   - What the stream drops before it was delivered is announced by a message of its own, in its place.
 //
 // The position is one message in a stream of its own (position.go). An acknowledgement of a JetStream consumer would be
