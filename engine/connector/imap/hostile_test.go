@@ -101,6 +101,8 @@ func TestHostileServers(t *testing.T) {
 		"a huge quoted text": {func(d *desk) {
 			d.answers["HEADER"], d.then["HEADER"] = `* 1 FETCH (UID 7 BODY[HEADER]<0> "`, endless("x")
 		}, "list", eventlog.Transient, "imap.answer", ""},
+		"no headers of a mail that is there": {func(d *desk) { d.answers["HEADER"] = "# OK done\r\n" }, "list",
+			eventlog.Transient, "imap.answer", "did not send the headers of the mail 9.7.INBOX"},
 		"a date that is none": {func(d *desk) {
 			d.answers["UID FETCH 7"] = "* 1 FETCH (UID 7 INTERNALDATE \"yesterday\")\r\n# OK done\r\n"
 		}, "list", eventlog.Transient, "imap.connection", ""},

@@ -171,6 +171,9 @@ func (c *Connector) heads(ctx context.Context, call connector.Call, s *session, 
 	if err != nil {
 		return nil, err
 	}
+	if err := c.deleted(ctx, s, unknown, contents, id); err != nil {
+		return nil, err
+	}
 	for number, content := range contents {
 		m, err := c.parser.Headers(ctx, mailparse.Source{Content: bytes.NewReader(content), Size: int64(len(content))}, nil)
 		if err != nil {
@@ -185,6 +188,27 @@ func (c *Connector) heads(ctx context.Context, call connector.Call, s *session, 
 		heads[number] = head
 	}
 	return heads, nil
+}
+
+// deleted asks again about mails whose headers did not come. Those that were deleted meanwhile are left out of the
+// page. One that is still there must not be: the next page begins behind it.
+func (c *Connector) deleted(ctx context.Context, s *session, asked []imap.UID, came map[imap.UID][]byte,
+	id func(imap.UID) mailID) error {
+	missing := slices.DeleteFunc(slices.Clone(asked), func(number imap.UID) bool { return came[number] != nil })
+	if len(missing) == 0 {
+		return nil
+	}
+	said, err := s.describe(ctx, missing)
+	if err != nil {
+		return err
+	}
+	for _, number := range missing {
+		if _, there := said[number]; there {
+			return connector.Failf(eventlog.Transient, "imap.answer", "the mail server %s: it did not send the headers of "+
+				"the mail %s, which it has", c.pool.server.address, id(number))
+		}
+	}
+	return nil
 }
 
 // pageTime is when a page is to end before it is full: mails that take long to fetch must not use up the time of the
