@@ -1,14 +1,17 @@
 // The little that pages need of a browser: they stay live, draw their charts, and log in by the code of a link.
 "use strict";
 (() => {
-  const code = location.hash.slice(1);
   const login = document.getElementById("login");
-  if (login && /^[A-Z2-7]{20,}$/.test(code)) {
+  const enter = () => {
+    const code = location.hash.slice(1);
+    if (!login || !/^[A-Z2-7]{20,}$/.test(code)) return false;
     history.replaceState(null, "", location.pathname);
     login.elements.code.value = code;
     login.requestSubmit();
-    return;
-  }
+    return true;
+  };
+  if (enter()) return;
+  addEventListener("hashchange", enter); // a new link in the tab that shows this page
 
   // What a person has opened, chosen or begun to write stays as it is while a page brings itself up to date.
   if (window.Idiomorph) {

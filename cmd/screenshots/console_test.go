@@ -1,0 +1,221 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"maps"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+)
+
+// built is the program under test, made once.
+var built = sync.OnceValues(func() (string, error) {
+	dir, err := os.MkdirTemp("", "pawl-browser")
+	if err != nil {
+		return "", err
+	}
+	made = dir
+	return build(context.Background(), dir)
+})
+
+var made string
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if made != "" {
+		_ = os.RemoveAll(made)
+	}
+	os.Exit(code)
+}
+
+// started is a world in an empty folder, and a browser without a login.
+func started(t *testing.T) (*world, *browser) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("builds the program and starts a browser: left out with -short")
+	}
+	if _, err := chromium(); errors.Is(err, errNoChromium) {
+		t.Skip("no Chromium in the PATH; .ci/run installs it")
+	}
+	pawl, err := built()
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, err := newWorld(t.Context(), pawl, t.TempDir())
+	t.Cleanup(w.close)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := open(t.Context(), w)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(b.close)
+	return w, b
+}
+
+// axe is the checker of accessibility; empty where it is not installed.
+func axe(t *testing.T) string {
+	t.Helper()
+	const packages = "PAWL_TEST_PACKAGES"
+	folder := os.Getenv(packages)
+	if _, err := exec.LookPath("node"); err != nil || folder == "" {
+		t.Skipf("no Node.js, or %s names no folder with packages of npm; .ci/run has both", packages)
+	}
+	source, err := os.ReadFile(filepath.Join(folder, "browser", "node_modules", "axe-core", "axe.min.js"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(source)
+}
+
+// Each view that a link of the console leads to is shown without a complaint of the browser, on a desk and on a phone:
+// on the latter, nothing lies beside the screen. What the outside has written changes no page.
+func TestViews(t *testing.T) {
+	t.Parallel()
+	w, b := started(t)
+	must(t, w.fill(t.Context()))
+	must(t, b.logIn("admin"))
+	views, err := b.views()
+	must(t, err)
+	quiet(t, b, "following the links")
+	for _, name := range []string{"home", "workflows-mail-to-books"} {
+		if views[name] == "" {
+			t.Errorf("there is no view %s", name)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(views)) {
+		must(t, b.visit(views[name]))
+		for _, s := range screens {
+			must(t, b.show(s))
+			if wide, err := evaluate[float64](b, `document.documentElement.scrollWidth - innerWidth`); err != nil || wide > 0 {
+				t.Errorf("%s on %s is %v pixels wider than the screen (%v)", views[name], s.name, wide, err)
+			}
+		}
+		title, err := evaluate[string](b, `document.title`)
+		if err != nil || strings.Contains(title, "owned") && !strings.Contains(title, "<script>") {
+			t.Errorf("%s has the title %q (%v)", views[name], title, err)
+		}
+		if n, err := evaluate[int](b, `document.querySelectorAll("main script, main img[src^='x'], main [onerror]").length`); err != nil ||
+			n > 0 {
+			t.Errorf("%s holds what a title has written (%v)", views[name], err)
+		}
+		quiet(t, b, views[name])
+	}
+	t.Run("titles", func(t *testing.T) {
+		must(t, b.visit("/ui/workflows/mail-to-books"))
+		text, err := b.text()
+		must(t, err)
+		for _, want := range []string{"<script>document.title", "<img src=x", "🧾 emoji", "{{.Title}} ${title}"} {
+			if !strings.Contains(text, want) {
+				t.Errorf("the page does not show %s:\n%s", want, text)
+			}
+		}
+		if strings.ContainsAny(text, "\u202e\u2066\u2069") {
+			t.Error("a title reorders the text of the page")
+		}
+	})
+}
+
+// A checker of accessibility has no serious finding, in light and in dark, on a desk and on a phone.
+func TestAccessibility(t *testing.T) {
+	t.Parallel()
+	checker := axe(t)
+	w, b := started(t)
+	must(t, w.fill(t.Context()))
+	check := func(path string) {
+		t.Helper()
+		must(t, b.visit(path))
+		for _, s := range screens {
+			must(t, b.show(s))
+			found, err := evaluate[string](b, checker+`;axe.run(document, {resultTypes: ["violations"]}).then(r => JSON.stringify(
+				r.violations.filter(v => v.impact === "serious" || v.impact === "critical").map(v => ({id: v.id, help: v.help,
+				at: v.nodes.slice(0, 5).map(n => n.target.join(" ") + ": " + n.failureSummary)}))))`)
+			var violations []struct {
+				ID, Help string
+				At       []string
+			}
+			if err == nil {
+				err = json.Unmarshal([]byte(found), &violations)
+			}
+			must(t, err)
+			for _, v := range violations {
+				t.Errorf("%s on %s: %s (%s)\n  %s", path, s.name, v.ID, v.Help, strings.Join(v.At, "\n  "))
+			}
+		}
+	}
+	check("/login")
+	must(t, b.logIn("admin"))
+	views, err := b.views()
+	must(t, err)
+	for _, name := range slices.Sorted(maps.Keys(views)) {
+		check(views[name])
+	}
+}
+
+// What happens is seen at once by a person who looks at a page, without opening it again.
+func TestPagesAreLive(t *testing.T) {
+	t.Parallel()
+	w, b := started(t)
+	must(t, w.deploy(t.Context(), "mail-to-books"))
+	must(t, b.logIn("viewer"))
+	must(t, b.visit("/ui/workflows/mail-to-books"))
+	_, err := evaluate[bool](b, `document.body.dataset.same = "yes", true`)
+	must(t, err)
+	must(t, w.push(t.Context(), "mail-to-books", "mail", event{"m-1", "Order of Zoe", map[string]any{"total": 1}}))
+	must(t, w.until(t.Context(), "the page shows the mail", func() (bool, error) {
+		text, err := b.text()
+		return strings.Contains(text, "Order of Zoe"), err
+	}))
+	same, err := evaluate[bool](b, `document.body.dataset.same === "yes"`)
+	if err != nil || !same {
+		t.Errorf("the page was opened again: %v", err)
+	}
+	quiet(t, b, "looking on")
+}
+
+// A page is shown to none but those who are logged in, and a link lets in once.
+func TestLinksWorkOnce(t *testing.T) {
+	t.Parallel()
+	w, b := started(t)
+	res, err := http.Get(w.url + "/ui/workflows/empty")
+	must(t, err)
+	_ = res.Body.Close()
+	if res.StatusCode != http.StatusUnauthorized && res.StatusCode != http.StatusNotFound {
+		t.Errorf("a stranger is answered %d", res.StatusCode)
+	}
+	link, err := w.link(t.Context(), "viewer")
+	must(t, err)
+	must(t, b.do(chromedp.Navigate(link), chromedp.WaitVisible(chromedp.CSS("form.who"))))
+	b.complaints()
+	must(t, b.press("form.who button"))
+	must(t, b.do(chromedp.Navigate("about:blank"), chromedp.Navigate(link)))
+	must(t, w.until(t.Context(), "the link is refused", func() (bool, error) {
+		text, err := b.text()
+		return strings.Contains(text, "used already"), err
+	}))
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// quiet wants the browser to have no complaints.
+func quiet(t *testing.T, b *browser, when string) {
+	t.Helper()
+	for _, said := range b.complaints() {
+		t.Errorf("%s: %s", when, said)
+	}
+}

@@ -1,0 +1,15 @@
+// Command screenshots makes pictures of the console's views, in light and dark, at the width of a desk and of a phone:
+//
+//	go run ./cmd/screenshots DIR
+//
+// They show a live engine: the program is built and started on an empty folder, its workflows are brought into every
+// state by what happens to them (answers that are lost, approvals, scripts that fail, attempts that are used up), and a
+// headless Chromium is logged in to it by a one-time link.
+//
+// The tests of this package walk the console in the same way: each view that a link leads to, without errors in the
+// browser, without a serious finding of axe-core, and no wider than a phone; hostile titles; what changes while it is
+// looked at; the walks of a person who finds out, decides and repairs; and a long history.
+//
+// world.go is the engine with its workflows, outside.go what they call, browser.go the browser, views.go what is
+// visited.
+package main

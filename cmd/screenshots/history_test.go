@@ -1,0 +1,123 @@
+package main
+
+import (
+	"flag"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"net/http/cookiejar"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+var (
+	historyRuns = flag.Int("history.runs", 2000, "how many runs of history TestLongHistory makes; 100,000 to measure")
+	slowest     = flag.Duration("history.slowest", 3*time.Second,
+		"what the 95th percentile of each page may last, on a machine that does other things; 300ms to measure")
+)
+
+// tally counts its events: a run for each, without a call.
+const tally = `
+export default Pawl.workflow({
+  name: "tally",
+  topics: { "tick": {} },
+  consumers: { count: Pawl.consumer({
+    subscribe: ["tick"], concurrency: 16,
+    async prepare(ctx) {
+      const [e] = await ctx.peek("tick");
+      return { reservations: [{ topic: "tick", ids: [e.messageId] }], data: e.payload, ui: { title: "Count " + e.title } };
+    },
+    async next(ctx) {},
+  }) },
+});`
+
+// Each page is made in time at the 95th percentile, also with a long history. The time is that from the request to the
+// last byte of the answer. To measure, on a machine that does nothing else:
+//
+//	go test ./cmd/screenshots -run LongHistory -v -history.runs 100000 -history.slowest 300ms -timeout 1h
+func TestLongHistory(t *testing.T) {
+	w, b := started(t)
+	n := *historyRuns
+	must(t, w.fill(t.Context()))
+	must(t, w.ask(t.Context(), http.MethodPost, "/v1/workflows",
+		map[string]any{"source": tally, "filename": "tally.ts", "grants": map[string]string{"*": "allow"}}, nil))
+	begun := time.Now()
+	for at := 0; at < n; at += 500 {
+		var events []event
+		for i := at; i < min(at+500, n); i++ {
+			events = append(events, event{fmt.Sprintf("tick-%d", i), fmt.Sprintf("tick %d", i), map[string]any{"n": i}})
+		}
+		must(t, w.until(t.Context(), "the backlog takes more", func() (bool, error) {
+			err := w.push(t.Context(), "tally", "tick", events...)
+			if err != nil && strings.Contains(err.Error(), "backlog.full") {
+				return false, nil
+			}
+			return err == nil, err
+		}))
+	}
+	for done := false; !done; { // as long as it takes
+		err := w.settled(t.Context(), "tally", "idle")
+		if done = err == nil; !done && !strings.Contains(err.Error(), "deadline") {
+			t.Fatal(err)
+		}
+	}
+	t.Logf("%d runs after %s", n, time.Since(begun).Round(time.Second))
+	must(t, b.logIn("admin"))
+	views, err := b.views()
+	must(t, err)
+	client := loggedIn(t, w)
+	for _, name := range slices.Sorted(maps.Keys(views)) {
+		var lasted []time.Duration
+		for range 40 {
+			sent := time.Now()
+			res, err := client.Get(w.url + views[name])
+			must(t, err)
+			_, err = io.Copy(io.Discard, res.Body)
+			must(t, err)
+			_ = res.Body.Close()
+			if res.StatusCode != http.StatusOK {
+				t.Fatalf("%s: %s", views[name], res.Status)
+			}
+			lasted = append(lasted, time.Since(sent))
+		}
+		slices.Sort(lasted)
+		p95 := lasted[len(lasted)*95/100]
+		t.Logf("%-40s p50 %8s  p95 %8s", name, lasted[len(lasted)/2].Round(100*time.Microsecond),
+			p95.Round(100*time.Microsecond))
+		if p95 > *slowest {
+			t.Errorf("%s takes %s at the 95th percentile, want at most %s", views[name], p95, *slowest)
+		}
+	}
+}
+
+// loggedIn is a client with a login, without a browser's own work.
+func loggedIn(t *testing.T, w *world) *http.Client {
+	t.Helper()
+	link, err := w.link(t.Context(), "admin")
+	must(t, err)
+	jar, err := cookiejar.New(nil)
+	must(t, err)
+	client := &http.Client{Jar: jar, Transport: pageRequests{}}
+	page, code, _ := strings.Cut(link, "#")
+	res, err := client.PostForm(page, url.Values{"code": {code}})
+	must(t, err)
+	_ = res.Body.Close()
+	if res.StatusCode != http.StatusOK {
+		t.Fatalf("log in: %s", res.Status)
+	}
+	return client
+}
+
+// pageRequests asks as a browser does that opens a page.
+type pageRequests struct{}
+
+func (pageRequests) RoundTrip(r *http.Request) (*http.Response, error) {
+	r.Header.Set("Accept", "text/html")
+	r.Header.Set("Origin", "http://"+r.URL.Host)
+	r.Header.Set("Sec-Fetch-Site", "same-origin")
+	return http.DefaultTransport.RoundTrip(r)
+}

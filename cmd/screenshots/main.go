@@ -1,0 +1,110 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"slices"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := run(ctx, os.Args[1:]); err != nil {
+		fmt.Fprintln(os.Stderr, "screenshots:", err)
+		stop()
+		os.Exit(1)
+	}
+}
+
+// run makes the pictures in the folder that is named.
+func run(ctx context.Context, args []string) (err error) {
+	if len(args) != 1 {
+		return fmt.Errorf("want the folder for the pictures, e.g. go run ./cmd/screenshots ./pictures")
+	}
+	if err := os.MkdirAll(args[0], 0o755); err != nil {
+		return err
+	}
+	dir, err := os.MkdirTemp("", "pawl-screenshots")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	pawl, err := build(ctx, dir)
+	if err != nil {
+		return err
+	}
+	w, err := newWorld(ctx, pawl, dir)
+	defer w.close()
+	if err != nil {
+		return err
+	}
+	if err := w.fill(ctx); err != nil {
+		return err
+	}
+	b, err := open(ctx, w)
+	if err != nil {
+		return err
+	}
+	defer b.close()
+	if err := b.photograph(args[0]); err != nil {
+		return err
+	}
+	return nil
+}
+
+// build makes the program in the folder.
+func build(ctx context.Context, dir string) (string, error) {
+	if ready := os.Getenv("PAWL_TEST_PROGRAM"); ready != "" {
+		return filepath.Abs(ready)
+	}
+	program := filepath.Join(dir, "pawl")
+	out, err := exec.CommandContext(ctx, "go", "build", "-o", program, "github.com/pawl-run/pawl/cmd/pawl").CombinedOutput()
+	if err != nil {
+		return "", fmt.Errorf("build pawl: %w\n%s", err, out)
+	}
+	return program, nil
+}
+
+// photograph makes a picture of each view on each screen, and of the login.
+func (b *browser) photograph(folder string) error {
+	shoot := func(name, path string) error {
+		if err := b.visit(path); err != nil {
+			return err
+		}
+		for _, s := range screens {
+			if err := b.show(s); err != nil {
+				return err
+			}
+			png, err := b.picture()
+			if err != nil {
+				return fmt.Errorf("picture of %s, %s: %w", path, s.name, err)
+			}
+			if err := os.WriteFile(filepath.Join(folder, name+"."+s.name+".png"), png, 0o644); err != nil {
+				return err
+			}
+		}
+		fmt.Println(name, path)
+		return nil
+	}
+	if err := shoot("login", "/login"); err != nil {
+		return err
+	}
+	if err := b.logIn("admin"); err != nil {
+		return err
+	}
+	views, err := b.views()
+	if err != nil {
+		return err
+	}
+	for _, name := range slices.Sorted(maps.Keys(views)) {
+		if err := shoot(name, views[name]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
