@@ -147,7 +147,9 @@ func (b *browser) logIn(role string) error {
 	if err != nil {
 		return err
 	}
-	if err := b.do(chromedp.Navigate("about:blank"), chromedp.Navigate(link), chromedp.WaitVisible(chromedp.CSS("form.who"))); err != nil {
+	err = b.do(chromedp.Navigate("about:blank"), chromedp.Navigate(link),
+		chromedp.WaitVisible(chromedp.CSS("form.who")))
+	if err != nil {
 		return fmt.Errorf("log in as %s: %w", role, err)
 	}
 	return nil

@@ -63,7 +63,8 @@ func build(ctx context.Context, dir string) (string, error) {
 		return filepath.Abs(ready)
 	}
 	program := filepath.Join(dir, "pawl")
-	out, err := exec.CommandContext(ctx, "go", "build", "-o", program, "github.com/pawl-run/pawl/cmd/pawl").CombinedOutput()
+	making := exec.CommandContext(ctx, "go", "build", "-o", program, "github.com/pawl-run/pawl/cmd/pawl")
+	out, err := making.CombinedOutput()
 	if err != nil {
 		return "", fmt.Errorf("build pawl: %w\n%s", err, out)
 	}
