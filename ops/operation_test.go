@@ -196,6 +196,11 @@ func callEveryOperation(t *testing.T, by func(*bundle)) {
 				t.Errorf("get%s %v answers %v", what, first["id"], v)
 			}
 		}
+		if kind == "Inputs" {
+			if v := call("traceInput", 200, with("input", first["id"])); v["complete"] != true {
+				t.Errorf("the trace of %v: %v", first["id"], v)
+			}
+		}
 		if first["workflow"] != "shop" {
 			t.Errorf("%s across workflows do not name theirs: %v", kind, first)
 		}

@@ -229,6 +229,11 @@ var historyTable = []Operation{
 		func(ctx context.Context, c *Call, r *inputRequest) (readmodel.Input, error) {
 			return c.backend.cfg.Reader.Input(ctx, r.Workflow, r.Input)
 		}),
+	define(operation("traceInput", "GET /v1/workflows/{workflow}/inputs/{input}/trace", rpc.Viewer,
+		"Follow what came in from outside to its events and the calls that were made for them"),
+		func(ctx context.Context, c *Call, r *inputRequest) (readmodel.Trace, error) {
+			return c.backend.cfg.Reader.Trace(ctx, r.Workflow, r.Input)
+		}),
 	define(operation("listWorkflowSessions", "GET /v1/workflows/{workflow}/sessions", rpc.Viewer,
 		"List a workflow's bursts of runs"),
 		func(ctx context.Context, c *Call, r *workflowSessions) (readmodel.Page[readmodel.Session], error) {

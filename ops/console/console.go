@@ -86,7 +86,8 @@ func Owns(r *http.Request) bool {
 }
 
 func wantsPage(r *http.Request) bool {
-	return strings.Contains(strings.Join(r.Header.Values("Accept"), ","), "text/html")
+	return r.Header.Get("HX-Request") != "" || // a page that brings itself up to date
+		strings.Contains(strings.Join(r.Header.Values("Accept"), ","), "text/html")
 }
 
 func (c *Console) routes() {
@@ -99,7 +100,27 @@ func (c *Console) routes() {
 	c.mux.HandleFunc("POST "+LoginPath, c.login)
 	c.mux.HandleFunc("POST "+Base+"logout", c.logout)
 	c.page("/{$}", c.home)
-	c.page(Base+"workflows/{workflow}", c.workflow)
+	c.page(Base+"needs", c.needs)
+	c.page(Base+"log", c.log)
+	c.page(Base+"system", c.system)
+	c.page(Base+"edit", c.edit)
+	c.page(Base+"mutations/{mutation}", c.mutation)
+	c.page(Base+"act/{action...}", c.confirm)
+	c.mux.HandleFunc("POST "+Base+"act/{action...}", c.act)
+	c.mux.HandleFunc("POST "+Base+"deploy", c.deploy)
+	c.mux.HandleFunc("POST "+Base+"tokens", c.createToken)
+	c.mux.HandleFunc("POST "+Base+"hooktest", c.testHook)
+	c.mux.HandleFunc("POST "+Base+"grant", c.grant)
+	c.mux.HandleFunc("GET "+Base+"badge", c.badge)
+	of := Base + "workflows/{workflow}"
+	c.page(of, c.workflow)
+	c.page(of+"/inputs/{input}", c.input)
+	c.page(of+"/events/{topic}/{messageId}", c.event)
+	c.page(of+"/runs/{run}", c.run)
+	c.page(of+"/list/{list}", c.list)
+	c.page(of+"/script", c.script)
+	c.page(of+"/state", c.state)
+	c.page(of+"/log", c.log)
 	c.mux.HandleFunc("GET "+Base+"live", c.live)
 	c.mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		c.refuse(w, r, nil, rpc.Problemf(http.StatusNotFound, "page.unknown", "There is no such page."))

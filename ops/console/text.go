@@ -19,6 +19,7 @@ import (
 // functions are what templates can call.
 var functions = template.FuncMap{
 	"plain": plain, "clip": clip, "count": count, "words": words, "json": indent, "line": line, "path": path, "tone": tone,
+	"urlq": func(v any) string { return url.QueryEscape(fmt.Sprint(deref(v))) }, "hasSuffix": strings.HasSuffix,
 	"says": says, "query": query, "list": func(items ...any) []any { return items },
 }
 

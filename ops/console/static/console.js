@@ -52,6 +52,12 @@
     addEventListener("pagehide", () => source.close());
   }
 
+  // The slider of a workflow's revisions says where it stands, and shows that when it is let go.
+  document.body.addEventListener("input", (e) => {
+    if (e.target.matches("[data-travel]")) document.getElementById("at-out").value = e.target.value;
+  });
+  document.body.addEventListener("change", (e) => { if (e.target.matches("[data-travel]")) e.target.form.requestSubmit(); });
+
   // The chart of the last day.
   let plot;
   const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();

@@ -1,0 +1,356 @@
+package console
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/pawl-run/pawl/engine/decide"
+	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/ops/rpc"
+	"github.com/pawl-run/pawl/projections/readmodel"
+)
+
+// action is something that a person does: an operation of the table, and what it will do, said before it is done.
+type action struct {
+	id, label string
+	// says what will happen; {workflow}, {n} and the like are filled in with what it is about.
+	says   string
+	danger bool
+	// path are the fields that say on what; they stand in the form, unseen.
+	path []string
+	// asks are the fields that a person fills in.
+	asks []asked
+	// many says that the operation takes many items, or a filter, and can first be asked which those are.
+	many bool
+}
+
+// asked is a field of a form.
+type asked struct{ Name, Label, Kind string } // Kind is text, json or check
+
+var comment = asked{"comment", "Comment, kept with the record (optional)", "text"}
+var reason = asked{"reason", "Reason, for the record (optional)", "text"}
+
+// actions are all that the console can change, but for scripts, grants and tokens, which have pages of their own.
+var actions = []action{
+	{id: "pauseWorkflow", label: "Pause", path: []string{"workflow"},
+		says: "Workflow {workflow} begins nothing new until it is resumed. A run that has begun goes on to its end, " +
+			"and may still make its call. Events that come in wait."},
+	{id: "resumeWorkflow", label: "Resume", path: []string{"workflow"},
+		says: "The pause of workflow {workflow} and the system's hold end, and it goes on where it stood. If the cause is " +
+			"still there, it will be held again."},
+	{id: "archiveWorkflow", label: "Archive", danger: true, path: []string{"workflow"},
+		says: "Workflow {workflow} stops for good: nothing of it runs again, and events that wait stay unprocessed. Its " +
+			"history stays. This cannot be undone."},
+	{id: "runWorkflow", label: "Run now", path: []string{"workflow"},
+		says: "Every producer of workflow {workflow} looks outside now, or as soon as what goes first has ended."},
+	{id: "approveMutation", label: "Approve", path: []string{"mutation", "paramsHash"}, asks: []asked{comment},
+		says: "The request below leaves, exactly as it is recorded, once. Nothing else is approved with it."},
+	{id: "rejectMutation", label: "Reject", danger: true, path: []string{"mutation"}, asks: []asked{comment},
+		says: "The request below is not sent. Its run goes on without it: the script's next is told that it was skipped."},
+	{id: "resolveMutation/did_happen", label: "It happened", path: []string{"mutation"},
+		asks: []asked{{"result", "Result that the script is given, as JSON (null when left empty)", "json"}, comment},
+		says: "It is recorded that the call took effect, and the run goes on with the result that you give. " +
+			"Nothing is sent."},
+	{id: "resolveMutation/did_not_happen", label: "It did not happen", path: []string{"mutation"}, asks: []asked{comment},
+		says: "It is recorded that the call had no effect. Its events are processed anew, and the call is made again: " +
+			"if it did take effect after all, it happens twice."},
+	{id: "resolveMutation/skip", label: "Skip it", danger: true, path: []string{"mutation"}, asks: []asked{comment},
+		says: "Nothing more is done about the call: its events end as skipped, and the run goes on without a result."},
+	{id: "resolveMutation/try_again", label: "Ask again", path: []string{"mutation"}, asks: []asked{comment},
+		says: "The other side is asked once more what became of the call. The call itself is not sent again."},
+	{id: "approveMutations", label: "Approve", many: true, asks: []asked{comment},
+		says: "Each of these requests leaves, exactly as it is recorded, once."},
+	{id: "rejectMutations", label: "Reject", danger: true, many: true, asks: []asked{comment},
+		says: "None of these requests is sent. Their runs go on without them."},
+	{id: "resolveMutations/did_happen", label: "All happened", many: true, asks: []asked{comment},
+		says: "It is recorded that each of these calls took effect; each run goes on with null as its result."},
+	{id: "resolveMutations/did_not_happen", label: "None happened", many: true, asks: []asked{comment},
+		says: "It is recorded that none of these calls had an effect. Their events are processed anew, and the calls are " +
+			"made again: one that did take effect after all happens twice."},
+	{id: "resolveMutations/skip", label: "Skip all", danger: true, many: true, asks: []asked{comment},
+		says: "Nothing more is done about these calls: their events end as skipped."},
+	{id: "redriveEvent", label: "Redrive", path: []string{"workflow", "topic", "messageId"}, asks: []asked{including},
+		says: "The event is processed anew from its first attempt on."},
+	{id: "skipEvent", label: "Skip", danger: true, path: []string{"workflow", "topic", "messageId"}, asks: []asked{reason},
+		says: "The event ends unprocessed, as skipped."},
+	{id: "cancelEvent", label: "Cancel", danger: true, path: []string{"workflow", "topic", "messageId"},
+		asks: []asked{reason}, says: "The event's job is cancelled, unless a run is processing it."},
+	{id: "redriveEvents", label: "Redrive", many: true, path: []string{"workflow"}, asks: []asked{including},
+		says: "Each of these events of workflow {workflow} is processed anew from its first attempt on."},
+	{id: "skipEvents", label: "Skip", danger: true, many: true, path: []string{"workflow"}, asks: []asked{reason},
+		says: "Each of these events of workflow {workflow} ends unprocessed, as skipped."},
+	{id: "cancelEvents", label: "Cancel", danger: true, many: true, path: []string{"workflow"}, asks: []asked{reason},
+		says: "The jobs of these events of workflow {workflow} are cancelled."},
+	{id: "resumeSubscription", label: "Resume", path: []string{"name"},
+		says: "The outgoing webhook {name} goes on with the message at which it was parked."},
+	{id: "revokeToken", label: "Revoke", danger: true, path: []string{"name"},
+		says: "Whoever uses the token {name} is let in no more, at once, nor is a browser that logged in with it."},
+}
+
+var including = asked{"includingUnknown",
+	"Also those whose call was applied, or may have been: that may repeat its effect", "check"}
+
+// actionOf finds an action by its name: the operation's id, with the resolution behind it where it has one.
+func actionOf(name string) *action {
+	i := slices.IndexFunc(actions, func(a action) bool { return a.id == name })
+	if i < 0 {
+		return nil
+	}
+	return &actions[i]
+}
+
+func (a *action) operation() (id, resolution string) {
+	id, resolution, _ = strings.Cut(a.id, "/")
+	return id, resolution
+}
+
+// about fills what the action is about into what it says.
+func (a *action) about(form url.Values) string {
+	said := a.says
+	for _, name := range a.path {
+		said = strings.ReplaceAll(said, "{"+name+"}", clip(128, form.Get(name)))
+	}
+	return said
+}
+
+type actionView struct {
+	Name, Label, Says, Back string
+	Danger                  bool
+	Asks                    []asked
+	Hidden                  []hiddenField
+	Given                   url.Values
+	Mutation                *readmodel.Mutation
+	Mutations               []mutationItem
+	Events                  []eventItem
+	Matched                 int
+	More                    bool
+	Refusal                 *rpc.Problem
+}
+
+type hiddenField struct{ Name, Value string }
+
+type (
+	mutationItem struct {
+		ID         eventlog.MutationID   `json:"id"`
+		Workflow   eventlog.WorkflowName `json:"workflow,omitempty"`
+		ParamsHash string                `json:"paramsHash,omitempty"`
+		Connector  string                `json:"connector,omitempty"`
+		Operation  string                `json:"operation,omitempty"`
+		UITitle    *string               `json:"uiTitle,omitempty"`
+	}
+	eventItem struct {
+		Topic     eventlog.Topic     `json:"topic"`
+		MessageID eventlog.MessageID `json:"messageId"`
+	}
+	manyAnswer struct {
+		Matched int            `json:"matched"`
+		More    bool           `json:"more"`
+		Updated int            `json:"updated"`
+		Items   []mutationItem `json:"items"`
+		Noop    []struct {
+			ID, MessageID, Code, Reason string
+		} `json:"noop"`
+	}
+)
+
+// confirm shows what an action will do, with the form that does it. Nothing is changed.
+func (c *Console) confirm(v *visit) (string, page, error) {
+	a := actionOf(v.r.PathValue("action"))
+	if a == nil {
+		return "", page{}, rpc.Problemf(http.StatusNotFound, "action.unknown", "There is no such action.")
+	}
+	form := v.r.URL.Query()
+	view, err := v.actionView(a, form)
+	return "action", page{Title: a.label, Nav: "needs", Body: view}, err
+}
+
+func (v *visit) actionView(a *action, form url.Values) (actionView, error) {
+	id, _ := a.operation()
+	if !v.may(id) {
+		return actionView{}, v.cfg.Operations.Lookup(id).Ask(v.caller)
+	}
+	view := actionView{Name: a.id, Label: a.label, Says: a.about(form), Danger: a.danger, Asks: a.asks, Given: form,
+		Back: backTo(form.Get("back"))}
+	hide := func(name, value string) { view.Hidden = append(view.Hidden, hiddenField{name, value}) }
+	for _, name := range a.path {
+		hide(name, form.Get(name))
+	}
+	if a.many {
+		if err := v.chooseMany(a, form, &view, hide); err != nil {
+			return view, err
+		}
+	}
+	if slices.Contains(a.path, "mutation") {
+		m, err := ask[readmodel.Mutation](v, "getMutation", map[string]any{"mutation": form.Get("mutation")})
+		if err != nil {
+			return view, err
+		}
+		view.Mutation = &m
+	}
+	return view, nil
+}
+
+// chooseMany names what the action is about: the items that were ticked, or those that a filter fits now. They are what
+// the form sends, so that nothing is acted on that was not shown.
+func (v *visit) chooseMany(a *action, form url.Values, view *actionView, hide func(name, value string)) error {
+	id, _ := a.operation()
+	if strings.HasSuffix(id, "Mutations") {
+		if picked := form["item"]; len(picked) > 0 {
+			for _, p := range picked {
+				m, err := ask[readmodel.Mutation](v, "getMutation", map[string]any{"mutation": p})
+				if err != nil {
+					return err
+				}
+				view.Mutations = append(view.Mutations, mutationItem{ID: m.ID, Workflow: m.Workflow, ParamsHash: m.ParamsHash,
+					Connector: m.Connector, Operation: m.Operation, UITitle: m.UITitle})
+			}
+			view.Matched = len(picked)
+		} else {
+			fields := given(form, "workflow", "held", "q")
+			fields["dryRun"] = true
+			fields["limit"] = maxManyAtOnce
+			if _, resolution := a.operation(); resolution != "" {
+				fields["resolution"] = resolution
+			}
+			found, err := ask[manyAnswer](v, id, fields)
+			if err != nil {
+				return err
+			}
+			view.Mutations, view.Matched, view.More = found.Items, found.Matched, found.More
+		}
+		for _, m := range view.Mutations {
+			encoded, err := json.Marshal(mutationItem{ID: m.ID, Workflow: m.Workflow, ParamsHash: m.ParamsHash})
+			if err != nil {
+				return err
+			}
+			hide("items", string(encoded))
+		}
+		return nil
+	}
+	for _, p := range form["item"] {
+		topic, message, _ := strings.Cut(p, "/")
+		view.Events = append(view.Events, eventItem{eventlog.Topic(topic), eventlog.MessageID(message)})
+	}
+	if len(form["item"]) == 0 {
+		fields := given(form, "workflow", "topic", "state", "status", "held", "q")
+		fields["limit"] = maxManyAtOnce
+		jobs, err := ask[readmodel.Page[readmodel.Job]](v, "listWorkflowJobs", fields)
+		if err != nil {
+			return err
+		}
+		for _, j := range jobs.Items {
+			view.Events = append(view.Events, eventItem{j.Topic, j.MessageID})
+		}
+		view.More = jobs.Next != nil
+	}
+	view.Matched = len(view.Events)
+	for _, e := range view.Events {
+		encoded, err := json.Marshal(e)
+		if err != nil {
+			return err
+		}
+		hide("items", string(encoded))
+	}
+	return nil
+}
+
+// maxManyAtOnce bounds what one form is about: what a person can look through.
+const maxManyAtOnce = 500
+
+// given are the fields of a form that are not empty.
+func given(form url.Values, names ...string) map[string]any {
+	fields := map[string]any{}
+	for _, name := range names {
+		if value := form.Get(name); value != "" {
+			fields[name] = value
+		}
+	}
+	return fields
+}
+
+// act carries an action out, and leads back with what has become of it.
+func (c *Console) act(w http.ResponseWriter, r *http.Request) {
+	v := c.post(w, r)
+	if v == nil {
+		return
+	}
+	a := actionOf(r.PathValue("action"))
+	if a == nil {
+		c.refuse(w, r, v, rpc.Problemf(http.StatusNotFound, "action.unknown", "There is no such action."))
+		return
+	}
+	said, err := v.carryOut(a, r.PostForm)
+	if err != nil {
+		p := problemOf(err)
+		view, again := v.actionView(a, r.PostForm)
+		if again != nil || a.many {
+			c.refuse(w, r, v, p)
+			return
+		}
+		view.Refusal = p
+		c.render(w, v, p.Status, "action", page{Title: a.label, Nav: "needs", Body: view})
+		return
+	}
+	c.say(v, said)
+	http.Redirect(w, r, backTo(r.PostForm.Get("back")), http.StatusSeeOther)
+}
+
+func (v *visit) carryOut(a *action, form url.Values) (string, error) {
+	id, resolution := a.operation()
+	fields := given(form, a.path...)
+	for _, f := range a.asks {
+		switch value := strings.TrimSpace(form.Get(f.Name)); {
+		case value == "":
+		case f.Kind == "check":
+			fields[f.Name] = true
+		case f.Kind == "json":
+			if !json.Valid([]byte(value)) {
+				return "", rpc.Problemf(http.StatusUnprocessableEntity, "result.invalid", "%s is no JSON: nothing was changed.",
+					clip(80, value)).WithHint(`Write JSON, e.g. {"id": 17}; a text stands in quotes.`)
+			}
+			fields[f.Name] = json.RawMessage(value)
+		default:
+			fields[f.Name] = value
+		}
+	}
+	if resolution != "" {
+		fields["resolution"] = decide.Resolution(resolution)
+	}
+	if !a.many {
+		_, err := ask[json.RawMessage](v, id, fields)
+		return "Done: " + strings.ToLower(a.label[:1]) + a.label[1:] + ". It is recorded under your name.", err
+	}
+	items := make([]json.RawMessage, 0, len(form["items"]))
+	for _, item := range form["items"] {
+		if !json.Valid([]byte(item)) {
+			return "", errors.New("a form was sent that no page of the console has")
+		}
+		items = append(items, json.RawMessage(item))
+	}
+	fields["items"] = items
+	done, err := ask[manyAnswer](v, id, fields)
+	if err != nil {
+		return "", err
+	}
+	said := fmt.Sprintf("Done: %s of %d. It is recorded under your name.", eventlog.Count(done.Updated, "change"),
+		done.Matched)
+	if left := len(done.Noop); left > 0 {
+		said += fmt.Sprintf(" %d were left as they were: %s.", left, clip(200, done.Noop[0].Reason))
+	}
+	return said, nil
+}
+
+// backTo is where an action leads back to: a page of this engine.
+func backTo(given string) string {
+	u, err := url.Parse(given)
+	if err != nil || u.Scheme != "" || u.Host != "" || u.User != nil || u.Opaque != "" ||
+		u.Path != "/" && !strings.HasPrefix(u.Path, Base) {
+		return "/"
+	}
+	return (&url.URL{Path: u.Path, RawQuery: u.RawQuery}).String()
+}

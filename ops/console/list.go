@@ -1,0 +1,85 @@
+package console
+
+import (
+	"net/http"
+	"net/url"
+	"slices"
+
+	"github.com/pawl-run/pawl/ops/rpc"
+	"github.com/pawl-run/pawl/projections/readmodel"
+)
+
+type (
+	// listView is a list of a workflow with its filters.
+	listView struct {
+		header
+		Kind    string
+		Filters []filter
+		Query   url.Values
+		Next    *string
+
+		Runs     []readmodel.Run
+		Events   []readmodel.Event
+		Jobs     []readmodel.Job
+		Sessions []readmodel.Session
+	}
+	// filter is a field by which a list is narrowed; one with Values is chosen of them.
+	filter struct {
+		Name, Label, Value string
+		Values             []string
+	}
+)
+
+// lists are the kinds of lists with the operation that answers each, and its filters.
+var lists = map[string]struct {
+	operation string
+	filters   []string
+}{
+	"runs":     {"listWorkflowRuns", []string{"status", "handler", "class"}},
+	"events":   {"listWorkflowEvents", []string{"topic", "status", "state", "held"}},
+	"jobs":     {"listWorkflowJobs", []string{"topic", "state", "held"}},
+	"sessions": {"listWorkflowSessions", []string{"status"}},
+}
+
+// list shows one page of a list, the newest first unless it is asked for otherwise.
+func (c *Console) list(v *visit) (string, page, error) {
+	kind := v.r.PathValue("list")
+	of, ok := lists[kind]
+	if !ok {
+		return "", page{}, rpc.Problemf(http.StatusNotFound, "page.unknown", "There is no such page.")
+	}
+	head, err := v.header(kind)
+	if err != nil {
+		return "", page{}, err
+	}
+	view := listView{header: head, Kind: kind, Query: v.r.URL.Query()}
+	operation := c.cfg.Operations.Lookup(of.operation)
+	for _, name := range of.filters {
+		view.Filters = append(view.Filters, filter{Name: name, Label: name, Value: view.Query.Get(name),
+			Values: operation.Request.Possible(name)})
+	}
+	fields := given(view.Query, slices.Concat(of.filters, []string{"q", "cursor", "since", "until"})...)
+	fields["workflow"], fields["limit"], fields["order"] = head.Workflow.Name, shownAtOnce, "desc"
+	if view.Query.Get("order") == "asc" {
+		fields["order"] = "asc"
+	}
+	switch kind {
+	case "runs":
+		view.Runs, view.Next, err = listed[readmodel.Run](v, of.operation, fields)
+	case "events":
+		view.Events, view.Next, err = listed[readmodel.Event](v, of.operation, fields)
+	case "jobs":
+		view.Jobs, view.Next, err = listed[readmodel.Job](v, of.operation, fields)
+	case "sessions":
+		view.Sessions, view.Next, err = listed[readmodel.Session](v, of.operation, fields)
+	}
+	return "list", page{Title: string(head.Workflow.Name) + " " + kind, Nav: "home", Body: view}, err
+}
+
+func listed[Item any](v *visit, id string, fields map[string]any) ([]Item, *string, error) {
+	page, err := ask[readmodel.Page[Item]](v, id, fields)
+	return page.Items, page.Next, err
+}
+
+// Empty reports whether the list shows nothing.
+func (l listView) Empty() bool { return len(l.Runs)+len(l.Events)+len(l.Jobs)+len(l.Sessions) == 0 }

@@ -1,0 +1,154 @@
+package console
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/url"
+
+	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/ops/rpc"
+	"github.com/pawl-run/pawl/projections/readmodel"
+	"github.com/pawl-run/pawl/sandbox"
+)
+
+// editView is the page that checks, deploys and repairs a script.
+type editView struct {
+	// Workflow is empty for a new one.
+	Workflow, Version, Filename, Source, Note string
+	Problems                                  []sandbox.Problem
+	Marks                                     string // Problems as JSON, for the editor
+	Refusal                                   *rpc.Problem
+	Checked, OK, Repairs                      bool
+}
+
+// firstScript is what the editor of a new workflow begins with.
+const firstScript = `export default Pawl.workflow({
+  name: "my-workflow",
+  topics: { received: {} },
+  consumers: {
+    handle: Pawl.consumer({
+      subscribe: ["received"],
+      async prepare(ctx) {
+        const [event] = await ctx.peek("received", { limit: 1 });
+        if (!event) return { reservations: [], data: null };
+        return { reservations: [{ topic: "received", ids: [event.messageId] }], data: event.payload,
+                 ui: { title: ` + "`Handle ${event.title}`" + ` } };
+      },
+    }),
+  },
+});
+`
+
+// edit shows the script of the workflow that the query names, or a first one.
+func (c *Console) edit(v *visit) (string, page, error) {
+	q := v.r.URL.Query()
+	view := editView{Source: firstScript, Filename: "my-workflow.ts"}
+	if name := q.Get("workflow"); name != "" {
+		s, err := ask[readmodel.Script](v, "getSource", map[string]any{"workflow": name})
+		if err != nil {
+			return "", page{}, err
+		}
+		w, err := ask[readmodel.Workflow](v, "getWorkflow", map[string]any{"workflow": name})
+		if err != nil {
+			return "", page{}, err
+		}
+		view = editView{Workflow: name, Version: string(s.Version), Filename: s.Filename, Source: s.Source,
+			Repairs: w.Repair != nil}
+	}
+	return "edit", page{Title: "Script", Nav: "edit", Body: view}, nil
+}
+
+// deploy checks the script of a form, deploys it, or makes it the repaired one, as its button says.
+func (c *Console) deploy(w http.ResponseWriter, r *http.Request) {
+	v := c.post(w, r)
+	if v == nil {
+		return
+	}
+	form := r.PostForm
+	view := editView{Workflow: form.Get("workflow"), Version: form.Get("version"), Filename: form.Get("filename"),
+		Source: form.Get("source"), Note: form.Get("note"), Repairs: form.Get("repairs") != ""}
+	fields := map[string]any{"source": view.Source}
+	if view.Filename != "" {
+		fields["filename"] = view.Filename
+	}
+	status := http.StatusOK
+	var err error
+	switch form.Get("do") {
+	case "repair":
+		fields["workflow"], fields["note"] = view.Workflow, view.Note
+		var done struct{ Version eventlog.Version }
+		if done, err = ask[struct{ Version eventlog.Version }](v, "repairWorkflow", fields); err == nil {
+			c.deployed(w, v, view.Workflow, "Repaired: version "+string(done.Version)+" runs now.")
+			return
+		}
+	case "deploy":
+		if view.Version != "" {
+			fields["expectedVersion"] = view.Version
+		}
+		var done struct {
+			Name    string
+			Version eventlog.Version
+			Changed bool
+			Asks    []string
+		}
+		if done, err = ask[struct {
+			Name    string
+			Version eventlog.Version
+			Changed bool
+			Asks    []string
+		}](v, "deployWorkflow", fields); err == nil {
+			said := "Deployed: version " + string(done.Version) + " runs now."
+			if !done.Changed {
+				said = "Nothing was changed: these bytes run already."
+			}
+			if len(done.Asks) > 0 {
+				said += " It asks before each call of " + listOf(done.Asks) + "."
+			}
+			c.deployed(w, v, done.Name, said)
+			return
+		}
+	default:
+		var checked struct {
+			OK       bool
+			Problems []sandbox.Problem
+		}
+		if checked, err = ask[struct {
+			OK       bool
+			Problems []sandbox.Problem
+		}](v, "validateScript", fields); err == nil {
+			view.Checked, view.OK, view.Problems = true, checked.OK, checked.Problems
+		}
+	}
+	if err != nil {
+		var p *rpc.Problem
+		if !errors.As(err, &p) {
+			c.refuse(w, r, v, problemOf(err))
+			return
+		}
+		view.Refusal, view.Problems, status = p, p.Problems, p.Status
+	}
+	marks, err := json.Marshal(view.Problems)
+	if err != nil {
+		c.refuse(w, r, v, problemOf(err))
+		return
+	}
+	view.Marks = string(marks)
+	c.render(w, v, status, "edit", page{Title: "Script", Nav: "edit", Body: view})
+}
+
+func (c *Console) deployed(w http.ResponseWriter, v *visit, workflow, said string) {
+	c.say(v, said)
+	http.Redirect(w, v.r, Base+"workflows/"+url.PathEscape(workflow), http.StatusSeeOther)
+}
+
+func listOf(names []string) string {
+	out := ""
+	for i, n := range names {
+		if i > 0 {
+			out += ", "
+		}
+		out += n
+	}
+	return out
+}
