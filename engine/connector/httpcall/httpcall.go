@@ -80,6 +80,7 @@ func New(config Config) (*Connector, error) {
 	c.alone.DisableKeepAlives = true
 	c.closed, c.close = context.WithCancel(context.Background())
 
+	shareRefreshTokens(byAddress)
 	timeout, reconciles := time.Duration(0), false
 	for _, h := range byAddress {
 		if h.turns != nil && !slices.Contains(c.turns, h.turns) {

@@ -386,3 +386,35 @@ func TestARefreshTokenThatIsReplacedOutlivesARestart(t *testing.T) {
 	store.full = false
 	wantOutcome(t, call(r), connector.Applied, "", "")
 }
+
+// Two hosts with the same refresh token have one source of access tokens: a service that takes each refresh token once
+// refuses none of them.
+func TestHostsShareARefreshToken(t *testing.T) {
+	t.Parallel()
+	newest := "again-0"
+	s := &tokens{}
+	s.answer = func(w http.ResponseWriter, n int) {
+		if got := s.asked[n-1].Get("refresh_token"); got != newest {
+			t.Errorf("asked with %s, and %s is the newest", got, newest)
+		}
+		newest = fmt.Sprintf("again-%d", n)
+		fmt.Fprintf(w, `{"access_token": "access-%d", "token_type": "Bearer", "expires_in": 20, "refresh_token": %q}`, n,
+			newest)
+	}
+	_, at := server(t, s.ServeHTTP)
+	ok := func(http.ResponseWriter, *http.Request) {}
+	_, one := server(t, ok)
+	_, two := server(t, ok)
+	source := &httpcall.OAuthConfig{TokenURL: "http://" + at + "/token", ClientID: "pawl", RefreshToken: "again-0"}
+	r := client(t, one, func(c *httpcall.Config, h *httpcall.HostConfig) {
+		h.OAuth = source
+		c.Hosts = map[string]httpcall.HostConfig{one: *h, two: *h}
+	})
+	for _, host := range []string{one, two, one, two} {
+		out := r.Perform(t.Context(), mutation("post", object{"url": "http://" + host + "/"}))
+		wantOutcome(t, out, connector.Applied, "", "")
+	}
+	if len(s.asked) != 4 {
+		t.Errorf("tokens were asked for %d times", len(s.asked))
+	}
+}

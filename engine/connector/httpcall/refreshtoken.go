@@ -8,6 +8,8 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"errors"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/pawl-run/pawl/engine/connector"
@@ -29,6 +31,23 @@ type RefreshTokens interface {
 func nameOfToken(config OAuthConfig) string {
 	sum := sha256.Sum256([]byte(strings.Join([]string{config.TokenURL, config.ClientID, config.RefreshToken}, "\x00")))
 	return hex.EncodeToString(sum[:])
+}
+
+// shareRefreshTokens lets hosts with the same refresh token and scopes have one source of access tokens: each of them
+// would use up what the other one still has.
+func shareRefreshTokens(all hosts) {
+	sources := make(map[string]*oauth)
+	for _, address := range slices.Sorted(maps.Keys(all)) {
+		h := all[address]
+		if h.oauth == nil || h.oauth.byRefresh == nil {
+			continue
+		}
+		name := h.oauth.configured + " " + strings.Join(h.oauth.byRefresh.Scopes, " ")
+		if sources[name] == nil {
+			sources[name] = h.oauth
+		}
+		h.oauth = sources[name]
+	}
 }
 
 // sealer seals what took the place of a configured refresh token, with a key that is made of that.
