@@ -13,8 +13,8 @@
 //
 // Not guaranteed:
 //
-//   - That turns are spaced exactly. One that is taken a little late, at most a tenth of the spacing, does not delay
-//     the next; and what follows a turn, such as an entry in the log, takes its own time.
+//   - That turns are spaced exactly. One that is taken a little late, at most 50 ms, does not delay the next; and what
+//     follows a turn, such as an entry in the log, takes its own time.
 //   - That workflows share the turns equally where the rate gives them more rarely than calls can wait. A call that is
 //     held back is not in the order any more, and has a turn if it happens to come again before one. There a workflow
 //     with many calls has most of the turns.

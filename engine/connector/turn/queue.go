@@ -19,7 +19,8 @@ const again = time.Second
 // the longest pause of policies.reconcile, or not at all.
 const asideFor = 15 * time.Minute
 
-// latest is how late a turn may be taken, and a tenth of the rate's spacing, without the next one being later too.
+// latest is how late a turn may be taken without the next one being later too: timers are late on a busy machine. It is
+// short, so that an idle time saves up no turn.
 const latest = 50 * time.Millisecond
 
 // longestStep bounds the time between two calls that come again because of how long the last one lasted: that one may
@@ -211,7 +212,7 @@ func (q *Queue) dispatch() {
 
 // pass lets the next turn of the rate pass.
 func (q *Queue) pass(now time.Time) {
-	if now.Sub(q.next) < min(q.bounds.Spacing/10, latest) {
+	if now.Sub(q.next) < min(q.bounds.Spacing, latest) {
 		q.next = q.next.Add(q.bounds.Spacing) // a late look does not slow the rate down
 	} else {
 		q.next = now.Add(q.bounds.Spacing)

@@ -111,3 +111,28 @@ func TestOldTurnsAreNotUsedTogether(t *testing.T) {
 		}
 	})
 }
+
+// A late look does not slow a fast rate down; an idle time saves up no turn of a slow one.
+func TestLateTurns(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ spacing, late, next time.Duration }{
+		"a fast rate":         {time.Millisecond, 900 * time.Microsecond, 100 * time.Microsecond},
+		"a slow rate":         {time.Hour, 10 * time.Millisecond, time.Hour - 10*time.Millisecond},
+		"a slow rate at rest": {time.Hour, 50 * time.Minute, time.Hour},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			q := paced(c.spacing, 0)
+			if _, failure := q.Take(t.Context(), of("w", "a")); failure != nil {
+				t.Fatal(failure)
+			}
+			time.Sleep(c.spacing + c.late)
+			if _, failure := q.Take(t.Context(), of("w", "b")); failure != nil {
+				t.Fatal(failure)
+			}
+			began := time.Now()
+			if _, failure := q.Take(t.Context(), of("w", "c")); failure != nil || time.Since(began) != c.next {
+				t.Errorf("%s: the next turn comes after %s, want %s (%+v)", name, time.Since(began), c.next, failure)
+			}
+		})
+	}
+}
