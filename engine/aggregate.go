@@ -49,8 +49,10 @@ type aggregate struct {
 	scheduled     eventlog.Version
 }
 
-// journal keeps how far a partition is dealt with, for the store's checkpoint.
+// journal keeps how far a partition is dealt with, for the store's checkpoint, and whether this engine owns it.
 type journal interface {
+	// tenure is the time in which this engine owns the partition; nil while it does not.
+	tenure() *tenure
 	// applied notes that a record is part of its workflow's state, passed that it will not be, and why.
 	applied(*aggregate, eventlog.Record)
 	passed(a *aggregate, r eventlog.Record, why error)
@@ -61,8 +63,8 @@ type journal interface {
 // outbox is where the requests of mutations leave.
 type outbox interface {
 	// send sends the request of a mutation that the log has just taken as started, or as sent again. It returns at once.
-	// Overtaken says that others have written to the workflow since.
-	send(m *projections.Mutation, overtaken bool)
+	// decided is the tenure in which that was decided. Overtaken says that others have written to the workflow since.
+	send(m *projections.Mutation, decided *tenure, overtaken bool)
 	// unseenOf is how long the outside may go on with the calls that runs of another process have in flight.
 	unseenOf(*projections.State) time.Duration
 	// outlook is what this process knows of the call of an indeterminate mutation.
@@ -137,6 +139,9 @@ func (a *aggregate) held() decide.HoldReason {
 	case a.engine.hold() != nil:
 		return decide.HeldByEngine
 	}
+	if t := a.journal.tenure(); !t.holds() || t.draining.Load() {
+		return decide.HeldByEngine // another engine goes on with it
+	}
 	return decide.NotHeld
 }
 
@@ -155,6 +160,7 @@ type pendingAppend struct {
 	entries     []eventlog.Entry
 	transitions []eventlog.Transition
 	written     []eventlog.Written // of the first entries
+	decided     *tenure            // in which they were decided
 }
 
 func (u *pendingAppend) add(e eventlog.Entry, t eventlog.Transition) {

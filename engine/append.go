@@ -94,7 +94,7 @@ func (a *aggregate) acknowledged(ctx context.Context, u *pendingAppend, overtake
 			// The barrier is passed: these are the workflow's last transitions and they are ours. After an
 			// acknowledgement that came late they need not be the last any more: another engine may have
 			// taken the run for crashed, and a person may have said that nothing happened.
-			a.outbox.send(a.state().Mutation(id), overtaken)
+			a.outbox.send(a.state().Mutation(id), u.decided, overtaken)
 		}
 	}
 	if overtaken {

@@ -33,7 +33,7 @@ type calls struct {
 // sent, nor is a mutation after which another process has written to the workflow (overtaken). The
 // call belongs to the process; its settlement is recorded whatever happens to the run, the lease or
 // the runner meanwhile.
-func (c *calls) send(m *projections.Mutation, overtaken bool) {
+func (c *calls) send(m *projections.Mutation, decided *tenure, overtaken bool) {
 	pinned, isPinned := c.pinned(m)
 	if !c.workflow.engine.calls.Begin() {
 		c.workflow.log.Warn("a mutation was not sent: the engine has ended; its connector will be asked about it", "mutation",
@@ -42,7 +42,7 @@ func (c *calls) send(m *projections.Mutation, overtaken bool) {
 	}
 	turn := c.turns.take(m.ID)
 	go func() {
-		settlement := c.exchange(m, pinned, isPinned, overtaken, turn)
+		settlement := c.exchange(started{m, decided, overtaken}, pinned, isPinned, turn)
 		c.workflow.engine.outcomes.Begin()
 		c.workflow.engine.calls.Done()
 		defer c.workflow.engine.outcomes.Done()
@@ -50,20 +50,28 @@ func (c *calls) send(m *projections.Mutation, overtaken bool) {
 	}()
 }
 
+// started is a mutation whose start is durable.
+type started struct {
+	*projections.Mutation
+	decided   *tenure // in which its start was decided
+	overtaken bool    // others have written to the workflow since
+}
+
 // exchange makes the call, unless the right to it has passed, and asks at once where its outcome is not known. A call
 // that has no turn yet waits for it here: an approved one.
-func (c *calls) exchange(m *projections.Mutation, pinned eventlog.Operation, isPinned, overtaken bool,
+func (c *calls) exchange(s started, pinned eventlog.Operation, isPinned bool,
 	turn connector.Turn) decide.SettleMutation {
+	m := s.Mutation
 	settlement := decide.SettleMutation{Mutation: m.ID}
 	call := c.call(m)
 	call.Turn, call.Resend = turn, m.Resending
 	var refused atomic.Bool
 	call.Gate = func() *eventlog.Failure {
-		failure := c.mayLeave(m)
+		failure := c.mayLeave(s)
 		refused.Store(failure != nil)
 		return failure
 	}
-	never := c.neverSent(m, overtaken)
+	never := c.neverSent(s)
 	if never == nil && m.Resending {
 		never = c.forgotten(m, call)
 	}
@@ -76,7 +84,7 @@ func (c *calls) exchange(m *projections.Mutation, pinned eventlog.Operation, isP
 		never = c.denied(call)
 	}
 	if never == nil && turn == nil {
-		call.Turn, never = c.turnAfterStart(m, call)
+		call.Turn, never = c.turnAfterStart(s, call)
 	}
 	open := false // still, after its deadline
 	if never != nil {
@@ -147,11 +155,11 @@ func (c *calls) pinned(m *projections.Mutation) (op eventlog.Operation, ok bool)
 }
 
 // neverSent says why the right to send has passed; nil while it has not.
-func (c *calls) neverSent(m *projections.Mutation, overtaken bool) *eventlog.Failure {
-	if overtaken {
-		return unsent(m, "another engine had written to the workflow before its start was known to be durable")
+func (c *calls) neverSent(s started) *eventlog.Failure {
+	if s.overtaken {
+		return unsent(s.Mutation, "another engine had written to the workflow before its start was known to be durable")
 	}
-	return c.mayLeave(m)
+	return c.mayLeave(s)
 }
 
 // forgotten says that the other side may not know the key of a call any more that is to be sent again, nil while it
@@ -170,12 +178,14 @@ func (c *calls) forgotten(m *projections.Mutation, call connector.Call) *eventlo
 	return nil
 }
 
-// mayLeave is the last check before a request's first byte (F6): connecting may have taken long, and the log
-// may have been read further meanwhile.
-func (c *calls) mayLeave(m *projections.Mutation) *eventlog.Failure {
-	s := c.workflow.state()
+// mayLeave is the last check before a request's first byte (F6): connecting may have taken long, the log may have been
+// read further meanwhile, and the lease in which the call was decided may be over.
+func (c *calls) mayLeave(call started) *eventlog.Failure {
+	s, m := c.workflow.state(), call.Mutation
 	now, run := s.Mutation(m.ID), s.Run(m.Run)
 	switch {
+	case !call.decided.holds():
+		return unsent(m, "this engine does not own the workflow's partition any more")
 	case c.workflow.behind.Load():
 		return unsent(m, "the workflow is not caught up with the log")
 	case now == nil || now.Engine != c.workflow.engine.name || now.Deadline != m.Deadline:

@@ -119,8 +119,8 @@ func (c *Config) validate() error {
 	switch {
 	case c.Log == nil, c.Store == nil, c.Scripts == nil, c.Connectors == nil:
 		return errors.New("engine: Log, Store, Scripts and Connectors are required")
-	case c.Leases != nil:
-		return errors.New("engine: an engine of a cluster is not supported yet")
+	case c.Leases != nil && c.Peers == nil:
+		return errors.New("engine: Leases need Peers")
 	}
 	if c.Clock == nil {
 		c.Clock = clock.System{}

@@ -61,15 +61,11 @@ func (e *Engine) Run(ctx context.Context) error {
 	for _, p := range e.partitions {
 		p.start(work)
 	}
-	close(e.ready)
 	var fatal error
-	select {
-	case <-ctx.Done():
-		e.drain()
-	case <-e.cfg.Store.Failed():
-		e.drain() // the log still takes what is under way
-		fatal = e.cfg.Store.Err()
-	case <-e.writable.Done():
+	if e.cfg.Leases == nil {
+		fatal = e.runAll(ctx, work)
+	} else {
+		fatal = e.runShare(ctx)
 	}
 	stop()
 	for _, p := range e.partitions {
@@ -86,6 +82,56 @@ func (e *Engine) Run(ctx context.Context) error {
 	}
 	if e.writable.Err() != nil {
 		return context.Cause(e.writable)
+	}
+	return fatal
+}
+
+// runAll owns every partition until ctx ends, or log or store cannot be written. The error is the store's.
+func (e *Engine) runAll(ctx, work context.Context) (fatal error) {
+	for _, p := range e.partitions {
+		p.begin(work, &tenure{})
+	}
+	close(e.ready)
+	select {
+	case <-ctx.Done():
+		e.drain()
+	case <-e.cfg.Store.Failed():
+		e.drain() // the log still takes what is under way
+		fatal = e.cfg.Store.Err()
+	case <-e.writable.Done():
+	}
+	return fatal
+}
+
+// runShare follows every partition, and owns those that this engine is given, until ctx ends, or log or store cannot be
+// written. It hands over what it owns before it returns. The error is the store's or that of the leases.
+func (e *Engine) runShare(ctx context.Context) (fatal error) {
+	keeping, endKeeping := context.WithCancel(context.WithoutCancel(ctx))
+	kept := make(chan error, 1)
+	go func() { kept <- e.cfg.Leases.Run(keeping) }()
+	sharing, endSharing := context.WithCancel(context.WithoutCancel(ctx))
+	defer endSharing()
+	var shared sync.WaitGroup
+	for _, p := range e.partitions {
+		shared.Go(func() { p.share(sharing) })
+	}
+	close(e.ready)
+	select {
+	case <-ctx.Done():
+	case <-e.cfg.Store.Failed():
+		fatal = e.cfg.Store.Err()
+	case <-e.writable.Done():
+	case fatal = <-kept:
+		kept <- nil
+	}
+	e.draining.Store(true)
+	e.cfg.Leases.Leave()
+	e.nudgeAll()
+	endSharing()
+	shared.Wait()
+	endKeeping()
+	if err := <-kept; fatal == nil && !errors.Is(err, context.Canceled) {
+		fatal = err
 	}
 	return fatal
 }

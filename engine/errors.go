@@ -28,6 +28,9 @@ func (unknownOutcome) Error() string {
 
 func (unknownOutcome) Unwrap() error { return ErrUnavailable }
 
+// errNotOwner: another engine owns the partition, or none does.
+var errNotOwner = errors.New("this engine does not own the workflow's partition")
+
 // errDefect marks a fault of the engine itself: the workflow stops instead of guessing.
 var errDefect = errors.New("defect")
 

@@ -34,9 +34,7 @@ func (p *partition) watchGaps(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		}
-		p.mu.Lock()
-		gaps := p.progress.Gaps()
-		p.mu.Unlock()
+		gaps := p.gaps(ctx)
 		still := make(map[checkpoint.Gap]*openGap, len(gaps))
 		for _, g := range gaps {
 			o := known[g]
@@ -50,6 +48,27 @@ func (p *partition) watchGaps(ctx context.Context) {
 		}
 		known = still
 	}
+}
+
+// gaps are the stretches of the log of which nothing was heard. An owner does not follow its partition, so what others
+// have written at its end shows in a cluster only when it is asked for.
+func (p *partition) gaps(ctx context.Context) []checkpoint.Gap {
+	if p.engine.cfg.Leases != nil && !p.tenure().holds() {
+		return nil // it is followed
+	}
+	last := uint64(0)
+	if p.engine.cfg.Leases != nil {
+		limited, cancel := context.WithTimeout(ctx, gapTimeout)
+		defer cancel()
+		last, _ = p.engine.cfg.Log.Last(limited, p.number) // the next look may see more
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	gaps, end := p.progress.Gaps(), p.progress.End()
+	if last >= end {
+		gaps = append(gaps, checkpoint.Gap{From: end, To: last})
+	}
+	return gaps
 }
 
 // inspectGap reads a gap, and logs what the runner of no workflow can deal with.

@@ -32,8 +32,8 @@ func (e *Engine) WaitIdle(ctx context.Context) error {
 		return ctx.Err()
 	}
 	return e.waitUntil(ctx, func(r *runner) bool {
-		if r.workflow.stoppedBy() != nil {
-			return true
+		if r.workflow.stoppedBy() != nil || r.workflow.journal.tenure() == nil {
+			return true // or another engine's
 		}
 		rest := r.quiet()
 		if rest == nil {
@@ -84,7 +84,7 @@ func (e *Engine) Advance(ctx context.Context, by time.Duration) (time.Time, erro
 // awaitRest returns once no runner has anything to do at the clock's time.
 func (e *Engine) awaitRest(ctx context.Context) error {
 	return e.waitUntil(ctx, func(r *runner) bool {
-		if r.workflow.stoppedBy() != nil {
+		if r.workflow.stoppedBy() != nil || r.workflow.journal.tenure() == nil {
 			return true
 		}
 		rest := r.quiet()

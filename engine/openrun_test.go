@@ -54,17 +54,24 @@ func TestF6_ARequestLeavesForAnActiveRunOnly(t *testing.T) {
 	for name, c := range map[string]struct {
 		more []eventlog.Fact
 		why  string
+		lost bool // the partition is another engine's by now
 	}{
 		"active": {},
-		"ended": {[]eventlog.Fact{&eventlog.RunFailed{Run: "R1", Status: eventlog.RunPausedReconcile}},
-			"its run is not active any more"},
-		"crashed": {[]eventlog.Fact{&eventlog.RunCrashed{Run: "R1"}}, "its run is not active any more"},
-		"settled": {[]eventlog.Fact{&eventlog.MutationFailed{Mutation: "R1", Run: "R1"}}, "it is not in flight any more"},
+		"lost":   {why: "does not own", lost: true},
+		"ended": {more: []eventlog.Fact{&eventlog.RunFailed{Run: "R1", Status: eventlog.RunPausedReconcile}},
+			why: "its run is not active any more"},
+		"crashed": {more: []eventlog.Fact{&eventlog.RunCrashed{Run: "R1"}}, why: "its run is not active any more"},
+		"settled": {more: []eventlog.Fact{&eventlog.MutationFailed{Mutation: "R1", Run: "R1"}},
+			why: "it is not in flight any more"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			_, calls := openRun(t, openSince, connector.Ending{}, c.more...)
-			failure := calls.mayLeave(calls.workflow.state().Mutation("R1"))
+			call := started{Mutation: calls.workflow.state().Mutation("R1"), decided: &tenure{}}
+			if c.lost {
+				call.decided = nil
+			}
+			failure := calls.mayLeave(call)
 			if (failure != nil) != (c.why != "") || failure != nil && !strings.Contains(failure.Message, c.why) {
 				t.Errorf("may leave: %+v, want %q", failure, c.why)
 			}

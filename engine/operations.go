@@ -22,7 +22,7 @@ import (
 // Errors: *decide.Refusal, ErrNoDiskSpace, ErrUnavailable.
 func (e *Engine) Push(ctx context.Context, actor eventlog.Actor, name eventlog.WorkflowName, topic eventlog.Topic,
 	items []decide.PushItem) ([]decide.PushResult, error) {
-	if err := e.DiskSpace(); err != nil {
+	if err := e.DiskSpace(); err != nil && e.cfg.Leases == nil {
 		return nil, fmt.Errorf("%w: %w", ErrNoDiskSpace, err)
 	}
 	if len(items) == 0 {
@@ -36,13 +36,6 @@ func (e *Engine) Push(ctx context.Context, actor eventlog.Actor, name eventlog.W
 				Hint: hint.Of(hint.Payload),
 			}
 		}
-	}
-	if err := e.available(ctx); err != nil {
-		return nil, err
-	}
-	// What is pushed stays in memory until the store has it.
-	if err := e.partitionOf(name).lag.Wait(ctx); err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrNoDiskSpace, err)
 	}
 	decision, err := e.operate(ctx, name, decide.Push{Topic: topic, Items: items}, actor, "push")
 	return decision.Pushed, err
@@ -68,8 +61,10 @@ func (e *Engine) operate(ctx context.Context, name eventlog.WorkflowName, cmd de
 	if err := e.available(ctx); err != nil {
 		return decide.Decision{}, err
 	}
-	if a, ok := e.workflow(name); !ok || !a.state().Exists() || name == eventlog.Installation {
-		return decide.Decision{}, unknownWorkflow(name)
+	if e.cfg.Leases == nil {
+		if err := e.admit(ctx, e.partitionOf(name), name, cmd); err != nil {
+			return decide.Decision{}, err
+		}
 	}
 	return e.decideOn(ctx, name, cmd, actor, operation)
 }
@@ -81,10 +76,20 @@ func unknownWorkflow(name eventlog.WorkflowName) *decide.Refusal {
 
 func (e *Engine) decideOn(ctx context.Context, name eventlog.WorkflowName, cmd decide.Command, actor eventlog.Actor,
 	operation string) (decide.Decision, error) {
+	if e.cfg.Leases == nil {
+		return e.decideHere(ctx, name, cmd, actor, operation)
+	}
+	return e.decideAtOwner(ctx, name, cmd, actor, operation)
+}
+
+// decideHere has a command recorded by this engine.
+func (e *Engine) decideHere(ctx context.Context, name eventlog.WorkflowName, cmd decide.Command, actor eventlog.Actor,
+	operation string) (decide.Decision, error) {
 	a := e.partitionOf(name).open(name)
 	decision, err := a.record(ctx, cmd, actor, eventlog.Cause{Kind: "api", ID: operation})
 	switch {
 	case err == nil:
+		noteRecorded(ctx, eventlog.Position{Partition: a.partition, Seq: a.state().Head.Seq})
 		return decision, nil
 	case errors.Is(err, ErrUnavailable):
 		return decision, err
@@ -215,11 +220,10 @@ func (e *Engine) Orphans() map[eventlog.WorkflowName][]eventlog.EventRef {
 
 // Why returns what a workflow waits for, of several the first that [decide.Owed] names; nil while it is moving.
 func (e *Engine) Why(name eventlog.WorkflowName) (*decide.Wait, bool) {
-	r, ok := e.partitionOf(name).runner(name)
-	if !ok {
+	if _, ok := e.workflow(name); !ok {
 		return nil, false
 	}
-	if waits := r.resting(); len(waits) > 0 {
+	if waits := e.Waits(name); len(waits) > 0 {
 		return &waits[0], true
 	}
 	return nil, true
@@ -227,11 +231,34 @@ func (e *Engine) Why(name eventlog.WorkflowName) (*decide.Wait, bool) {
 
 // Waits returns all that a workflow waits for, in the order of [decide.Owed]; none while it is moving.
 func (e *Engine) Waits(name eventlog.WorkflowName) []decide.Wait {
-	r, ok := e.partitionOf(name).runner(name)
-	if !ok {
+	p := e.partitionOf(name)
+	r, ok := p.runner(name)
+	switch {
+	case !ok:
 		return nil
+	case p.tenure() == nil:
+		return p.waitsElsewhere(r.workflow.state())
 	}
 	return slices.Clone(r.resting())
+}
+
+// waitsElsewhere is what a workflow waits for whose partition another engine owns, as its state says; none while it is
+// moving there.
+func (p *partition) waitsElsewhere(s *projections.State) (waits []decide.Wait) {
+	owner, ok := p.engine.cfg.Leases.Holder(p.number)
+	if !ok {
+		return []decide.Wait{{Reason: decide.ReasonNoOwner}}
+	}
+	for _, todo := range decide.Owed(s, decide.Present{
+		Now: eventlog.At(p.engine.cfg.Clock.Now()), Engine: owner.Engine, MaxHeld: p.engine.cfg.Policies.Held.Max,
+	}) {
+		wait, ok := todo.(decide.Wait)
+		if !ok {
+			return nil
+		}
+		waits = append(waits, wait)
+	}
+	return waits
 }
 
 // TokenHash is what is kept of a token.

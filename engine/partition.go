@@ -6,8 +6,11 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/pawl-run/pawl/engine/checkpoint"
+	"github.com/pawl-run/pawl/engine/clock"
+	"github.com/pawl-run/pawl/engine/signal"
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/projections"
 	"github.com/pawl-run/pawl/projections/store"
@@ -17,8 +20,15 @@ import (
 type partition struct {
 	engine *Engine
 	number int
-	ctx    context.Context // the runners'; set by start
-	done   sync.WaitGroup
+	ctx    context.Context // the runners'; set by begin
+	// working are the runners of the present tenure, done what is at work all the time.
+	working, done sync.WaitGroup
+	owned         atomic.Pointer[tenure] // nil while another engine owns it, or none
+	stopped       atomic.Pointer[error]  // why this engine neither follows nor owns it any more
+	advanced      signal.Change          // tells that more is dealt with
+	taken         atomic.Uint64          // counts the tenures
+	refused       atomic.Uint64          // counts what was not recorded for want of an owner
+	freshAt       atomic.Int64           // when it was last known to be at the log's head, by the clock that cannot be set
 
 	mu       sync.Mutex
 	runners  map[eventlog.WorkflowName]*runner
@@ -105,28 +115,48 @@ func (p *partition) launch(r *runner) {
 	if p.ctx.Err() != nil {
 		return
 	}
-	p.done.Add(1)
-	go func() {
-		defer p.done.Done()
-		r.run(p.ctx)
-	}()
+	ctx := p.ctx
+	p.working.Go(func() { r.run(ctx) })
 }
 
-// start lets the runners work until ctx ends.
-func (p *partition) start(ctx context.Context) {
+// begin lets the runners work for the tenure, until ctx ends.
+func (p *partition) begin(ctx context.Context, t *tenure) {
 	p.mu.Lock()
+	defer p.mu.Unlock()
 	p.ctx = ctx
+	for _, r := range p.runners {
+		if r.found = 0; t.lease != nil {
+			r.found = r.workflow.state().Head.Revision
+		}
+	}
+	p.taken.Add(1)
+	p.owned.Store(t)
 	for _, r := range p.runners {
 		p.launch(r)
 	}
+}
+
+// end lets no runner work any more, and returns once all have ended.
+func (p *partition) end(stop context.CancelFunc) {
+	p.owned.Store(nil)
+	p.mu.Lock()
+	stop()
 	p.mu.Unlock()
-	for _, keep := range []func(context.Context){p.writeBehind, p.watchGaps} {
-		p.done.Add(1)
-		go func() {
-			defer p.done.Done()
-			keep(ctx)
-		}()
+	p.working.Wait()
+}
+
+// start begins what is at work until ctx ends, whoever owns the partition.
+func (p *partition) start(ctx context.Context) {
+	p.done.Go(func() { p.writeBehind(ctx) })
+	p.done.Go(func() { p.watchGaps(ctx) })
+	if p.engine.cfg.Leases != nil {
+		p.freshAt.Store(int64(clock.Elapsed())) // it has just been replayed
+		p.done.Go(func() { p.watchHead(ctx) })
 	}
 }
 
-func (p *partition) join() { p.done.Wait() }
+// join waits for the end of all that is at work.
+func (p *partition) join() {
+	p.working.Wait()
+	p.done.Wait()
+}

@@ -52,7 +52,9 @@ type process struct {
 
 func newProcess(cfg Config) *process {
 	p := &process{cfg: cfg, log: cfg.Logger, ids: ids.New(cfg.Random)}
-	p.name = p.ids.Next(cfg.Clock.Now())
+	if p.name = p.ids.Next(cfg.Clock.Now()); cfg.Leases != nil {
+		p.name = cfg.Leases.Engine()
+	}
 	p.life, p.endLife = context.WithCancel(context.Background())
 	p.writable, p.fail = context.WithCancelCause(context.Background())
 	p.handlers = handler.Config{

@@ -126,13 +126,18 @@ const maxGroupBytes = 1 << 20
 // The sequences of that state are provisional: they rise, as the real ones will, and no fact holds one.
 func (a *aggregate) decideAll(group []*proposal) int {
 	base := *a.state()
-	s, pending, size := base, &pendingAppend{}, 0
+	owned := a.journal.tenure()
+	s, pending, size := base, &pendingAppend{decided: owned}, 0
 	n := 0
 	for ; n < len(group); n++ {
 		p := group[n]
 		p.decision, p.err, p.needs, p.isEntry = decide.Decision{}, nil, len(pending.entries), false
 		if err := p.ctx.Err(); err != nil {
 			p.err = a.nothingRecorded(err)
+			continue
+		}
+		if !mayRecord(p.cmd, owned) {
+			p.err = a.nothingRecorded(errNotOwner)
 			continue
 		}
 		rows, known, err := a.loadHistory(&s, p.cmd)
@@ -176,6 +181,13 @@ func (a *aggregate) decideAll(group []*proposal) int {
 		a.pendingAppend = pending
 	}
 	return n
+}
+
+// mayRecord says that the command may be decided here: in a cluster what is not the owner's decision is only what became
+// of a call that has left, which is recorded with or without the lease.
+func mayRecord(cmd decide.Command, owned *tenure) bool {
+	_, settles := cmd.(decide.SettleMutation)
+	return settles || owned.holds()
 }
 
 // entry encodes a transition that is decided on that head.

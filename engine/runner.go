@@ -42,6 +42,10 @@ type runner struct {
 	// the state that it followed from: see resting.
 	rest atomic.Pointer[rest]
 
+	// found is the revision of the workflow when this engine was given its partition: a run that was active then has lost
+	// its worker, even one of this engine's own (R14). It is set before the runner runs.
+	found uint64
+
 	seenRings      uint64         // rings before the state was looked at
 	worked         bool           // the last next was that of a run with events
 	storageRetries schedule.Pacer // with what it needs from log and store
@@ -59,6 +63,7 @@ func newRunner(a *aggregate) *runner {
 // run steps the workflow until ctx ends.
 func (r *runner) run(ctx context.Context) {
 	recovered := false
+	r.tasks = tasks{} // those of an earlier tenure have ended
 	r.engine.atWork.Add(1)
 	defer r.engine.atWork.Add(-1)
 	defer r.tasks.wait()
@@ -68,7 +73,7 @@ func (r *runner) run(ctx context.Context) {
 		if r.workflow.behind.Load() {
 			err = r.workflow.follow(ctx)
 		} else if !recovered {
-			if _, err = r.workflow.record(ctx, decide.Recover{}, eventlog.System,
+			if _, err = r.workflow.record(ctx, decide.Recover{Found: r.found}, eventlog.System,
 				eventlog.Cause{Kind: "restart", ID: r.engine.name}); err == nil {
 				recovered = true
 				r.assertNoOrphans()

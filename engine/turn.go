@@ -8,7 +8,6 @@ import (
 	"github.com/pawl-run/pawl/engine/connector"
 	"github.com/pawl-run/pawl/engine/decide"
 	"github.com/pawl-run/pawl/eventlog"
-	"github.com/pawl-run/pawl/projections"
 )
 
 // turns are those that calls have got before they are recorded as started: send takes them from here. Each belongs to
@@ -71,24 +70,24 @@ func (c *calls) reserveTurn(ctx context.Context, id eventlog.MutationID, call co
 // turnAfterStart waits for the turn of a call that is recorded as started already: a person has approved it, and it
 // would need another approval if it had to begin anew. Its time passes already, so that its turn has to come in the
 // first half of it: the rest belongs to the request. What stops it says so instead of a turn.
-func (c *calls) turnAfterStart(m *projections.Mutation, call connector.Call) (connector.Turn, *eventlog.Failure) {
+func (c *calls) turnAfterStart(s started, call connector.Call) (connector.Turn, *eventlog.Failure) {
 	engine, paused := c.workflow.engine, c.workflow.state().Pause != nil
-	ctx, cancel := context.WithTimeout(engine.life, callTimeout(m)/2)
+	ctx, cancel := context.WithTimeout(engine.life, callTimeout(s.Mutation)/2)
 	defer cancel()
 	turn, failure := engine.cfg.Connectors.Turn(ctx, call)
 	if failure != nil || turn == nil {
 		return turn, failure
 	}
-	switch s := c.workflow.state(); {
-	case s.Archived:
+	switch now := c.workflow.state(); {
+	case now.Archived:
 		return turn, decide.StoppedInTime("the workflow was archived while its call waited for its turn")
-	case s.Pause != nil && !paused:
+	case now.Pause != nil && !paused:
 		return turn, decide.StoppedInTime("the workflow was paused while its call waited for its turn")
 	}
 	if denied := c.denied(call); denied != nil {
 		return turn, denied
 	}
-	return turn, c.mayLeave(m)
+	return turn, c.mayLeave(s)
 }
 
 // denied says which grant of the call has been taken from the workflow since it was recorded, nil for none. What a

@@ -13,6 +13,7 @@ import (
 
 // applied notes that the record is part of its workflow's state.
 func (p *partition) applied(a *aggregate, r eventlog.Record) {
+	defer p.advanced.Notify()
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.touched[a] = struct{}{}
@@ -29,6 +30,7 @@ func (p *partition) applied(a *aggregate, r eventlog.Record) {
 // broken workflow costs the others nothing: the checkpoint goes on, and the store keeps that this workflow
 // is not covered by it.
 func (p *partition) passed(a *aggregate, r eventlog.Record, why error) {
+	defer p.advanced.Notify()
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if !p.skipped[a.name] {
@@ -45,6 +47,7 @@ func checkpointAt(r eventlog.Record) store.Checkpoint {
 
 // skipTo notes that the log holds nothing more before seq.
 func (p *partition) skipTo(seq uint64) {
+	defer p.advanced.Notify()
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.progress.SkipTo(seq)

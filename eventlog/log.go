@@ -102,6 +102,14 @@ type Log interface {
 	Close() error
 }
 
+// PlaceChecker is a Log of which a place can be asked.
+type PlaceChecker interface {
+	Log
+	// CheckPlace reports whether the record with this hash stands at the sequence, as the partition's leader has it: nil,
+	// ErrDamaged when it does not, or that the leader could not be asked.
+	CheckPlace(ctx context.Context, partition int, seq uint64, hash Hash) error
+}
+
 // GroupLog is a Log that writes several entries of one workflow at once.
 type GroupLog interface {
 	Log

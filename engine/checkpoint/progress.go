@@ -80,6 +80,14 @@ func (p *Progress) advance() {
 	p.ahead = slices.Delete(p.ahead, 0, passed)
 }
 
+// End is the first sequence behind everything that was heard of.
+func (p *Progress) End() uint64 {
+	if n := len(p.ahead); n > 0 {
+		return p.ahead[n-1].last.Seq + 1
+	}
+	return p.Next
+}
+
 // Gaps returns what is not dealt with although something behind it is.
 func (p *Progress) Gaps() []Gap {
 	var open []Gap

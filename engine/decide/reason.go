@@ -33,6 +33,8 @@ const (
 	ReasonHeld Reason = "held"
 	// ReasonNoWorker is the engine's: the workflow's log cannot be followed, so nothing steps it.
 	ReasonNoWorker Reason = "noWorker"
+	// ReasonNoOwner is the engine's: in a cluster no engine owns the workflow's partition now.
+	ReasonNoOwner Reason = "noOwner"
 	// ReasonCall is the engine's: a call of its own is open. The workflow is moving then, and interfaces say so.
 	ReasonCall Reason = "call"
 )
@@ -77,6 +79,7 @@ var waits = []struct {
 	{ReasonHeldMost, NeedsPerson},
 	{ReasonHeld, NeedsPerson},
 	{ReasonNoWorker, NeedsPerson},
+	{ReasonNoOwner, GoesOn},
 	{ReasonCall, GoesOn},
 }
 

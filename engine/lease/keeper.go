@@ -26,6 +26,9 @@ type Config struct {
 	// Version and Format are what the others are told of this program.
 	Version string
 	Format  int
+	// Renew is how often a lease is renewed; 0 means 2 s. It is held for 7.5 and taken after 10 times as long. All engines
+	// of a cluster must have the same. A cluster of several servers has no leader for up to 8 s now and then.
+	Renew time.Duration
 	// Elapsed is a clock that cannot be set; clock.Elapsed when nil.
 	Elapsed func() time.Duration
 	// Logger is slog.Default() when nil.
@@ -48,6 +51,7 @@ type Keeper struct {
 	share   int // so many partitions this engine should have; 0 while it does not know the others
 	nodes   map[string]Node
 	owners  map[int]Entry // as last seen
+	silent  map[int]bool  // the owner has not renewed for as long as it holds a lease
 }
 
 // New checks the configuration and prepares a keeper; Run starts it.
@@ -58,13 +62,16 @@ func New(cfg Config) (*Keeper, error) {
 	if cfg.Engine == "" {
 		cfg.Engine = rand.Text()
 	}
+	if cfg.Renew == 0 {
+		cfg.Renew = renewEvery
+	}
 	if cfg.Elapsed == nil {
 		cfg.Elapsed = clock.Elapsed
 	}
 	if cfg.Logger == nil {
 		cfg.Logger = slog.Default()
 	}
-	k := &Keeper{cfg: cfg, leases: map[int]*Lease{}, waiting: map[int]chan *Lease{}, owners: map[int]Entry{},
+	k := &Keeper{cfg: cfg, leases: map[int]*Lease{}, waiting: map[int]chan *Lease{}, owners: map[int]Entry{}, silent: map[int]bool{},
 		meetNow: make(chan struct{}, 1)}
 	k.leaving, k.leave = context.WithCancel(context.Background())
 	for range cfg.Partitions {
@@ -133,6 +140,15 @@ func (k *Keeper) Owner(partition int) Entry {
 	return k.owners[partition]
 }
 
+// Holder is the engine that holds the partition, as far as is known; false where none does, or it was not heard of for as
+// long as it may hold a lease without renewing it.
+func (k *Keeper) Holder(partition int) (Entry, bool) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	owner := k.owners[partition]
+	return owner, owner.Engine != "" && !k.silent[partition]
+}
+
 // poke has the partition looked at now.
 func (k *Keeper) poke(partition int) {
 	select {
@@ -165,6 +181,6 @@ func (k *Keeper) watch(ctx context.Context) {
 		if err != nil && ctx.Err() == nil {
 			k.cfg.Logger.Warn("cannot watch the leases: what another engine gives back is seen later", "error", err)
 		}
-		clock.Sleep(ctx, renewEvery)
+		clock.Sleep(ctx, k.cfg.Renew)
 	}
 }

@@ -23,6 +23,7 @@ type Lease struct {
 	// ending ends, with the cause, when the work has to end: the lease is lost, or is to be given back.
 	ending context.Context
 	end    context.CancelCauseFunc
+	over   chan struct{} // closed when it is lost or given back
 
 	mu    sync.Mutex
 	until time.Duration // by the clock that cannot be set
@@ -31,7 +32,8 @@ type Lease struct {
 }
 
 func (k *Keeper) newLease(partition int, entry Entry, revision uint64, until time.Duration) *Lease {
-	l := &Lease{keeper: k, partition: partition, entry: entry, revision: revision, until: until}
+	l := &Lease{keeper: k, partition: partition, entry: entry, revision: revision, until: until,
+		over: make(chan struct{})}
 	l.ending, l.end = context.WithCancelCause(context.Background())
 	l.timer = time.AfterFunc(until-k.cfg.Elapsed(), l.expire)
 	return l
@@ -45,6 +47,9 @@ func (l *Lease) Ending() <-chan struct{} { return l.ending.Done() }
 
 // Cause says why the lease is ending; nil while it is not.
 func (l *Lease) Cause() error { return context.Cause(l.ending) }
+
+// Over is closed when the lease is lost or given back.
+func (l *Lease) Over() <-chan struct{} { return l.over }
 
 // Holds reports whether no other engine can hold the partition now.
 func (l *Lease) Holds() bool {
@@ -88,6 +93,9 @@ func (l *Lease) expire() {
 // lose ends the right to the partition at once.
 func (l *Lease) lose(cause error) {
 	l.mu.Lock()
+	if !l.gone {
+		close(l.over)
+	}
 	l.gone = true
 	l.timer.Stop()
 	l.mu.Unlock()

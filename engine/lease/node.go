@@ -26,7 +26,7 @@ func (k *Keeper) nameTaken() error {
 func (k *Keeper) enter(ctx context.Context) error {
 	var last uint64
 	for seen, changes := 0, 0; ; {
-		limited, cancel := context.WithTimeout(ctx, renewEvery)
+		limited, cancel := context.WithTimeout(ctx, k.cfg.Renew)
 		node, revision, err := get[Node](limited, k.cfg.Bucket, k.nodeKey())
 		cancel()
 		switch {
@@ -44,7 +44,7 @@ func (k *Keeper) enter(ctx context.Context) error {
 			}
 			last, seen = revision, 0
 		}
-		if clock.Sleep(ctx, renewEvery); ctx.Err() != nil {
+		if clock.Sleep(ctx, k.cfg.Renew); ctx.Err() != nil {
 			return ctx.Err()
 		}
 	}
@@ -55,7 +55,7 @@ func (k *Keeper) Leave() { k.leave() }
 
 // left tells the others that this engine has ended.
 func (k *Keeper) left(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, renewEvery)
+	ctx, cancel := context.WithTimeout(ctx, k.cfg.Renew)
 	defer cancel()
 	node, revision, err := get[Node](ctx, k.cfg.Bucket, k.nodeKey())
 	if err == nil && node.Engine == k.cfg.Engine {
@@ -69,7 +69,7 @@ func (k *Keeper) left(ctx context.Context) {
 
 // keepNode tells the others that this engine runs, and learns which of the others do.
 func (k *Keeper) keepNode(ctx context.Context) error {
-	ticker := time.NewTicker(renewEvery)
+	ticker := time.NewTicker(k.cfg.Renew)
 	defer ticker.Stop()
 	own := Node{Engine: k.cfg.Engine, URL: k.cfg.URL, Version: k.cfg.Version, Format: k.cfg.Format}
 	leaving := k.leaving.Done()
@@ -102,7 +102,7 @@ func (k *Keeper) keepNode(ctx context.Context) error {
 
 // announce renews the own entry; the first time it replaces that of an earlier process.
 func (k *Keeper) announce(ctx context.Context, own *Node, entered bool) error {
-	ctx, cancel := context.WithTimeout(ctx, renewEvery)
+	ctx, cancel := context.WithTimeout(ctx, k.cfg.Renew)
 	defer cancel()
 	now, revision, err := get[Node](ctx, k.cfg.Bucket, k.nodeKey())
 	switch {
@@ -120,7 +120,7 @@ func (k *Keeper) announce(ctx context.Context, own *Node, entered bool) error {
 
 // meet looks at the entries of all nodes.
 func (k *Keeper) meet(ctx context.Context, seen map[string]*view) error {
-	ctx, cancel := context.WithTimeout(ctx, renewEvery)
+	ctx, cancel := context.WithTimeout(ctx, k.cfg.Renew)
 	defer cancel()
 	keys, err := k.cfg.Bucket.Keys(ctx, nodePrefix)
 	if err != nil {
@@ -133,7 +133,7 @@ func (k *Keeper) meet(ctx context.Context, seen map[string]*view) error {
 			return err
 		}
 		if seen[key] == nil {
-			seen[key] = &view{}
+			seen[key] = &view{renew: k.cfg.Renew}
 		}
 		seen[key].see(revision, k.cfg.Elapsed())
 		if name := strings.TrimPrefix(key, nodePrefix); node.Engine != "" && (name == k.cfg.Node || !seen[key].stale()) {

@@ -9,9 +9,9 @@ import (
 
 // tend renews the partition's lease, or looks whether it may be taken, until ctx ends.
 func (k *Keeper) tend(ctx context.Context, partition int) {
-	ticker := time.NewTicker(renewEvery)
+	ticker := time.NewTicker(k.cfg.Renew)
 	defer ticker.Stop()
-	var seen view
+	seen := view{renew: k.cfg.Renew}
 	for {
 		k.mu.Lock()
 		l := k.leases[partition]
@@ -34,7 +34,7 @@ func (k *Keeper) tend(ctx context.Context, partition int) {
 
 // look sees who holds the partition, and takes it if it may.
 func (k *Keeper) look(ctx context.Context, partition int, seen *view) {
-	limited, cancel := context.WithTimeout(ctx, renewEvery)
+	limited, cancel := context.WithTimeout(ctx, k.cfg.Renew)
 	defer cancel()
 	entry, revision, err := get[Entry](limited, k.cfg.Bucket, partitionKey(partition))
 	if err != nil {
@@ -55,10 +55,10 @@ func (k *Keeper) look(ctx context.Context, partition int, seen *view) {
 		}
 		return
 	}
-	l := k.newLease(partition, taken, revision, sent+holdFor)
+	l := k.newLease(partition, taken, revision, sent+k.cfg.holdFor())
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.leases[partition], k.owners[partition] = l, taken
+	k.leases[partition], k.owners[partition], k.silent[partition] = l, taken, false
 	if given := k.waiting[partition]; given != nil {
 		delete(k.waiting, partition)
 		given <- l
@@ -72,21 +72,21 @@ func (k *Keeper) look(ctx context.Context, partition int, seen *view) {
 func (k *Keeper) mayTake(partition int, entry Entry, seen *view) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.owners[partition] = entry
+	k.owners[partition], k.silent[partition] = entry, seen.unchanged >= k.cfg.holdFor()
 	free := entry.Engine == "" || entry.Engine == k.cfg.Engine || seen.stale()
 	return free && k.waiting[partition] != nil && len(k.leases) < k.share
 }
 
 // renew writes the entry anew. One attempt follows another while the time of the lease lasts.
 func (k *Keeper) renew(ctx context.Context, l *Lease) {
-	limited, cancel := context.WithTimeout(ctx, renewEvery)
+	limited, cancel := context.WithTimeout(ctx, k.cfg.Renew)
 	defer cancel()
 	for {
 		l.entry.Renewal++
 		sent := k.cfg.Elapsed()
 		revision, err := put(limited, k.cfg.Bucket, partitionKey(l.partition), l.entry, l.revision)
 		if err == nil {
-			l.renewed(sent+holdFor, revision)
+			l.renewed(sent+k.cfg.holdFor(), revision)
 			k.handOverSurplus(l)
 			return
 		}
@@ -136,7 +136,7 @@ func (k *Keeper) giveBack(ctx context.Context, l *Lease) error {
 		k.mu.Unlock()
 		k.poke(l.partition)
 	}()
-	limited, cancel := context.WithTimeout(ctx, renewEvery)
+	limited, cancel := context.WithTimeout(ctx, k.cfg.Renew)
 	defer cancel()
 	for {
 		now, revision, err := get[Entry](limited, k.cfg.Bucket, partitionKey(l.partition))

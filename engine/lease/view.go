@@ -3,31 +3,33 @@ package lease
 import "time"
 
 const (
-	// renewEvery is how often an owner renews, and how often the others look.
+	// renewEvery is how often an owner renews, and how often the others look, where Config does not say otherwise.
 	renewEvery = 2 * time.Second
-	// holdFor is how long an owner holds the lease after it sent a renewal that was acknowledged.
+	// holdFor is how long an owner holds the lease then, after it sent a renewal that was acknowledged.
 	holdFor = 15 * time.Second
-	// takeAfter is how long another engine must have seen an entry unchanged before it takes it.
+	// takeAfter is how long another engine must have seen an entry unchanged then, before it takes it.
 	takeAfter = 20 * time.Second
-	// blindAfter is how far apart two looks may lie for the time between them to count: an engine that was stopped in
-	// between has seen nothing.
-	blindAfter = 2 * renewEvery
 )
+
+// holdFor is how long an owner holds the lease after it sent a renewal that was acknowledged.
+func (c *Config) holdFor() time.Duration { return c.Renew * holdFor / renewEvery }
 
 // view is what an engine has seen of an entry that is another's.
 type view struct {
+	renew     time.Duration // how often it is renewed
 	revision  uint64
 	unchanged time.Duration // for how long it was seen to be so
 	last      time.Duration // when it was last seen; meaningful while sighted
 	sighted   bool
 }
 
-// see notes the revision that was read at a time.
+// see notes the revision that was read at a time. Two looks may lie two renewals apart for the time between them to
+// count: an engine that was stopped in between has seen nothing.
 func (v *view) see(revision uint64, now time.Duration) {
 	switch since := now - v.last; {
 	case revision != v.revision:
-		*v = view{revision: revision}
-	case v.sighted && since <= blindAfter:
+		*v = view{renew: v.renew, revision: revision}
+	case v.sighted && since <= 2*v.renew:
 		v.unchanged += since
 	}
 	v.last, v.sighted = now, true
@@ -37,7 +39,7 @@ func (v *view) see(revision uint64, now time.Duration) {
 func (v *view) blind() { v.sighted = false }
 
 // stale reports whether the entry was unchanged for so long that its writer has given it up or is gone.
-func (v *view) stale() bool { return v.unchanged >= takeAfter }
+func (v *view) stale() bool { return v.unchanged >= v.renew*takeAfter/renewEvery }
 
 // share is how many of the partitions the engine at this place of the sorted list should have.
 func share(partitions, place, engines int) int {

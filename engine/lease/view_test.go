@@ -32,7 +32,7 @@ func TestViewCountsWhatWasSeen(t *testing.T) {
 		"stopped for a minute": {append(steady(0, 10*time.Second, 1), steady(time.Minute, 64*time.Second, 1)...),
 			14 * time.Second},
 	} {
-		var v view
+		v := view{renew: renewEvery}
 		for _, l := range c.looks {
 			if l.revision == 0 {
 				v.blind()

@@ -15,6 +15,9 @@ import (
 // ErrNobody says that no engine has received the request.
 var ErrNobody = errors.New("no engine answers for the partition")
 
+// group keeps a request from reaching two engines, while one does not know yet that it is not the owner any more.
+const group = "owner"
+
 // subscribeTimeout bounds how long the server may take to know who answers.
 const subscribeTimeout = 5 * time.Second
 
@@ -63,7 +66,7 @@ func (p *Peers) Ask(ctx context.Context, partition int, request []byte) ([]byte,
 // arrived by then is answered too, unless ctx ends.
 func (p *Peers) Answer(ctx context.Context, partition int,
 	answer func(ctx context.Context, request []byte) []byte) (stop func(), err error) {
-	sub, err := p.nc.Subscribe(p.subject(partition), func(m *nats.Msg) {
+	sub, err := p.nc.QueueSubscribe(p.subject(partition), group, func(m *nats.Msg) {
 		go func() { _ = m.Respond(answer(ctx, m.Data)) }() // a lost answer is the asker's to deal with
 	})
 	if err == nil {

@@ -55,8 +55,9 @@ type partition struct {
 }
 
 var (
-	_ eventlog.LossKeeper = (*Log)(nil)
-	_ eventlog.GroupLog   = (*Log)(nil)
+	_ eventlog.LossKeeper   = (*Log)(nil)
+	_ eventlog.GroupLog     = (*Log)(nil)
+	_ eventlog.PlaceChecker = (*Log)(nil)
 )
 
 // format is the format that a partition's stream is known to say, 0 while that was not asked.

@@ -42,7 +42,8 @@ func Stepper(s *projections.State) string {
 // foremost is what a workflow with concurrent consumers waits for before all else: what holds all of it, then what only
 // a person ends, then what comes first by itself.
 func foremost(s *projections.State, wait decide.Wait, standings []decide.Standing, at decide.Present) decide.Wait {
-	if wait.Reason == decide.ReasonStorage || wait.Reason == decide.ReasonNoWorker {
+	switch wait.Reason {
+	case decide.ReasonStorage, decide.ReasonNoWorker, decide.ReasonNoOwner:
 		return wait
 	}
 	if plain, ok := decide.Next(s, at.Now, at.Engine).(decide.Wait); ok {

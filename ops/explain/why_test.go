@@ -259,6 +259,8 @@ func TestWorkflow(t *testing.T) {
 				"pawl resume shop"}},
 		"storage": {base(nil), decide.Wait{Reason: decide.ReasonStorage}, "storage", 0, 0, "",
 			[]string{"storage cannot take"}, []string{"pawl verify"}},
+		"no owner": {base(nil), decide.Wait{Reason: decide.ReasonNoOwner}, "noOwner", 0, 0, "",
+			[]string{"waits for an owner"}, nil},
 		"archived": {base(func(s *projections.State) {
 			s.Archived, s.Pause = true, &projections.Pause{}
 		}), decide.Wait{Reason: decide.ReasonArchived}, "archived", 0, 0, "", []string{"for good"}, nil},

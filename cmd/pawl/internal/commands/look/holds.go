@@ -91,6 +91,8 @@ func holds(workflow map[string]any, why explain.Why) (held, because []string) {
 		add(string(reason), "it tries again at "+local(why.Until))
 	case why.Moving && why.Until != 0:
 		add(string(decide.ReasonCall), "the answer to its call is awaited, at the latest until "+local(why.Until))
+	case reason == decide.ReasonNoOwner:
+		add(string(reason), "no engine of the cluster owns its partition")
 	case reason == decide.ReasonStorage:
 		add(string(reason), "storage cannot take its next step")
 	}

@@ -1,0 +1,38 @@
+package engine
+
+import (
+	"time"
+
+	"github.com/pawl-run/pawl/engine/lease"
+)
+
+// Partition is what an engine knows of one partition of the log.
+type Partition struct {
+	Number int
+	// Owned says that this engine owns it; Epoch is then that of its lease, 0 where the engine is alone.
+	Owned bool
+	Epoch uint64
+	// Owner is the engine that was last seen to hold it, and Held whether it still may; empty where the engine is alone.
+	Owner lease.Entry
+	Held  bool
+	// Behind is for how long this engine may lack what others have written; 0 where it follows closely.
+	Behind time.Duration
+	// Taken counts how often this engine was given the partition, and Refused the requests that found no owner in time.
+	Taken, Refused uint64
+	// Stopped is why this engine neither follows nor owns it: damage; nil for nothing.
+	Stopped error
+}
+
+// Partitions are those of the log, in order.
+func (e *Engine) Partitions() []Partition {
+	all := make([]Partition, len(e.partitions))
+	for i, p := range e.partitions {
+		t := p.tenure()
+		all[i] = Partition{Number: p.number, Owned: t.holds(), Epoch: t.epoch(), Behind: p.behindBy(),
+			Taken: p.taken.Load(), Refused: p.refused.Load(), Stopped: p.stoppedBy()}
+		if e.cfg.Leases != nil {
+			all[i].Owner, all[i].Held = e.cfg.Leases.Holder(p.number)
+		}
+	}
+	return all
+}

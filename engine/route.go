@@ -1,0 +1,285 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"time"
+
+	"github.com/vmihailenco/msgpack/v5"
+
+	"github.com/pawl-run/pawl/engine/clock"
+	"github.com/pawl-run/pawl/engine/decide"
+	"github.com/pawl-run/pawl/engine/peer"
+	"github.com/pawl-run/pawl/eventlog"
+)
+
+const (
+	// ownerPatience is how long a request waits for a partition whose lease moves, and for the answer of its owner.
+	ownerPatience = 15 * time.Second
+	// ownerPause lies between two attempts to find the owner.
+	ownerPause = 100 * time.Millisecond
+)
+
+// ErrNoOwner is an ErrNothingRecorded: for longer than a request waits no engine has owned the workflow's partition.
+var ErrNoOwner = fmt.Errorf("%w: no engine owns the workflow's partition now", ErrNothingRecorded)
+
+// question is a command on its way to the owner of its workflow's partition.
+type question struct {
+	Workflow  eventlog.WorkflowName
+	Actor     eventlog.Actor
+	Operation string
+	Command   string // the name of its type
+	Body      []byte
+}
+
+// reply is the owner's answer: one of its errors, or the decision.
+type reply struct {
+	// Seq is where the workflow's last transition stands that the decision looked at or made.
+	Seq uint64
+
+	Warnings []string
+	Pushed   []decide.PushResult
+	Bulk     *decide.BulkResult
+	Queued   *queued
+
+	Refusal *decide.Refusal
+	Failure failureKind
+	Message string
+}
+
+// queued is what an owner says of a RunNow; the rest follows from the workflow's state.
+type queued struct {
+	Producers []eventlog.Handler
+	Running   eventlog.Handler
+}
+
+// failureKind is the kind of an error on its way back.
+type failureKind string
+
+const (
+	notOwner        failureKind = "notOwner" // nothing is recorded
+	nothingRecorded failureKind = "nothingRecorded"
+	noDiskSpace     failureKind = "noDiskSpace"
+	unknownFate     failureKind = "unknown"
+	tooLargeEntry   failureKind = "tooLarge"
+	otherFailure    failureKind = "failed"
+)
+
+// commands are those that come from outside, by the names of their types.
+var commands = func() map[string]reflect.Type {
+	byName := map[string]reflect.Type{}
+	for _, cmd := range []decide.Command{
+		decide.Push{}, decide.RunNow{}, decide.ChangeEvents{}, decide.SkipEvent{}, decide.CancelJob{}, decide.RedriveJob{},
+		decide.Pause{}, decide.Resume{}, decide.Archive{}, decide.SetGrants{}, decide.ChangeGrants{},
+		decide.Approve{}, decide.Reject{}, decide.Resolve{}, decide.Deploy{}, decide.RepairRefused{},
+		decide.CreateToken{}, decide.RevokeToken{},
+	} {
+		byName[reflect.TypeOf(cmd).Name()] = reflect.TypeOf(cmd)
+	}
+	return byName
+}()
+
+// encode puts a question into bytes. A command that does not come from outside is a defect.
+func (q question) encode(cmd decide.Command) ([]byte, error) {
+	q.Command = reflect.TypeOf(cmd).Name()
+	if _, ok := commands[q.Command]; !ok {
+		return nil, fmt.Errorf("%w: %T cannot be sent to another engine", errDefect, cmd)
+	}
+	var err error
+	if q.Body, err = msgpack.Marshal(cmd); err != nil {
+		return nil, fmt.Errorf("encode %s for the owner: %w", q.Command, err)
+	}
+	return msgpack.Marshal(q)
+}
+
+// decodeQuestion reads a question and its command.
+func decodeQuestion(text []byte) (q question, cmd decide.Command, err error) {
+	if err := msgpack.Unmarshal(text, &q); err != nil {
+		return q, nil, fmt.Errorf("read a request: %w", err)
+	}
+	kind, ok := commands[q.Command]
+	if !ok {
+		return q, nil, fmt.Errorf("read a request: there is no command %q in this version", q.Command)
+	}
+	into := reflect.New(kind)
+	if err := msgpack.Unmarshal(q.Body, into.Interface()); err != nil {
+		return q, nil, fmt.Errorf("read a request of command %s: %w", q.Command, err)
+	}
+	return q, into.Elem().Interface().(decide.Command), nil
+}
+
+// decideAtOwner has a command recorded by the engine that owns the workflow's partition: this one, or a peer. While the
+// lease moves it waits, up to ownerPatience.
+func (e *Engine) decideAtOwner(ctx context.Context, name eventlog.WorkflowName, cmd decide.Command,
+	actor eventlog.Actor, operation string) (decide.Decision, error) {
+	p := e.partitionOf(name)
+	request, err := question{Workflow: name, Actor: actor, Operation: operation}.encode(cmd)
+	if err != nil {
+		return decide.Decision{}, err
+	}
+	for until := time.Now().Add(ownerPatience); ; {
+		decision, err := e.tryOwner(ctx, p, name, cmd, actor, operation, request)
+		if !errors.Is(err, errNotOwner) && !errors.Is(err, peer.ErrNobody) {
+			return decision, err
+		}
+		if time.Now().After(until) || e.closed.Load() {
+			p.refused.Add(1)
+			return decide.Decision{}, fmt.Errorf("record on %s: %w", name, ErrNoOwner)
+		}
+		if clock.Sleep(ctx, ownerPause); ctx.Err() != nil {
+			return decide.Decision{}, fmt.Errorf("record on %s: %w: %w", name, ErrNothingRecorded, ctx.Err())
+		}
+	}
+}
+
+func (e *Engine) tryOwner(ctx context.Context, p *partition, name eventlog.WorkflowName, cmd decide.Command,
+	actor eventlog.Actor, operation string, request []byte) (decide.Decision, error) {
+	if p.tenure().holds() {
+		if err := e.admit(ctx, p, name, cmd); err != nil {
+			return decide.Decision{}, err
+		}
+		return e.decideHere(ctx, name, cmd, actor, operation)
+	}
+	asked, cancel := context.WithTimeout(ctx, ownerPatience)
+	defer cancel()
+	text, err := e.cfg.Peers.Ask(asked, p.number, request)
+	switch {
+	case errors.Is(err, peer.ErrNobody), errors.Is(err, eventlog.ErrTooLarge):
+		return decide.Decision{}, err
+	case err != nil:
+		return decide.Decision{}, fmt.Errorf("record on %s at the owner of its partition: %w: %w", name, ErrUnknownOutcome, err)
+	}
+	var r reply
+	if err := msgpack.Unmarshal(text, &r); err != nil {
+		return decide.Decision{}, fmt.Errorf("read the answer of the owner: %w: %w", ErrUnknownOutcome, err)
+	}
+	if err := r.err(); err != nil {
+		return decide.Decision{}, err
+	}
+	return e.learn(ctx, p, name, r), nil
+}
+
+// readTimeout is how long a request waits until this engine has read what the owner has recorded for it.
+const readTimeout = 5 * time.Second
+
+// learn takes the owner's answer in, and waits until this engine has read what it speaks of: who asks here next finds
+// it. Where that takes too long, the position that is noted says what is lacking.
+func (e *Engine) learn(ctx context.Context, p *partition, name eventlog.WorkflowName, r reply) decide.Decision {
+	noteRecorded(ctx, eventlog.Position{Partition: p.number, Seq: r.Seq})
+	limited, cancel := context.WithTimeout(ctx, readTimeout)
+	defer cancel()
+	_ = p.await(limited, r.Seq) // the answer counts in any case
+	decision := decide.Decision{Warnings: r.Warnings, Pushed: r.Pushed, Bulk: r.Bulk}
+	if r.Queued != nil {
+		s := *p.open(name).state()
+		decision.Queued = &decide.Queued{Producers: r.Queued.Producers, Running: r.Queued.Running, State: s,
+			First: decide.Next(&s, eventlog.At(e.cfg.Clock.Now()), e.cfg.Leases.Owner(p.number).Engine)}
+		if _, starts := decision.Queued.First.(decide.StartRun); starts {
+			decision.Queued.First = decide.HeldByEngine.Wait() // as the owner has found it
+		}
+	}
+	return decision
+}
+
+// admit says why a command from outside is not recorded here, beside what its decision says.
+func (e *Engine) admit(ctx context.Context, p *partition, name eventlog.WorkflowName, cmd decide.Command) error {
+	switch cmd.(type) {
+	case decide.Deploy, decide.CreateToken, decide.RevokeToken:
+		return nil
+	case decide.Push:
+		if err := e.DiskSpace(); err != nil {
+			return fmt.Errorf("%w: %w", ErrNoDiskSpace, err)
+		}
+		// What is pushed stays in memory until the store has it.
+		if err := p.lag.Wait(ctx); err != nil {
+			return fmt.Errorf("%w: %w", ErrNoDiskSpace, err)
+		}
+	}
+	if a, ok := e.workflow(name); !ok || !a.state().Exists() || name == eventlog.Installation {
+		return unknownWorkflow(name)
+	}
+	return nil
+}
+
+// answer has the requests of peers answered that are about the partition, until stop is called.
+func (p *partition) answer(ctx context.Context) (stop func(), err error) {
+	return p.engine.cfg.Peers.Answer(ctx, p.number, func(ctx context.Context, request []byte) []byte {
+		text, err := msgpack.Marshal(p.reply(ctx, request))
+		if err != nil {
+			p.engine.log.Error("the answer to another engine cannot be encoded", "error", err)
+			return nil // which is no answer: its caller is told that the outcome is not known
+		}
+		return text
+	})
+}
+
+func (p *partition) reply(ctx context.Context, request []byte) reply {
+	q, cmd, err := decodeQuestion(request)
+	if err != nil {
+		return replyError(fmt.Errorf("%w: %w", ErrNothingRecorded, err))
+	}
+	e := p.engine
+	if e.cfg.Log.PartitionOf(q.Workflow) != p.number {
+		return replyError(fmt.Errorf("%w: workflow %s is in another partition", ErrNothingRecorded, q.Workflow))
+	}
+	if !p.tenure().holds() {
+		return replyError(errNotOwner)
+	}
+	if err := e.admit(ctx, p, q.Workflow, cmd); err != nil {
+		return replyError(err)
+	}
+	decision, err := e.decideHere(ctx, q.Workflow, cmd, q.Actor, q.Operation)
+	if err != nil {
+		return replyError(err)
+	}
+	r := reply{Seq: p.open(q.Workflow).state().Head.Seq, Warnings: decision.Warnings, Pushed: decision.Pushed,
+		Bulk: decision.Bulk}
+	if decision.Queued != nil {
+		r.Queued = &queued{decision.Queued.Producers, decision.Queued.Running}
+	}
+	return r
+}
+
+// replyError is an error on its way to a peer.
+func replyError(err error) reply {
+	r := reply{Message: err.Error(), Failure: otherFailure}
+	switch {
+	case errors.As(err, &r.Refusal):
+		r.Failure = ""
+	case errors.Is(err, errNotOwner):
+		r.Failure = notOwner
+	case errors.Is(err, ErrNoDiskSpace):
+		r.Failure = noDiskSpace
+	case errors.Is(err, ErrNothingRecorded):
+		r.Failure = nothingRecorded
+	case errors.Is(err, ErrUnavailable):
+		r.Failure = unknownFate
+	case errors.Is(err, eventlog.ErrTooLarge):
+		r.Failure = tooLargeEntry
+	}
+	return r
+}
+
+// err is the error that the owner has answered with.
+func (r reply) err() error {
+	wrapped := func(kind error) error { return fmt.Errorf("%w: the owner of the partition says: %s", kind, r.Message) }
+	switch {
+	case r.Refusal != nil:
+		return r.Refusal
+	case r.Failure == "":
+		return nil
+	case r.Failure == notOwner:
+		return errNotOwner
+	case r.Failure == noDiskSpace:
+		return wrapped(ErrNoDiskSpace)
+	case r.Failure == nothingRecorded:
+		return wrapped(ErrNothingRecorded)
+	case r.Failure == unknownFate:
+		return wrapped(ErrUnknownOutcome)
+	case r.Failure == tooLargeEntry:
+		return wrapped(eventlog.ErrTooLarge)
+	}
+	return fmt.Errorf("the owner of the partition says: %s", r.Message)
+}
