@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/pawl-run/pawl/engine/decide"
 	"github.com/pawl-run/pawl/engine/hint"
@@ -324,6 +325,9 @@ func (e *Engine) Login(hash string) (projections.Login, bool, error) {
 	return login, ok, nil
 }
 
+// maxTokensBehind is for how long an engine that cannot follow the log goes by the tokens that it knows.
+const maxTokensBehind = 10 * time.Second
+
 // installation is the state of the installation, if it is as new as the log.
 func (e *Engine) installation() (projections.State, error) {
 	select {
@@ -338,6 +342,9 @@ func (e *Engine) installation() (projections.State, error) {
 	case a.stoppedBy() != nil:
 		return projections.State{}, fmt.Errorf("%w: its tokens cannot be followed in the log: %w", ErrUnavailable,
 			a.stoppedBy())
+	case e.partitionOf(eventlog.Installation).behindBy() > maxTokensBehind:
+		return projections.State{}, fmt.Errorf("%w: it cannot follow the tokens that other engines give and take back",
+			ErrUnavailable)
 	case a.behind.Load():
 		return projections.State{}, fmt.Errorf("%w: it has not read the newest of its tokens yet", ErrUnavailable)
 	}

@@ -23,6 +23,15 @@ type Partition struct {
 	Stopped error
 }
 
+// Behind is for how long this engine may lack what others have written, the longest of all partitions; false where it is
+// alone.
+func (e *Engine) Behind() (longest time.Duration, shares bool) {
+	for _, p := range e.partitions {
+		longest = max(longest, p.behindBy())
+	}
+	return longest, e.cfg.Leases != nil
+}
+
 // Partitions are those of the log, in order.
 func (e *Engine) Partitions() []Partition {
 	all := make([]Partition, len(e.partitions))

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/pawl-run/pawl/engine"
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/ops/auth"
 	"github.com/pawl-run/pawl/ops/console"
@@ -148,7 +149,11 @@ func (b *backend) refuse(w http.ResponseWriter, r *http.Request, p *rpc.Problem)
 func (b *backend) operation(o *Operation) http.Handler {
 	count := b.metrics.Operation(o.ID, o.Statuses...)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		p := b.answer(o, w, r, count)
+		r, p := b.awaitAfter(r)
+		if p == nil {
+			b.tellLag(w)
+			p = b.answer(o, w, r, count)
+		}
 		if p != nil {
 			count(p.Status)
 			b.refuse(w, r, p)
@@ -198,7 +203,9 @@ func (b *backend) answer(o *Operation, w http.ResponseWriter, r *http.Request, c
 			return nil
 		}
 	}
-	status, answer, err := b.call(r.Context(), o, call, request)
+	ctx, recorded := engine.WithRecorded(r.Context())
+	status, answer, err := b.call(ctx, o, call, request)
+	tellPositions(w, recorded)
 	if err != nil {
 		return b.fault(o.ID, err)
 	}
@@ -231,8 +238,10 @@ func (b *backend) push(o *Operation, w http.ResponseWriter, r *http.Request, cal
 		return rpc.Malformed("query.unknown",
 			"this operation has no query parameters").WithHint("the topic stands in the path, the events in the body")
 	}
-	answer, p := b.ingress(r.Context(), o, caller, eventlog.WorkflowName(r.PathValue("workflow")),
+	ctx, recorded := engine.WithRecorded(r.Context())
+	answer, p := b.ingress(ctx, o, caller, eventlog.WorkflowName(r.PathValue("workflow")),
 		eventlog.Topic(r.PathValue("topic")), body)
+	tellPositions(w, recorded)
 	if p != nil {
 		return p
 	}

@@ -55,6 +55,9 @@ func problemOf(err error) *rpc.Problem {
 	case errors.As(err, &fault) && fault.Fault == sandbox.FaultTransient:
 		return rpc.Problemf(http.StatusServiceUnavailable, "worker.unavailable", "%v; nothing was changed", err).
 			WithHint("try again; pawl workers shows the processes that read and run scripts").WithCause(err)
+	case errors.Is(err, engine.ErrNoOwner):
+		return rpc.Problemf(http.StatusServiceUnavailable, "partition.noOwner", "%v", err).
+			WithHint("send it again in a moment: another engine takes the partition over").WithCause(err)
 	case errors.Is(err, engine.ErrNoDiskSpace):
 		return rpc.Problemf(http.StatusServiceUnavailable, "storage.unavailable", "%v", err).
 			WithHint("nothing was recorded; send it again when there is disk space").WithCause(err)

@@ -67,7 +67,8 @@ func New(s Sources) *Metrics {
 		ConstLabels: prometheus.Labels{"version": s.Version},
 	})
 	build.Set(1)
-	m.registry.MustRegister(m.requests, m.Pushed, m.refusals, build, engineCollector{s}, collectors.NewGoCollector(),
+	m.registry.MustRegister(m.requests, m.Pushed, m.refusals, build, engineCollector{s}, partitionCollector{s.Engine},
+		collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	if s.Progress != nil {
 		m.registry.MustRegister(s.Progress)

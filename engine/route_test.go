@@ -1,0 +1,120 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+	"testing"
+
+	"github.com/vmihailenco/msgpack/v5"
+
+	"github.com/pawl-run/pawl/engine/decide"
+	"github.com/pawl-run/pawl/engine/hint"
+	"github.com/pawl-run/pawl/eventlog"
+)
+
+// fill puts something into every field.
+func fill(v reflect.Value) {
+	switch v.Kind() {
+	case reflect.String:
+		v.SetString("x")
+	case reflect.Bool:
+		v.SetBool(true)
+	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
+		v.SetInt(7)
+	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
+		v.SetUint(7)
+	case reflect.Float64:
+		v.SetFloat(0.5)
+	case reflect.Pointer:
+		v.Set(reflect.New(v.Type().Elem()))
+		fill(v.Elem())
+	case reflect.Slice:
+		v.Set(reflect.MakeSlice(v.Type(), 1, 1))
+		fill(v.Index(0))
+	case reflect.Map:
+		v.Set(reflect.MakeMap(v.Type()))
+		key, value := reflect.New(v.Type().Key()).Elem(), reflect.New(v.Type().Elem()).Elem()
+		fill(key)
+		fill(value)
+		v.SetMapIndex(key, value)
+	case reflect.Struct:
+		for i := range v.NumField() {
+			fill(v.Field(i))
+		}
+	default:
+		panic(fmt.Sprintf("nothing is known to put into a %s", v.Type()))
+	}
+}
+
+// Every command comes to the owner as it was given: with all its fields, and with none.
+func TestCommandsTravelWhole(t *testing.T) {
+	t.Parallel()
+	for name, kind := range commands {
+		empty, full := reflect.New(kind), reflect.New(kind)
+		fill(full.Elem())
+		for _, given := range []reflect.Value{empty, full} {
+			cmd := given.Elem().Interface().(decide.Command)
+			sent := question{Workflow: "w", Operation: "op", Actor: eventlog.Actor{Kind: "user", Name: "ann", Verified: true}}
+			text, err := sent.encode(cmd)
+			if err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+			got, arrived, err := decodeQuestion(text)
+			if err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+			if !reflect.DeepEqual(arrived, cmd) {
+				t.Errorf("%s arrives as\n%+v, was\n%+v", name, arrived, cmd)
+			}
+			if got.Workflow != sent.Workflow || got.Actor != sent.Actor || got.Operation != sent.Operation {
+				t.Errorf("%s: the question arrives as %+v", name, got)
+			}
+		}
+	}
+	if _, err := (question{}).encode(decide.Tick{}); !errors.Is(err, errDefect) {
+		t.Errorf("a command of a worker can be sent: %v", err)
+	}
+	for _, text := range []string{"", "x", "\x81\xa7Command\xa4Tick"} {
+		if _, _, err := decodeQuestion([]byte(text)); err == nil {
+			t.Errorf("%q is a question", text)
+		}
+	}
+}
+
+// An answer says the same to the asker as it would have said to a caller of the owner.
+func TestAnswersTravelWhole(t *testing.T) {
+	t.Parallel()
+	travel := func(r reply) (back reply) {
+		text, err := msgpack.Marshal(r)
+		if err == nil {
+			err = msgpack.Unmarshal(text, &back)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return back
+	}
+	for _, kind := range []error{errNotOwner, ErrNoDiskSpace, ErrNothingRecorded, ErrUnknownOutcome, eventlog.ErrTooLarge} {
+		if err := travel(replyError(fmt.Errorf("record: %w", kind))).err(); !errors.Is(err, kind) {
+			t.Errorf("%v arrives as %v", kind, err)
+		}
+	}
+	if err := travel(replyError(errors.New("odd"))).err(); err == nil || errors.Is(err, ErrUnavailable) {
+		t.Errorf("another error arrives as %v", err)
+	}
+	refusal := &decide.Refusal{Kind: decide.Conflict, Code: "c", Message: "no", Hint: hint.Of(hint.Resume, "w")}
+	var got *decide.Refusal
+	if err := travel(replyError(refusal)).err(); !errors.As(err, &got) || !reflect.DeepEqual(got, refusal) {
+		t.Errorf("a refusal arrives as %#v", err)
+	}
+	full := reply{}
+	fill(reflect.ValueOf(&full.Pushed).Elem())
+	fill(reflect.ValueOf(&full.Bulk).Elem())
+	fill(reflect.ValueOf(&full.Queued).Elem())
+	fill(reflect.ValueOf(&full.Warnings).Elem())
+	full.Seq = 9
+	if back := travel(full); !reflect.DeepEqual(back, full) || back.err() != nil {
+		t.Errorf("a decision arrives as %+v", back)
+	}
+}

@@ -1,0 +1,79 @@
+package ops
+
+import (
+	"context"
+	"math"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/pawl-run/pawl/engine"
+	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/ops/rpc"
+)
+
+const (
+	// PositionHeader is on the answer to each request that has recorded something: where that stands in the log, as
+	// PARTITION:SEQ, several separated by commas.
+	PositionHeader = "Pawl-Position"
+	// LagHeader is on the answers of an engine of a cluster: for how many seconds it may lack what others have written.
+	LagHeader = "Pawl-Lag"
+	// afterQuery is the parameter of a request that wants to see what stands up to a position.
+	afterQuery = "after"
+	// afterPatience is how long such a request waits.
+	afterPatience = 10 * time.Second
+)
+
+// awaitAfter waits until this engine has read the log up to the positions that a GET request names in `after`, and
+// returns the request without it.
+func (b *backend) awaitAfter(r *http.Request) (*http.Request, *rpc.Problem) {
+	if r.Method != http.MethodGet && r.Method != http.MethodHead || !strings.Contains(r.URL.RawQuery, afterQuery+"=") {
+		return r, nil
+	}
+	query := r.URL.Query()
+	list := query.Get(afterQuery)
+	if !query.Has(afterQuery) {
+		return r, nil
+	}
+	var positions []eventlog.Position
+	for text := range strings.SplitSeq(list, ",") {
+		p, err := eventlog.ParsePosition(strings.TrimSpace(text))
+		if err != nil || p.Partition >= b.cfg.Log.Partitions() {
+			return r, rpc.Malformed("position.invalid", "%s is not a position in this log", eventlog.ClipName(text)).
+				WithHint("a position is PARTITION:SEQ, as the header " + PositionHeader + " of an answer has it")
+		}
+		positions = append(positions, p)
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), afterPatience)
+	defer cancel()
+	if err := b.cfg.Engine.AwaitPositions(ctx, positions...); err != nil {
+		return r, rpc.Problemf(http.StatusServiceUnavailable, "position.notRead",
+			"this engine has not read the log up to %s within %s", eventlog.ClipName(list), afterPatience).
+			WithHint("ask again in a moment, or ask another node").WithCause(err)
+	}
+	query.Del(afterQuery)
+	r = r.Clone(r.Context())
+	r.URL.RawQuery = query.Encode()
+	return r, nil
+}
+
+// tellPositions says where that stands which the request has recorded.
+func tellPositions(w http.ResponseWriter, recorded *engine.Recorded) {
+	at := recorded.Positions()
+	if len(at) == 0 {
+		return
+	}
+	texts := make([]string, len(at))
+	for i, p := range at {
+		texts[i] = p.String()
+	}
+	w.Header().Set(PositionHeader, strings.Join(texts, ","))
+}
+
+// tellLag says how far this engine may be behind the others of its cluster.
+func (b *backend) tellLag(w http.ResponseWriter) {
+	if behind, shares := b.cfg.Engine.Behind(); shares {
+		w.Header().Set(LagHeader, strconv.Itoa(int(math.Ceil(behind.Seconds()))))
+	}
+}
