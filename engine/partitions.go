@@ -23,8 +23,8 @@ type Partition struct {
 	Stopped error
 }
 
-// Behind is for how long this engine may lack what others have written, the longest of all partitions; false where it is
-// alone.
+// Behind is for how long this engine may lack what others have written, the longest of all partitions; false where it
+// is alone.
 func (e *Engine) Behind() (longest time.Duration, shares bool) {
 	for _, p := range e.partitions {
 		longest = max(longest, p.behindBy())

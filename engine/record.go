@@ -183,8 +183,8 @@ func (a *aggregate) decideAll(group []*proposal) int {
 	return n
 }
 
-// mayRecord says that the command may be decided here: in a cluster what is not the owner's decision is only what became
-// of a call that has left, which is recorded with or without the lease.
+// mayRecord says that the command may be decided here: by the owner, but for what became of a call that has left, which
+// is recorded with or without the lease.
 func mayRecord(cmd decide.Command, owned *tenure) bool {
 	_, settles := cmd.(decide.SettleMutation)
 	return settles || owned.holds()

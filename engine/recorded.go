@@ -56,7 +56,8 @@ func (e *Engine) AwaitPositions(ctx context.Context, at ...eventlog.Position) er
 	}
 	for _, position := range at {
 		if position.Partition < 0 || position.Partition >= len(e.partitions) {
-			return fmt.Errorf("%w: there is no partition %d, there are %d", ErrUnavailable, position.Partition, len(e.partitions))
+			return fmt.Errorf("%w: there is no partition %d, there are %d", ErrUnavailable, position.Partition,
+				len(e.partitions))
 		}
 		if err := e.partitions[position.Partition].await(ctx, position.Seq); err != nil {
 			return fmt.Errorf("%w: this engine has not read the log up to %s: %w", ErrUnavailable, position, err)

@@ -149,7 +149,7 @@ func (e *Engine) tryOwner(ctx context.Context, p *partition, name eventlog.Workf
 	case errors.Is(err, peer.ErrNobody), errors.Is(err, eventlog.ErrTooLarge):
 		return decide.Decision{}, err
 	case err != nil:
-		return decide.Decision{}, fmt.Errorf("record on %s at the owner of its partition: %w: %w", name, ErrUnknownOutcome, err)
+		return decide.Decision{}, fmt.Errorf("record on %s at its owner: %w: %w", name, ErrUnknownOutcome, err)
 	}
 	var r reply
 	if err := msgpack.Unmarshal(text, &r); err != nil {

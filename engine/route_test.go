@@ -95,7 +95,8 @@ func TestAnswersTravelWhole(t *testing.T) {
 		}
 		return back
 	}
-	for _, kind := range []error{errNotOwner, ErrNoDiskSpace, ErrNothingRecorded, ErrUnknownOutcome, eventlog.ErrTooLarge} {
+	for _, kind := range []error{errNotOwner, ErrNoDiskSpace, ErrNothingRecorded, ErrUnknownOutcome,
+		eventlog.ErrTooLarge} {
 		if err := travel(replyError(fmt.Errorf("record: %w", kind))).err(); !errors.Is(err, kind) {
 			t.Errorf("%v arrives as %v", kind, err)
 		}

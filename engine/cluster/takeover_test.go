@@ -56,15 +56,20 @@ func TestAKilledEngineIsReplaced(t *testing.T) {
 	c.until(20*time.Second, "each owns two partitions", func() bool { return a.owns() == 2 && b.owns() == 2 })
 	a.deploy(workflows)
 	var slow atomic.Bool
+	underWay, killed := make(chan struct{}, workflows*each), make(chan struct{})
 	c.world.OnPerform(func(_ context.Context, call connector.Call) connector.Outcome {
-		if slow.Load() { // its answer comes when its engine is gone
-			time.Sleep(50 * time.Millisecond)
+		if slow.Load() { // its answer comes when an engine is gone, perhaps its own
+			underWay <- struct{}{}
+			<-killed
 		}
 		return c.world.Apply(call)
 	})
 	c.load(workflows, each, func() {
 		slow.Store(true)
+		<-underWay
+		<-underWay
 		a.kill()
+		close(killed)
 	}, b, a)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()

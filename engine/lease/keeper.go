@@ -71,7 +71,8 @@ func New(cfg Config) (*Keeper, error) {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.Default()
 	}
-	k := &Keeper{cfg: cfg, leases: map[int]*Lease{}, waiting: map[int]chan *Lease{}, owners: map[int]Entry{}, silent: map[int]bool{},
+	k := &Keeper{cfg: cfg, leases: map[int]*Lease{}, waiting: map[int]chan *Lease{},
+		owners: map[int]Entry{}, silent: map[int]bool{},
 		meetNow: make(chan struct{}, 1)}
 	k.leaving, k.leave = context.WithCancel(context.Background())
 	for range cfg.Partitions {
@@ -140,8 +141,8 @@ func (k *Keeper) Owner(partition int) Entry {
 	return k.owners[partition]
 }
 
-// Holder is the engine that holds the partition, as far as is known; false where none does, or it was not heard of for as
-// long as it may hold a lease without renewing it.
+// Holder is the engine that holds the partition, as far as is known; false where none does, or it was not heard of for
+// as long as it may hold a lease without renewing it.
 func (k *Keeper) Holder(partition int) (Entry, bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -81,8 +81,8 @@ func (w *Why) explainWait(s *projections.State, wait decide.Wait) {
 			"there is too little free space, or the engine is shutting down. It goes on by itself once that is over.", name)
 		w.can("pawl verify")
 	case decide.ReasonNoOwner:
-		w.say("Workflow %s waits for an owner: no engine of the cluster holds its partition now, because one has ended or is "+
-			"cut off. Another one takes it by itself within half a minute, once the cluster has a leader.", name)
+		w.say("Workflow %s waits for an owner: no engine of the cluster holds its partition now, because one has ended or "+
+			"is cut off. Another one takes it by itself within half a minute, once the cluster has a leader.", name)
 	case decide.ReasonArchived:
 		w.explainArchived(s)
 	case decide.ReasonHeld:
