@@ -3,7 +3,11 @@ package engine
 import (
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"reflect"
+	"regexp"
+	"slices"
 	"testing"
 
 	"github.com/vmihailenco/msgpack/v5"
@@ -79,6 +83,36 @@ func TestCommandsTravelWhole(t *testing.T) {
 		if _, _, err := decodeQuestion([]byte(text)); err == nil {
 			t.Errorf("%q is a question", text)
 		}
+	}
+}
+
+// inside are the commands that an engine gives itself, or a person who has stopped it.
+var inside = []string{"AcceptLoss", "ConfirmNames", "FailRun", "Recover", "CommitRun", "FinishMutate", "FinishPrepare",
+	"ResendMutation", "SettleMutation", "Tick"}
+
+// A command that is new comes from inside, or can travel.
+func TestEveryCommandIsPlaced(t *testing.T) {
+	t.Parallel()
+	declared := regexp.MustCompile(`(?m)^func \((?:\w+ )?([A-Z]\w*)\) names\(`)
+	files, err := filepath.Glob("decide/*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := 0
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range declared.FindAllStringSubmatch(string(text), -1) {
+			found++
+			if _, travels := commands[m[1]]; travels == slices.Contains(inside, m[1]) {
+				t.Errorf("%s: is %s one of the commands that travel, or one from inside?", file, m[1])
+			}
+		}
+	}
+	if found != len(commands)+len(inside) {
+		t.Errorf("%d commands are declared, %d are placed", found, len(commands)+len(inside))
 	}
 }
 
