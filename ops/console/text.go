@@ -116,8 +116,14 @@ func count(n int, noun string) string { return eventlog.Count(n, noun) }
 
 // words makes a status readable: "awaiting_approval" is "awaiting approval".
 func words(v any) string {
-	return strings.NewReplacer("_", " ", ":", ": ").Replace(fmt.Sprint(deref(v)))
+	apart := humps.ReplaceAllStringFunc(fmt.Sprint(deref(v)), func(hump string) string {
+		return hump[:1] + " " + strings.ToLower(hump[1:])
+	})
+	return strings.NewReplacer("_", " ", ":", ": ").Replace(apart)
 }
+
+// humps are where a new word begins within a name, as in userPause.
+var humps = regexp.MustCompile(`[a-z][A-Z]`)
 
 // tone is the colour in which a status is shown; each is named in words too.
 func tone(v any) string {

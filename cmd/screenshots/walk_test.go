@@ -1,0 +1,128 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+)
+
+// walker is a person in front of a page.
+type walker struct {
+	t *testing.T
+	b *browser
+	w *world
+}
+
+// reads wants the page to say this.
+func (p walker) reads(what ...string) {
+	p.t.Helper()
+	text, err := p.b.text()
+	must(p.t, err)
+	for _, want := range what {
+		if !strings.Contains(text, want) {
+			p.t.Fatalf("the page does not say %q:\n%s", want, text)
+		}
+	}
+}
+
+// follow follows the first link or button whose text holds this.
+func (p walker) follow(text string) {
+	p.t.Helper()
+	marked, err := evaluate[bool](p.b, fmt.Sprintf(`(() => { document.querySelectorAll("[data-walk]").forEach(e => e.removeAttribute("data-walk"));
+		const all = [...document.querySelectorAll("main a, main button, header a")];
+		const found = all.find(e => e.innerText.includes(%q)); found?.setAttribute("data-walk", ""); return !!found; })()`, text))
+	must(p.t, err)
+	if !marked {
+		page, _ := p.b.text()
+		p.t.Fatalf("there is nothing to press that says %q:\n%s", text, page)
+	}
+	must(p.t, p.b.press("[data-walk]"))
+	quiet(p.t, p.b, "after "+text)
+}
+
+// confirm presses the button of a page that has said what it will do, with a comment.
+func (p walker) confirm(comment string) {
+	p.t.Helper()
+	if comment != "" {
+		must(p.t, p.b.do(chromedp.SendKeys(chromedp.CSS("#f-comment"), comment)))
+	}
+	must(p.t, p.b.press("#do"))
+	quiet(p.t, p.b, "after the form was sent")
+}
+
+// From the page alone, a person finds out what happened to one mail, resolves an uncertain change, approves requests in
+// bulk, brings back thirty events that were discarded, and repairs a script.
+func TestWalk(t *testing.T) {
+	t.Parallel()
+	w, b := started(t)
+	must(t, w.fill(t.Context()))
+	must(t, b.logIn("operator"))
+	p := walker{t, b, w}
+
+	p.reads("Needs you", "payments", "orders", "reports")
+	p.follow("mail-to-books")
+	p.follow("Invoice 2041 of Ann")
+	p.reads("Invoice 2041 of Ann", "http.post", "/books", "/invoices")
+
+	must(t, b.visit("/ui/needs"))
+	p.reads("Uncertain changes", "Pay the rent of May")
+	p.follow("It happened")
+	p.reads("took effect")
+	p.confirm("the bank has it")
+	p.state("payments", "idle")
+	if n := w.outside.called("/loses/payments"); n != 1 {
+		t.Errorf("the payment was sent %d times", n)
+	}
+
+	must(t, b.visit("/ui/needs"))
+	p.follow("Approve all")
+	p.reads("exactly as it is recorded", "5")
+	p.confirm("agreed with Ann")
+	must(t, w.until(t.Context(), "the refunds are made", func() (bool, error) {
+		return w.outside.called("/refunds") == 5, nil
+	}))
+
+	w.outside.recover()
+	must(t, b.visit("/ui/needs"))
+	p.reads("30 events")
+	p.follow("Redrive")
+	p.confirm("")
+	must(t, w.until(t.Context(), "the orders are placed", func() (bool, error) {
+		return w.outside.called("/refuses/orders") == 2*discarded, nil
+	}))
+
+	must(t, b.visit("/ui/needs"))
+	p.follow("Repair the script")
+	p.repair(strings.ReplaceAll(repairedReports, "HOST", w.outside.host()))
+	must(t, w.until(t.Context(), "the report is made", func() (bool, error) {
+		return w.outside.called("/reports") == 1, nil
+	}))
+	p.state("reports", "idle")
+
+	must(t, b.visit("/ui/needs"))
+	p.reads("Nothing needs you")
+}
+
+// state waits until the workflow stands as it is said.
+func (p walker) state(workflow, reason string) {
+	p.t.Helper()
+	must(p.t, p.w.settled(p.t.Context(), workflow, reason))
+}
+
+// repair writes the script into the editor and sends it.
+func (p walker) repair(source string) {
+	p.t.Helper()
+	all := chromedp.KeyModifiers(chromedp.ModifierCtrl)
+	must(p.t, p.b.do(chromedp.WaitVisible(chromedp.CSS(".cm-content")), chromedp.Focus(chromedp.CSS(".cm-content")),
+		chromedp.KeyEvent("a", all)))
+	must(p.t, p.b.write(source))
+	written, err := evaluate[string](p.b, `document.querySelector("textarea[name=source]").value`)
+	must(p.t, err)
+	if strings.TrimSpace(written) != strings.TrimSpace(source) {
+		p.t.Fatalf("the editor holds:\n%s", written)
+	}
+	must(p.t, p.b.press("button[value=repair]"))
+	quiet(p.t, p.b, "after the repair")
+}
