@@ -128,7 +128,7 @@ func (e *Engine) check(ctx context.Context, source, filename string, grants map[
 		grants = state.Grants
 	}
 	accepted, found := deploy.Check(deploy.Input{
-		Definition: def, Found: problems, Catalog: e.cfg.Connectors, Previous: deploy.PreviousOf(state),
+		Definition: def, Source: source, Found: problems, Catalog: e.cfg.Connectors, Previous: deploy.PreviousOf(state),
 		Secrets: e.cfg.Secrets, Vars: e.cfg.Vars.Names(), Grants: grants,
 		Repair: repairs != nil, Handlers: e.cfg.Policies.Script.Handlers, Topics: e.cfg.Policies.Script.Topics,
 	})

@@ -18,6 +18,8 @@ type Definition struct {
 	Uses []OperationUse `json:"uses,omitempty"`
 	// Calls are the calls of connector operations whose text shows something of their parameters.
 	Calls []WrittenCall `json:"calls,omitempty"`
+	// Results are the members that the text takes of what operations give.
+	Results []ResultRead `json:"results,omitempty"`
 	// MutateCalls are the calls of connector operations in mutate phases; see lint.MutateProblems.
 	MutateCalls []MutateCall `json:"mutateCalls,omitempty"`
 	// Places are where the members are written, as far as the text shows it; see Place.
@@ -149,6 +151,21 @@ type MutateCall struct {
 	Loop string `json:"loop,omitempty"`
 }
 
+// ResultRead is a member that the text takes of the result of an operation.
+type ResultRead struct {
+	// Connector and Operation are empty for the outcome of the mutation of a consumer, which Handler names then.
+	Connector string `json:"connector,omitempty"`
+	Operation string `json:"operation,omitempty"`
+	Handler   string `json:"handler,omitempty"`
+	// Path leads from the result to what Name is taken of; "*" is an element of a list.
+	Path []string `json:"path,omitempty"`
+	Name string   `json:"name"`
+	// Place is that of the name. Pattern tells that a pattern takes it, Called that it is called.
+	Place
+	Pattern bool `json:"pattern,omitempty"`
+	Called  bool `json:"called,omitempty"`
+}
+
 // CallRange is a part of a definition's MutateCalls.
 type CallRange struct {
 	From int `json:"from"`
@@ -177,8 +194,11 @@ type Written struct {
 	Open bool `json:"open,omitempty"`
 	// Prefix is how a text begins that is not wholly certain; empty where that is not certain either.
 	Prefix string `json:"prefix,omitempty"`
-	// Stringified tells that the value is the result of JSON.stringify.
+	// Stringified tells that the value is the result of JSON.stringify, which is called at StringifiedAt.
 	Stringified bool `json:"stringified,omitempty"`
+	// Handed tells that the value is what prepare has returned, and is written there.
+	Handed        bool  `json:"handed,omitempty"`
+	StringifiedAt Place `json:"stringifiedAt,omitzero"`
 }
 
 // WrittenMember is a member of a written object.

@@ -33,9 +33,12 @@ func HasErrors(problems []Problem) bool {
 //     topic.notSubscribed; besides them ctx.assigned, prepare.result and reservation.unknown
 //   - shape.default, .name, .topics, .producer, .consumer, .hook, .concurrency, .empty: what the workflow is made of
 //   - concurrency.state: a state that a consumer with concurrency returns, or as a warning reads
-//   - as warnings shape.unknownKey, handler.parameter, global.absent, .unknown, .shared, call.notAwaited,
-//     call.catch, mutate.codeAfter, .secondCall, .loop, ui.title, title.constant, publish.unknownMember,
-//     publish.messageIdRandom, prepare.reservations, prepare.unknownMember, prepare.wakeAt, prepared.unknown,
+//   - value.notJSON: a value of which JSON keeps nothing
+//   - as warnings event.*, payload.unknown, data.unknown, state.*, reservation.*, next.feedsItself,
+//     publish.stringified, publish.messageIdConstant, .messageIdRepeats, shape.unknownKey, handler.parameter,
+//     global.absent, .unknown, .shared, call.notAwaited, call.catch, mutate.codeAfter, .secondCall, .loop,
+//     ui.title, title.constant, publish.unknownMember, publish.messageIdRandom, prepare.reservations,
+//     prepare.unknownMember, prepare.wakeAt, prepared.unknown,
 //     mutationResult.unknown, concurrency.key, connector.dynamic, script.suspicious, script.problems
 type Problem struct {
 	Severity string `json:"severity"` // "error" or "warning"
@@ -44,4 +47,17 @@ type Problem struct {
 	Column   int    `json:"column"` // 1-based, 0 where unknown
 	Message  string `json:"message"`
 	Fix      string `json:"fix,omitempty"`
+	// Edit is the fix as code: applied literally it mends the problem. The zero value where no text of the script can
+	// tell what is right; ByHand says why then.
+	Edit   Edit   `json:"edit,omitzero"`
+	ByHand string `json:"byHand,omitempty"`
+}
+
+// Edit replaces the author's text from a place up to another one, which may be the same. Columns count UTF-16 units.
+type Edit struct {
+	Line      int    `json:"line"`
+	Column    int    `json:"column"`
+	EndLine   int    `json:"endLine"`
+	EndColumn int    `json:"endColumn"`
+	Text      string `json:"text"`
 }

@@ -65,9 +65,11 @@ var layers = []layer{
 	// The contract of scripts knows none of what keeps it; a text is compiled, judged, run, and run elsewhere.
 	{folders: "sandbox"},
 	{folders: "sandbox/similar", external: anyLibrary},
+	{folders: "sandbox/amend", project: []string{"sandbox"}, external: anyLibrary},
 	{folders: "sandbox/cputime", external: anyLibrary},
 	{folders: "sandbox/script", project: []string{"sandbox"}, external: anyLibrary},
-	{folders: "sandbox/lint", project: []string{"sandbox", "sandbox/similar", "sandbox/script"}, external: anyLibrary},
+	{folders: "sandbox/lint", project: []string{"sandbox", "sandbox/amend", "sandbox/similar", "sandbox/script"},
+		external: anyLibrary},
 	{folders: "sandbox/vm/value", project: []string{"sandbox"}, external: anyLibrary},
 	{folders: "sandbox/vm/globals/intl", external: anyLibrary},
 	{folders: "sandbox/vm/globals", project: []string{"sandbox", "sandbox/vm/value", "sandbox/vm/globals/intl"},
@@ -87,7 +89,8 @@ var layers = []layer{
 	{folders: "engine/hook", project: []string{"eventlog", "sandbox"}},
 	{folders: "engine/secret"},
 	{folders: "engine/deploy", project: []string{"eventlog", "projections", "engine/schedule", "engine/capability",
-		"engine/decide", "engine/connector", "engine/hint", "engine/hook", "sandbox", "sandbox/lint", "sandbox/similar"},
+		"engine/decide", "engine/connector", "engine/hint", "engine/hook", "sandbox", "sandbox/amend", "sandbox/lint",
+		"sandbox/similar"},
 		pure: true},
 	// A connector confines the process that reads hostile bytes for it, but runs no script.
 	// The contract of scripts says which names are theirs.
@@ -172,6 +175,7 @@ var restrictions = []struct {
 	{"github.com/nats-io/nats-server/v2/...", []string{"embeddednats/...", "cmd/..."}},
 	{"github.com/dop251/goja/...", []string{"sandbox/script", "sandbox/lint", "sandbox/vm/..."}},
 	{"github.com/evanw/esbuild/...", []string{"sandbox/script"}},
+	{"github.com/tdewolff/parse/v2/...", []string{"sandbox/amend"}},
 	{"github.com/cockroachdb/pebble/v2/...", []string{"projections/store/..."}},
 }
 

@@ -152,6 +152,19 @@ func TestAuthorsPageConfiguration(t *testing.T) {
 	}
 }
 
+// onePeeked is how the page's first workflow reserves one event, and allPeeked how it could look at all of them.
+const (
+	onePeeked = `const [file] = await ctx.peek("file.found", { limit: 1 });
+        if (!file) return { reservations: [], data: null };
+        return {
+          reservations: [{ topic: "file.found", ids: [file.id] }],`
+	allPeeked = `const files = await ctx.peek("file.found");
+        const [file] = files;
+        if (!file) return { reservations: [], data: null };
+        return {
+          reservations: [{ topic: "file.found", ids: [file.id] }],`
+)
+
 // mistakes are changes of the page's first workflow, one for each code that the page lists: the text that is
 // replaced, and its replacement.
 var mistakes = map[string][2]string{
@@ -210,12 +223,39 @@ var mistakes = map[string][2]string{
 	"prepare.wakeAt": {
 		`return { reservations: [], data: null };`, `return { reservations: [], data: null, wakeAt: ctx.now() + 1000 };`,
 	},
-	"mutationResult.unknown": {`outcome.result.row`, `outcome.row`},
-	"handler.parameter":      {`outcome) {`, `outcome, state) {`},
-	"ui.title":               {"ui: { title: `Row for ${file.id}` },", ``},
-	"global.absent":          {`await ctx.publish(`, `await fetch("https://example.com"); await ctx.publish(`},
-	"global.unknown":         {`size } });`, `siez } });`},
-	"global.shared":          {`const { entries }`, `count++; const { entries }`},
+	"mutationResult.unknown":    {`outcome.result.row`, `outcome.row`},
+	"handler.parameter":         {`outcome) {`, `outcome, state) {`},
+	"ui.title":                  {"ui: { title: `Row for ${file.id}` },", ``},
+	"result.unknown":            {`const { entries }`, `const { items: entries }`},
+	"publish.messageIdConstant": {`messageId: name,`, `messageId: "file",`},
+	"publish.messageIdRepeats":  {`messageId: name,`, `messageId: String(entries),`},
+	"publish.stringified":       {`payload: { name, size }`, `payload: JSON.stringify({ name, size })`},
+	"event.unknown":             {`data: file.payload,`, `data: { name: file.name },`},
+	"event.list":                {`const [file] = await ctx.peek`, `const file = await ctx.peek`},
+	"payload.unknown":           {`data: file.payload,`, `data: { name: file.payload.path },`},
+	"data.unknown":              {`data: file.payload,`, `data: { size: file.payload.size },`},
+	"state.neverReturned":       {`async handler(ctx) {`, `async handler(ctx, state) { ctx.log(state?.after);`},
+	"state.unknown": {
+		`async handler(ctx) {`, `async handler(ctx, state) { if (state?.last) return { before: state.before };`,
+	},
+	"reservation.wider": {onePeeked, strings.Replace(allPeeked, "[file.id]", "files.map((f) => f.id)", 1)},
+	"reservation.narrower": {
+		onePeeked + "\n          data: file.payload,", allPeeked + "\n          data: files.map((f) => f.payload),",
+	},
+	"reservation.half": {
+		"subscribe: [\"file.found\"],\n      async prepare(ctx) {\n        " + onePeeked + "\n          data: file.payload,",
+		"subscribe: [\"file.found\", \"more\"],\n      async prepare(ctx) {\n        " +
+			"const [more] = await ctx.peek(\"more\");\n        " + onePeeked + "\n          data: { name: more.payload },",
+	},
+	"reservation.never": {`subscribe: ["file.found"],`, `subscribe: ["file.found", "more"],`},
+	"value.notJSON":     {`data: file.payload,`, `data: new Map(),`},
+	"next.feedsItself": {
+		`if (outcome.status`,
+		`await ctx.publish("file.found", { messageId: data.name + "+", title: data.name }); if (outcome.status`,
+	},
+	"global.absent":  {`await ctx.publish(`, `await fetch("https://example.com"); await ctx.publish(`},
+	"global.unknown": {`size } });`, `siez } });`},
+	"global.shared":  {`const { entries }`, `count++; const { entries }`},
 }
 
 // hooked is the change that adds a hook.

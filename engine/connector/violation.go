@@ -47,6 +47,13 @@ type Violation struct {
 	// Message is what a call with these parameters fails with, Fix what to write instead: empty where the operation's
 	// schema as a whole says it.
 	Message, Fix string
+	// Perhaps tells that a call fails only if the value, which is not known, is there at all.
+	Perhaps bool
+	// Rename is the member that has to have another name, To that name; Drop tells that the member has to go.
+	Rename, To string
+	Drop       bool
+	// Write is the JSON of a scalar that has to take the place of the value.
+	Write string
 }
 
 // Judge is a connector that knows of parameters, as far as they are known, that a call with them would fail for
@@ -127,7 +134,15 @@ func (f *fitting) value(schema *jsonschema.Schema, w *Partial, at []string, dept
 		return
 	case schema.Types != nil && !fits(schema.Types.ToStrings(), w.Kind):
 		want := schema.Types.ToStrings()
-		f.report(at, "write "+sample(at, want[0]), at, &kind.Type{Got: w.Kind, Want: want})
+		value := scalar(w, want[0])
+		fix := "write " + sample(at, want[0])
+		if value != "" {
+			fix = "write " + named(at, value)
+		}
+		f.report(at, fix, at, &kind.Type{Got: w.Kind, Want: want})
+		if last := f.last(at); last != nil {
+			last.Write = value
+		}
 		return
 	}
 	if schema.Ref != nil {
@@ -195,7 +210,18 @@ func (f *fitting) object(schema *jsonschema.Schema, w *Partial, at []string, dep
 			}
 		}
 		if missing != nil {
+			strange := strangers(written, known)
+			from, to := "", missing[0]
+			if len(missing) == 1 && len(strange) == 1 && f.mayBe(schema, w, strange[0], to) {
+				from = strange[0] // the one that is too much is the one that lacks
+				fixes[0] = fmt.Sprintf("rename %s to %s", clip(from), clip(to))
+			} else if near := similar.Names(to, strange, 1); len(missing) == 1 && len(near) > 0 {
+				from = near[0]
+			}
 			f.report(at, strings.Join(fixes, "; "), at, &kind.Required{Missing: missing})
+			if last := f.last(at); last != nil && from != "" {
+				last.Rename, last.To = from, to
+			}
 		}
 	}
 	for i := range w.Members {
@@ -217,22 +243,93 @@ func (f *fitting) object(schema *jsonschema.Schema, w *Partial, at []string, dep
 				f.value(others, &m.Value, inside, depth+1)
 			}
 		case bool:
-			if !listed && !others && m.Value.Kind != "" {
-				fix := "remove it"
-				if len(known) > 0 {
-					fix = fmt.Sprintf("remove it; %s.%s takes %s here", f.connector, f.operation,
-						clip(strings.Join(known, ", ")))
-				}
-				free := strangers(known, written)
-				if usual := usually[m.Name]; slices.Contains(free, usual) {
-					fix = fmt.Sprintf("rename %s to %s", clip(m.Name), clip(usual))
-				} else if near := similar.Names(m.Name, free, 1); len(near) > 0 {
-					fix = fmt.Sprintf("rename %s to %s", clip(m.Name), clip(near[0]))
-				}
-				f.report(inside, fix, at, &kind.AdditionalProperties{Properties: []string{m.Name}})
+			if !listed && !others && (m.Value.Kind != "" || !w.Open) {
+				f.stranger(schema, w, m, at)
 			}
 		}
 	}
+}
+
+// stranger reports a member that the schema does not list. Whatever its value is, it has another name here or has to
+// go; one whose value is not known may be undefined, and is not there then.
+func (f *fitting) stranger(schema *jsonschema.Schema, w *Partial, m *PartialMember, at []string) {
+	written := make([]string, 0, len(w.Members))
+	for i := range w.Members {
+		written = append(written, w.Members[i].Name)
+	}
+	known := slices.Sorted(maps.Keys(schema.Properties))
+	free := strangers(known, written)
+	missing := slices.DeleteFunc(slices.Clone(schema.Required), func(name string) bool {
+		return !slices.Contains(free, name)
+	})
+	fix, to := "remove it", ""
+	if len(known) > 0 {
+		fix = fmt.Sprintf("remove it; %s.%s takes %s here", f.connector, f.operation, clip(strings.Join(known, ", ")))
+	}
+	if elsewhere := usual(m.Name, free); elsewhere != "" {
+		to = elsewhere
+	} else if near := similar.Names(m.Name, free, 1); len(near) > 0 {
+		to = near[0]
+	} else if len(missing) == 1 && len(strangers(written, known)) == 1 && f.mayBe(schema, w, m.Name, missing[0]) {
+		to = missing[0]
+	}
+	if to != "" {
+		fix = fmt.Sprintf("rename %s to %s", clip(m.Name), clip(to))
+	}
+	inside := slices.Concat(at, []string{m.Name})
+	f.report(inside, fix, at, &kind.AdditionalProperties{Properties: []string{m.Name}})
+	if last := f.last(inside); last != nil {
+		last.Perhaps, last.Drop = m.Value.Kind == "", to == ""
+		if to != "" {
+			last.Rename, last.To = m.Name, to
+		}
+	}
+}
+
+// mayBe reports whether a member that the schema does not allow can be meant by the name of another one.
+func (f *fitting) mayBe(schema *jsonschema.Schema, w *Partial, member, name string) bool {
+	if others, told := schema.AdditionalProperties.(bool); !told || others {
+		return false
+	}
+	part := schema.Properties[name]
+	if part == nil || part.Types == nil {
+		return true
+	}
+	i := slices.IndexFunc(w.Members, func(m PartialMember) bool { return m.Name == member })
+	return i >= 0 && (w.Members[i].Value.Kind == "" || fits(part.Types.ToStrings(), w.Members[i].Value.Kind))
+}
+
+// last is what was just reported at a location, nil if it had been before.
+func (f *fitting) last(where []string) *Violation {
+	if len(f.found) == 0 || !slices.Equal(f.found[len(f.found)-1].Where, where) {
+		return nil
+	}
+	return &f.found[len(f.found)-1]
+}
+
+// scalar is the JSON of a scalar in another type that says the same, empty for none.
+func scalar(w *Partial, want string) string {
+	if len(w.Value) == 0 {
+		return ""
+	}
+	switch {
+	case want == "string" && (w.Kind == "number" || w.Kind == "boolean"):
+		return strconv.Quote(string(w.Value))
+	case (want == "number" || want == "integer" || want == "boolean") && w.Kind == "string":
+		var text string
+		if json.Unmarshal(w.Value, &text) != nil {
+			return ""
+		}
+		var value any
+		if json.Unmarshal([]byte(text), &value) != nil {
+			return ""
+		}
+		_, number := value.(float64)
+		if _, flag := value.(bool); want == "boolean" && flag || want != "boolean" && number {
+			return text
+		}
+	}
+	return ""
 }
 
 func (f *fitting) array(schema *jsonschema.Schema, w *Partial, at []string, depth int) {
@@ -259,9 +356,22 @@ func (f *fitting) array(schema *jsonschema.Schema, w *Partial, at []string, dept
 	}
 }
 
-// usually has names that well-known HTTP libraries give a parameter, with the name that it has here.
-var usually = map[string]string{"json": "body", "data": "body", "payload": "body", "params": "query",
-	"searchParams": "query", "uri": "url"}
+// usually has names that well-known libraries give a parameter, with the names that it may have here.
+var usually = map[string][]string{"json": {"body"}, "data": {"body", "values"}, "payload": {"body"},
+	"params": {"query"}, "searchParams": {"query"}, "uri": {"url"}, "body": {"text", "content"},
+	"text":    {"content", "body"},
+	"message": {"text", "content", "body"}, "content": {"text", "body"}, "recipient": {"to"}, "recipients": {"to"},
+	"filename": {"path", "file"}, "file": {"path"}, "name": {"path"}, "row": {"values"}, "statement": {"sql"}}
+
+// usual is what a parameter is called here that is written by the name that it has elsewhere; empty for none.
+func usual(name string, free []string) string {
+	for _, candidate := range usually[name] {
+		if slices.Contains(free, candidate) {
+			return candidate
+		}
+	}
+	return ""
+}
 
 // strangers are the names that are not among the others.
 func strangers(names, others []string) []string {
@@ -304,6 +414,11 @@ func sample(at []string, of string) string {
 	if value == "" {
 		value = "…"
 	}
+	return named(at, value)
+}
+
+// named shows a value with its name where it has one.
+func named(at []string, value string) string {
 	if len(at) == 0 {
 		return value
 	}

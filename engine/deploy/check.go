@@ -17,6 +17,7 @@ func Check(in Input) (Accepted, []Problem) {
 	if d := &in.Definition; c.tooMany() ||
 		len(d.Unread) == 0 && (d.Incomplete || d.Name == "" && sandbox.HasErrors(in.Found)) {
 		c.sort()
+		c.mend()
 		return Accepted{}, c.problems()
 	}
 	c.workflow()
@@ -36,9 +37,11 @@ func Check(in Input) (Accepted, []Problem) {
 	c.operations()
 	c.mutates()
 	c.calls()
+	c.results()
 	c.redeploy()
 	c.found = lint.First(c.found)
 	c.sort()
+	c.mend()
 	if sandbox.HasErrors(c.found) {
 		return Accepted{}, c.problems()
 	}

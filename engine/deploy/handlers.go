@@ -159,12 +159,15 @@ func (c *check) declared(kind, handler, field string, names []string) []eventlog
 		case !slices.Contains(c.in.Definition.Topics, name) && !c.in.Definition.Lacks("topics"):
 			fix := fmt.Sprintf("declare it: topics: { %q: {} }, or use one of the declared: %s", eventlog.ClipName(name),
 				list(c.accepted.Topics))
+			edit := c.amend().Member(c.amend().Value(c.place("topics")), strconv.Quote(name)+": {}")
 			if close := similar.Names(name, c.in.Definition.Topics, 1); len(close) > 0 {
 				fix = fmt.Sprintf("write %q, or %s", eventlog.ClipName(close[0]), fix)
+				edit = c.amend().Swap(at, strconv.Quote(name), strconv.Quote(close[0]))
 			}
 			c.refuse(CodeTopicUnknown, fix, "%s %q names topic %q in %s, and topics does not declare it", kind,
 				eventlog.ClipName(handler), eventlog.ClipName(name), field)
 			c.at(at)
+			c.edit(edit)
 		}
 		topics = append(topics, topic)
 	}

@@ -4,11 +4,14 @@ import (
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/projections"
 	"github.com/pawl-run/pawl/sandbox"
+	"github.com/pawl-run/pawl/sandbox/amend"
 )
 
 // Input is everything a check may know.
 type Input struct {
 	Definition sandbox.Definition
+	// Source is the text of the script, in which fixes are made; without it problems come without edits.
+	Source string
 	// Found are the problems that reading the definition came upon; they are answered with the others.
 	Found []sandbox.Problem
 	// Catalog answers which operations there are; nil means none.
@@ -54,7 +57,16 @@ type Accepted struct {
 type check struct {
 	in       Input
 	accepted eventlog.Definition
+	source   *amend.Source
 	findings
+}
+
+// amend is the text of the script, in which fixes are made.
+func (c *check) amend() *amend.Source {
+	if c.source == nil {
+		c.source = amend.Read(c.in.Source)
+	}
+	return c.source
 }
 
 // place is where a member of the definition is written.

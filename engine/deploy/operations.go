@@ -102,6 +102,13 @@ func (c *check) unknown(catalog Catalog, use sandbox.OperationUse) {
 			"write one of "+list(written(use.Connector, catalog.Operations(use.Connector)))),
 			"connector %s has no operation %s (%s)", eventlog.ClipName(use.Connector), eventlog.ClipName(use.Operation), full)
 		c.at(at)
+		instead := byPart(use.Operation, catalog.Operations(use.Connector))
+		if close := catalog.Similar(use.Connector + "." + use.Operation); len(close) > 0 {
+			_, instead, _ = strings.Cut(close[0], ".")
+		}
+		if instead != "" {
+			c.edit(c.amend().Swap(at, "ctx."+use.Connector+"."+use.Operation, "ctx."+use.Connector+"."+instead))
+		}
 	} else {
 		similar := slices.Concat(catalog.Similar(use.Connector), catalog.Similar(use.Connector+"."+use.Operation))
 		fix := didYouMean(similar, "start or configure the connector, or use one of those known: "+list(connectors))
@@ -111,6 +118,9 @@ func (c *check) unknown(catalog Catalog, use sandbox.OperationUse) {
 		c.add(cmp.Or(c.in.UnknownConnector, sandbox.SeverityError), CodeConnector, fix,
 			"there is no connector %s (%s)", eventlog.ClipName(use.Connector), full)
 		c.at(at)
+		if close := catalog.Similar(use.Connector); len(close) > 0 {
+			c.edit(c.amend().Swap(at, "ctx."+use.Connector+".", "ctx."+close[0]+"."))
+		}
 		c.hint(hint.Connectors)
 	}
 }

@@ -3,6 +3,7 @@ package deploy
 import (
 	"cmp"
 	"encoding/json"
+	"slices"
 	"strconv"
 
 	"github.com/pawl-run/pawl/engine/connector"
@@ -14,8 +15,7 @@ import (
 const maxFound = 200
 
 // calls names calls whose parameters, as they are written, cannot fit the operation's schema: the call
-// would end the run in the same words. Mistakes that the text does not show are left to the call. They are
-// warnings: the call itself is the judge, and nothing has left when it refuses.
+// would end the run in the same words. Mistakes that the text does not show are left to the call.
 func (c *check) calls() {
 	schemas := make(map[string]*connector.ParamSchema)
 	for i := range c.in.Definition.Calls {
@@ -39,18 +39,55 @@ func (c *check) calls() {
 		}
 		c.stringified(call, pin.Schema)
 		params := partial(&call.Params)
-		wrong := schema.Violations(&params)
-		if judge, ok := c.in.Catalog.(judge); ok {
-			wrong = append(wrong, judge.Judge(call.Connector, call.Operation, &params)...)
+		severity := sandbox.SeverityError
+		if c.in.Repair {
+			severity = sandbox.SeverityWarning // the tool may take them again when the call is made
 		}
-		for _, m := range wrong {
-			c.add(sandbox.SeverityWarning, cmp.Or(m.Code, connector.CodeParams), m.Fix, "%s", m.Message)
-			c.at(part(&call.Params, m.Where).Place)
-			if m.Fix == "" {
-				c.hint(hint.Connector, call.Connector)
+		for _, m := range schema.Violations(&params) {
+			c.violation(call, m, severity)
+		}
+		if judge, ok := c.in.Catalog.(judge); ok {
+			for _, m := range judge.Judge(call.Connector, call.Operation, &params) {
+				c.violation(call, m, sandbox.SeverityWarning) // what is configured may change
 			}
 		}
 	}
+}
+
+// violation says what is wrong with parameters.
+func (c *check) violation(call *sandbox.WrittenCall, m connector.Violation, severity string) {
+	if m.Perhaps {
+		severity = sandbox.SeverityWarning
+	}
+	c.add(severity, cmp.Or(m.Code, connector.CodeParams), m.Fix, "%s", m.Message)
+	at := part(&call.Params, m.Where).Place
+	c.at(at)
+	switch renamed := slices.Concat(m.Where, []string{m.Rename}); {
+	case m.Rename != "" && len(m.Where) > 0 && m.Where[len(m.Where)-1] == m.Rename:
+		c.edit(c.amend().Rename(at, m.Rename, m.To))
+	case m.Rename != "":
+		c.edit(c.amend().Rename(part(&call.Params, renamed).Place, m.Rename, m.To))
+	case m.Drop && handed(&call.Params, m.Where):
+	case m.Drop:
+		c.edit(c.amend().Drop(at))
+	case m.Write != "":
+		if value := c.amend().Value(at); value != (sandbox.Place{}) {
+			c.edit(c.amend().Replace(value, m.Write))
+		}
+	}
+	if m.Fix == "" {
+		c.hint(hint.Connector, call.Connector)
+	}
+}
+
+// handed reports whether prepare has returned the value that a part belongs to: others may use the part.
+func handed(w *sandbox.Written, where []string) bool {
+	for i := range where {
+		if part(w, where[:i]).Handed {
+			return true
+		}
+	}
+	return false
 }
 
 // judge is a catalog that asks connectors about parameters, as far as a script shows them; see connector.Judge.

@@ -36,6 +36,7 @@ const (
 	CodeOperation     = "operation.unknown"
 	CodeOperationKind = "operation.kind"
 	CodeStringified   = "call.stringified"
+	CodeResult        = "result.unknown"
 	CodePhase         = "phase.forbidden"
 	CodeArchived      = "workflow.archived"
 	CodeHeld          = decide.CodeHolds
@@ -97,6 +98,9 @@ func (p *findings) at(place sandbox.Place) {
 	last := &p.found[len(p.found)-1]
 	last.Line, last.Column = place.Line, place.Column
 }
+
+// edit gives the problem that was added last the edit that mends it. It has no hint yet.
+func (p *findings) edit(e sandbox.Edit) { p.found[len(p.found)-1].Edit = e }
 
 // hint says what can be done about the problem that was added last. It is in its place by then.
 func (p *findings) hint(code hint.Code, values ...any) {

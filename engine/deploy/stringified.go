@@ -20,6 +20,7 @@ func (c *check) stringified(call *sandbox.WrittenCall, schema json.RawMessage) {
 			"%s of ctx.%s.%s is sent as JSON by itself; with JSON.stringify it arrives as one text",
 			eventlog.ClipName(m.Name), eventlog.ClipName(call.Connector), eventlog.ClipName(call.Operation))
 		c.at(m.Value.Place)
+		c.edit(c.amend().Unwrap(m.Value.StringifiedAt, "JSON.stringify"))
 	}
 }
 

@@ -22,5 +22,9 @@ func (c *check) setting(use sandbox.OperationUse) {
 	}
 	c.add(cmp.Or(c.in.UnknownConnector, sandbox.SeverityError), CodeVars, fix,
 		"ctx.vars.%s is read, and the configuration has no such var", name)
-	c.at(sandbox.Place{Line: use.Line, Column: use.Column})
+	at := sandbox.Place{Line: use.Line, Column: use.Column}
+	c.at(at)
+	if near := similar.Names(use.Operation, c.in.Vars, 1); len(near) > 0 {
+		c.edit(c.amend().Swap(at, "ctx.vars."+use.Operation, "ctx.vars."+near[0]))
+	}
 }

@@ -66,7 +66,8 @@ func (c *collector) peekArguments(t *touch, args []ast.Expression) {
 		return
 	}
 	if n, ok := c.in.Resolve(args[1]).(*ast.NumberLiteral); ok {
-		c.fail("call.params", c.in.Start(args[1]), fmt.Sprintf("write { limit: %s }", sandbox.Clip(n.Literal, 20)),
+		edit := c.amend().Replace(c.place(args[1]), "{ limit: "+sandbox.Clip(n.Literal, 20)+" }")
+		c.with(edit).fail("call.params", c.in.Start(args[1]), fmt.Sprintf("write { limit: %s }", sandbox.Clip(n.Literal, 20)),
 			"the options of ctx.peek must be an object, and are the number %s", sandbox.Clip(n.Literal, 20))
 		return
 	}
@@ -103,7 +104,8 @@ func (c *collector) idsArguments(t *touch, args []ast.Expression) {
 		c.fail("call.params", c.in.Start(t.call), "write "+call,
 			"ctx.getByIds takes a topic and an array of message ids, and got one argument")
 	} else if what := c.in.Never(args[1], "array"); what != "" {
-		c.fail("call.params", c.in.Start(args[1]), "write "+call,
+		edit := c.amend().Replace(c.place(args[1]), "["+c.amend().Expression(c.place(args[1]))+"]")
+		c.with(edit).fail("call.params", c.in.Start(args[1]), "write "+call,
 			"ctx.getByIds takes an array of message ids, and got %s", what)
 	}
 }

@@ -52,10 +52,14 @@ func (c *awaits) awaited(call *ast.CallExpression, name string) {
 	switch c.fateOf(call, 0) {
 	case waited:
 	case dropped:
-		c.warn("call.notAwaited", c.in.Start(call), "write await "+name+"(…)",
+		c.with(c.amend().Insert(c.place(call), "await ")).warn("call.notAwaited", c.in.Start(call), "write await "+name+"(…)",
 			"%s is called without await: the handler goes on before it is done", name)
 	case misused:
-		c.warn("call.notAwaited", c.in.Start(call), "write await "+name+
+		edit := sandbox.Edit{}
+		if text := c.amend().Call(c.place(call)); text != "" {
+			edit = c.amend().Swap(c.place(call), text, "(await "+text+")")
+		}
+		c.with(edit).warn("call.notAwaited", c.in.Start(call), "write await "+name+
 			"(…), in parentheses where a member of the result is taken: (await "+name+"(…)).length",
 			"%s gives a promise, and it is used like the result", name)
 	}

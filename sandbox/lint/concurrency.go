@@ -43,9 +43,9 @@ func (c *collector) returnedState(next ast.Expression, d *sandbox.ConsumerDefini
 	}
 }
 
-// payloads are those of the events that a script publishes for consumers with a key, as far as its text shows them.
+// payloads are those of the events that a script publishes for its consumers, as far as its text shows them.
 type payloads struct {
-	// of are the payloads by topic, of the topics that such a consumer subscribes to.
+	// of are the payloads by topic, of the topics that a consumer subscribes to.
 	of map[string][]payload
 	// unseen tells that there may be others: what is published, or where to, is not written out.
 	unseen bool
@@ -64,10 +64,8 @@ type payload struct {
 func newPayloads(d *sandbox.Definition) payloads {
 	p := payloads{of: make(map[string][]payload), left: maxPayloads}
 	for _, consumer := range d.Consumers {
-		if consumer.Concurrency != nil && consumer.Key != "" {
-			for _, topic := range consumer.Subscribe {
-				p.of[topic] = nil
-			}
+		for _, topic := range consumer.Subscribe {
+			p.of[topic] = nil
 		}
 	}
 	return p

@@ -1,5 +1,7 @@
 // Package lint judges the text of a workflow script before it runs. It runs nothing: each of its files is one check.
 //
+// A value that is handed on is followed by flow.go: through names, members, patterns, loops and the methods of lists.
+//
 // Guaranteed:
 //   - An error is what certainly fails when it is reached; a warning is what an author will hardly have meant.
 //   - Each problem has a code, the place in the author's file where that is known, and a fix in words.
@@ -12,7 +14,18 @@
 //	topic.notSubscribed        topics.go       a peek at a topic that the consumer does not subscribe to
 //	publish.invalid            publish.go      an event that ctx.publish refuses
 //	publish.unknownMember      publish.go      a member of an event that means nothing
-//	publish.messageIdRandom    publish.go      a message id that each run makes anew
+//	publish.messageIdRandom    messageid.go    a message id that each run makes anew (R11)
+//	publish.messageIdConstant  messageid.go    a message id that is always the same (R11)
+//	publish.messageIdRepeats   messageid.go    a message id that all turns of a loop share (R11)
+//	publish.stringified        messageid.go    a payload that is a text of JSON
+//	event.unknown, event.list  values.go       an event taken for its payload, a list taken for an event
+//	payload.unknown            values.go       a member that no payload has which the script publishes
+//	data.unknown               data.go         a member that prepare does not put into data
+//	state.neverReturned        state.go        a state that is read and never returned (R13)
+//	state.neverRead            state.go        a state that is returned and never read
+//	state.unknown              state.go        a member that the returned state never has
+//	value.notJSON              notjson.go      a value of which JSON keeps nothing
+//	next.feedsItself           feedback.go     an event that makes another one without end
 //	input.invalid              arguments.go    an input that ctx.registerInput refuses
 //	call.params                arguments.go    parameters that are not one object
 //	call.notAwaited            awaits.go       a promise that nothing waits for
@@ -28,6 +41,10 @@
 //	prepare.reservations       reservation.go  a reservation that reserves nothing
 //	prepare.unknownMember      result.go       a member of the result that means nothing
 //	prepare.wakeAt             result.go       a time that is ignored (S4, C6)
+//	reservation.wider          reserved.go     all events reserved, and the first one used
+//	reservation.narrower       reserved.go     one event reserved, and all of them used
+//	reservation.half           reserved.go     an event of a topic used of which none is reserved
+//	reservation.never          reserved.go     a topic of which no event is ever reserved
 //	reservation.unknown        reservation.go  a reservation of a topic that the consumer does not subscribe to
 //	concurrency.state          concurrency.go  a state that a consumer with concurrency returns or reads (C4)
 //	concurrency.key            concurrency.go  a key that no published payload has (C2)

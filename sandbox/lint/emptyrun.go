@@ -18,9 +18,35 @@ func (c *collector) emptyRun(prepare, next ast.Expression, d *sandbox.ConsumerDe
 	if at == 0 || c.testsBefore(next, at) {
 		return
 	}
-	c.warn("next.unguarded", at, "begin next with: if (!prepared.data) return;",
+	guard := "if (!" + c.dataName(next) + ") return;"
+	c.with(c.amend().Begin(c.place(next), guard)).warn("next.unguarded", at, "begin next with: "+guard,
 		"prepare of %q has a result with reservations: [] and no data; next runs after it too, and fails here",
 		sandbox.Clip(d.Name, 100))
+}
+
+// dataName is how a next names the data that it is given.
+func (c *collector) dataName(next ast.Expression) string {
+	params, _, _ := script.Function(next)
+	switch target := params.List[1].Target.(type) {
+	case *ast.Identifier:
+		return target.Name.String() + ".data"
+	case *ast.ObjectPattern:
+		for _, p := range target.Properties {
+			switch p := p.(type) {
+			case *ast.PropertyShort:
+				if p.Name.Name.String() == "data" {
+					return "data"
+				}
+			case *ast.PropertyKeyed:
+				if id, ok := p.Value.(*ast.Identifier); ok {
+					if key, named := p.Key.(*ast.StringLiteral); named && key.Value.String() == "data" {
+						return id.Name.String()
+					}
+				}
+			}
+		}
+	}
+	return "prepared.data"
 }
 
 // returnsNoData reports whether the text shows a result of prepare with an empty list of reservations and no data.

@@ -6,6 +6,7 @@ import (
 	"github.com/dop251/goja/file"
 
 	"github.com/pawl-run/pawl/sandbox"
+	"github.com/pawl-run/pawl/sandbox/amend"
 	"github.com/pawl-run/pawl/sandbox/script"
 )
 
@@ -14,10 +15,27 @@ type findings struct {
 	in       *script.Text
 	problems []sandbox.Problem
 	said     map[sandbox.Problem]bool
+	// source is the author's text, read when the first edit is made, and edit that of the problem to come.
+	source *amend.Source
+	edit   sandbox.Edit
 }
 
 func newFindings(in *script.Text) *findings {
 	return &findings{in: in, said: make(map[sandbox.Problem]bool)}
+}
+
+// amend is the author's text, in which fixes are made.
+func (f *findings) amend() *amend.Source {
+	if f.source == nil {
+		f.source = amend.Read(f.in.Author)
+	}
+	return f.source
+}
+
+// with gives the problem that is reported next the edit that mends it.
+func (f *findings) with(edit sandbox.Edit) *findings {
+	f.edit = edit
+	return f
 }
 
 // fail reports what cannot work when it is reached.
@@ -33,6 +51,7 @@ func (f *findings) warn(code string, at file.Idx, fix, format string, args ...an
 }
 
 func (f *findings) add(p sandbox.Problem) {
+	p.Edit, f.edit = f.edit, sandbox.Edit{}
 	if !f.said[p] {
 		f.said[p] = true
 		f.problems = append(f.problems, p)

@@ -15,7 +15,8 @@ import (
 func checkHandlers(in *script.Text, d *sandbox.Definition) ([]sandbox.OperationUse, []sandbox.Problem) {
 	c := &collector{findings: newFindings(in), in: in, definition: d, holders: make(map[*ast.Binding]*holder),
 		followed: make(map[*script.Variable]bool), seen: make(map[visit]bool),
-		recorded: make(map[*ast.CallExpression]bool), writtenLeft: MaxWritten,
+		recorded: make(map[*ast.CallExpression]bool), flowed: make(map[*ast.CallExpression]bool),
+		handedOn: make(map[ast.Expression]handedOn), writtenLeft: MaxWritten,
 		payloads: newPayloads(d)}
 	for _, p := range d.Producers {
 		_, value := in.Find("producers", p.Name)
@@ -28,6 +29,9 @@ func checkHandlers(in *script.Text, d *sandbox.Definition) ([]sandbox.OperationU
 			}
 		}
 		c.handler(value, entry{handler: p.Name, phase: sandbox.Producer, publishes: p.Publishes})
+		if f := in.Resolve(value); isFunction(f) {
+			c.state(f, f, p.Name, sandbox.Producer)
+		}
 	}
 	for i := range d.Consumers {
 		consumer := &d.Consumers[i]
@@ -38,6 +42,7 @@ func checkHandlers(in *script.Text, d *sandbox.Definition) ([]sandbox.OperationU
 		}
 	}
 	c.rest()
+	c.given()
 	for i := range d.Consumers {
 		c.consumer(&d.Consumers[i])
 	}
@@ -51,10 +56,17 @@ func checkHandlers(in *script.Text, d *sandbox.Definition) ([]sandbox.OperationU
 	for i := range d.Consumers {
 		c.key(&d.Consumers[i])
 	}
+	c.readPayloads()
+	c.feedback()
 	slices.SortStableFunc(c.uses, func(a, b sandbox.OperationUse) int {
 		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
 	})
 	return slices.Compact(c.uses), c.problems
+}
+
+func isFunction(e ast.Expression) bool {
+	_, _, ok := script.Function(e)
+	return ok
 }
 
 func (c *collector) handler(value ast.Expression, e entry) {
@@ -64,6 +76,9 @@ func (c *collector) handler(value ast.Expression, e entry) {
 		return
 	}
 	c.parameters(params, e)
+	if e.phase != sandbox.Mutate {
+		c.keptValues(f, e.phase)
+	}
 	c.reach(f, 0, e)
 	if e.phase == sandbox.Mutate && len(params.List) > 0 {
 		c.mutateCalls(f, c.holder(params.List[0]), e)
@@ -158,12 +173,19 @@ func (c *collector) consumer(d *sandbox.ConsumerDefinition) {
 	if prepare := phase(sandbox.Prepare); prepare != nil {
 		members, closed := c.results(prepare, d)
 		if closed {
-			c.preparedMembers(phase(sandbox.Mutate), members)
-			c.preparedMembers(phase(sandbox.Next), members)
+			data := c.dataOf(prepare)
+			c.preparedMembers(phase(sandbox.Mutate), members, data)
+			c.preparedMembers(phase(sandbox.Next), members, data)
+		}
+		c.reserved(prepare, d)
+		c.data(prepare, phase(sandbox.Mutate), phase(sandbox.Next), d)
+		if d.Concurrency == nil {
+			c.state(prepare, phase(sandbox.Next), d.Name, sandbox.Prepare)
 		}
 	}
 	if next := phase(sandbox.Next); next != nil {
 		c.outcomes(next)
+		c.outcome(next, d)
 		c.returnedState(next, d)
 		if prepare := phase(sandbox.Prepare); prepare != nil {
 			c.emptyRun(prepare, next, d)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/pawl-run/pawl/sandbox"
 	"github.com/pawl-run/pawl/sandbox/script"
+	"github.com/pawl-run/pawl/sandbox/similar"
 )
 
 // signatures are the parameters that handlers are given.
@@ -91,16 +92,23 @@ func (c *collector) takenOf(f ast.Expression, parameter int) (list []memberUse) 
 }
 
 // preparedMembers warns of members of the prepare result that prepare does not return.
-func (c *collector) preparedMembers(f ast.Expression, returned []string) {
+func (c *collector) preparedMembers(f ast.Expression, returned []string, data shape) {
 	for _, t := range c.takenOf(f, 1) {
 		if slices.Contains(returned, t.name) || slices.Contains(resultMembers, t.name) || inherits(t.name) {
 			continue
 		}
+		inData := data.members[t.name] != nil
 		fix := "return it from prepare in data, and write prepared.data." + sandbox.Clip(t.name, 60)
+		edit := sandbox.Edit{}
+		if inData {
+			edit = c.within(taking{name: t.name, at: t.at, e: t.e}, "data")
+		} else if near := similar.Names(t.name, resultMembers, 1); len(near) > 0 {
+			fix, edit = "write "+near[0], c.amend().Rename(c.in.Position(t.at), t.name, near[0])
+		}
 		if t.name == "status" || t.name == "result" {
 			fix = "the outcome is the third parameter of next: async next(ctx, prepared, mutationResult)"
 		}
-		c.warn("prepared.unknown", t.at, fix, "prepare returns no %s, so this is undefined; it returns %s",
+		c.with(edit).warn("prepared.unknown", t.at, fix, "prepare returns no %s, so this is undefined; it returns %s",
 			sandbox.Clip(t.name, 100), strings.Join(distinct(returned), ", "))
 	}
 }

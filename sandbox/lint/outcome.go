@@ -24,17 +24,24 @@ func (c *collector) outcomes(next ast.Expression) {
 			}
 		case t.name == "result" || inherits(t.name):
 		default:
+			edit := sandbox.Edit{}
 			fix := "write mutationResult.result." + sandbox.Clip(t.name, 60) +
 				" for a member of what the connector answered, after mutationResult.status === \"applied\""
 			switch t.name {
 			case "success", "ok", "applied":
 				fix = "write mutationResult.status === \"applied\""
+				if left, _, _, ok := script.SplitProperty(t.e); ok {
+					whole := c.in.Source(left) + "." + t.name
+					edit = c.amend().Swap(c.place(t.e), whole, c.in.Source(left)+".status === \"applied\"")
+				}
 			case "error", "failed", "failure":
 				fix = "remove it: next never runs after a failed mutation; the status is applied, none or skipped"
 			case "data", "value", "response", "output":
-				fix = "write mutationResult.result"
+				fix, edit = "write mutationResult.result", c.amend().Rename(c.in.Position(t.at), t.name, "result")
+			default:
+				edit = c.within(taking{name: t.name, at: t.at, e: t.e}, "result")
 			}
-			c.warn("mutationResult.unknown", t.at, fix, "a mutation result has status and result, and no %s",
+			c.with(edit).warn("mutationResult.unknown", t.at, fix, "a mutation result has status and result, and no %s",
 				sandbox.Clip(t.name, 100))
 		}
 	}
@@ -68,18 +75,18 @@ func (c *collector) compared(status ast.Expression) {
 		if !known || slices.Contains(statuses, text) {
 			return
 		}
-		fix := `the status is "applied", "none" or "skipped"`
+		fix, edit := `the status is "applied", "none" or "skipped"`, sandbox.Edit{}
 		switch strings.ToLower(text) {
 		case "success", "succeeded", "successful", "ok", "done", "completed", "complete", "committed", "confirmed":
-			fix = `write "applied"`
+			fix, edit = `write "applied"`, c.amend().Replace(c.place(with), `"applied"`)
 		case "failed", "failure", "error", "rejected":
 			fix = "remove it: next never runs after a failed mutation; the status is applied, none or skipped"
 		case "skip", "cancelled", "canceled", "user_skip":
-			fix = `write "skipped"`
+			fix, edit = `write "skipped"`, c.amend().Replace(c.place(with), `"skipped"`)
 		case "noop", "empty", "null", "":
-			fix = `write "none"`
+			fix, edit = `write "none"`, c.amend().Replace(c.place(with), `"none"`)
 		}
-		c.warn("mutationResult.unknown", c.in.Start(with), fix, "the status of a mutation result is never %q",
+		c.with(edit).warn("mutationResult.unknown", c.in.Start(with), fix, "the status of a mutation result is never %q",
 			sandbox.Clip(text, 60))
 	}
 	switch p := c.in.Parent(c.in.Dressed(status)).(type) {

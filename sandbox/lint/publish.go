@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/dop251/goja/ast"
+	"github.com/dop251/goja/file"
 
 	"github.com/pawl-run/pawl/sandbox"
 	"github.com/pawl-run/pawl/sandbox/script"
@@ -64,39 +65,67 @@ func (c *collector) event(event *ast.ObjectLiteral) {
 			c.fail("publish.invalid", at[required], addToEvent(required, nil), "the %s of the published event is empty",
 				required)
 		} else if what := c.in.Never(value, "text"); what != "" {
-			c.fail("publish.invalid", at[required], fmt.Sprintf("make it a text: %s: String(…)", required),
+			text := c.amend().Expression(c.place(value))
+			edit := c.amend().Replace(c.place(value), "String("+text+")")
+			c.with(edit).fail("publish.invalid", at[required], fmt.Sprintf("make it a text: %s: String(…)", required),
 				"the %s of the published event must be a text, and is %s", required, what)
 		}
 	}
 	if len(missing) > 0 {
-		c.fail("publish.invalid", event.LeftBrace, strings.Join(fixes, "; "), "the published event has no %s",
+		c.with(c.addedToEvent(event, missing, names, at)).fail("publish.invalid", event.LeftBrace,
+			strings.Join(fixes, "; "), "the published event has no %s",
 			strings.Join(missing, " and no "))
 	}
 	_, id := c.in.Member(event, "messageId")
 	_, title := c.in.Member(event, "title")
 	_, fixedID := c.in.TextOf(id)
 	if text, constant := c.in.TextOf(title); constant && id != nil && !fixedID && strings.TrimSpace(text) != "" {
-		c.warn("title.constant", at["title"], "name what the event is about: title: `"+sandbox.Clip(text, 60)+
+		edit := sandbox.Edit{}
+		if source := c.amend().Expression(c.place(id)); source != "" {
+			edit = c.amend().Replace(c.place(title), "`"+text+" ${"+source+"}`")
+		}
+		c.with(edit).warn("title.constant", at["title"], "name what the event is about: title: `"+sandbox.Clip(text, 60)+
 			" ${…}` with an address, a number or a name out of the data",
 			"every event gets the same title %q, so people cannot tell them apart", sandbox.Clip(text, 100))
 	}
-	if by := c.random(id); by != "" {
-		c.warn("publish.messageIdRandom", at["messageId"], "use what identifies the thing outside: messageId: item.id",
-			"messageId is made by %s, so each run publishes the same thing as another event", by)
+	c.messageID(id, at["messageId"])
+	if _, value := c.in.Member(event, "payload"); value != nil {
+		c.notJSON(value, "the payload of an event")
+		c.stringifiedPayload(value)
 	}
 	for _, name := range names {
 		if slices.Contains(sandbox.EventMembers, name) {
 			continue
 		}
-		fix := "put it into payload: payload: { " + sandbox.Clip(name, 60) + ": … }"
+		fix, edit := "put it into payload: payload: { "+sandbox.Clip(name, 60)+": … }", sandbox.Edit{}
 		if _, has := at["payload"]; !has && slices.Contains([]string{"data", "body", "value", "content", "message",
 			"contents", "payloads", "event"}, name) {
-			fix = "rename it to payload"
+			fix, edit = "rename it to payload", c.amend().Rename(c.in.Position(at[name]), name, "payload")
 		}
-		c.warn("publish.unknownMember", at[name], fix,
+		c.with(edit).warn("publish.unknownMember", at[name], fix,
 			"%q is no member of an event and is dropped; an event has messageId, title and payload",
 			sandbox.Clip(name, 100))
 	}
+}
+
+// addedToEvent gives an event what it lacks: by another name, or a title that names it by its messageId.
+func (c *collector) addedToEvent(event *ast.ObjectLiteral, missing, names []string,
+	at map[string]file.Idx) sandbox.Edit {
+	if len(missing) != 1 {
+		return sandbox.Edit{}
+	}
+	wrong := similar.Names(missing[0], names, 1)
+	if missing[0] == "messageId" && len(wrong) == 0 {
+		wrong = slices.DeleteFunc([]string{"id", "key"}, func(n string) bool { return !slices.Contains(names, n) })
+	}
+	if len(wrong) > 0 {
+		return c.amend().Rename(c.in.Position(at[wrong[0]]), wrong[0], missing[0])
+	}
+	_, id := c.in.Member(event, "messageId")
+	if source := c.amend().Expression(c.place(id)); missing[0] == "title" && id != nil && source != "" {
+		return c.amend().Member(c.in.Position(event.LeftBrace), "title: `Event ${"+source+"}`")
+	}
+	return sandbox.Edit{}
 }
 
 func addToEvent(member string, names []string) string {
@@ -112,23 +141,6 @@ func addToEvent(member string, names []string) string {
 		return "rename key to messageId"
 	}
 	return "add what identifies the event, the same each time it is seen: messageId: item.id"
-}
-
-// random names the source of chance in an expression.
-func (c *collector) random(e ast.Expression) (by string) {
-	script.Walk(e, func(n ast.Node) bool {
-		if call, ok := n.(*ast.CallExpression); ok {
-			left, name, _, ok := script.SplitProperty(call.Callee)
-			if id, named := left.(*ast.Identifier); ok && named && c.in.Refers[id] == nil {
-				switch full := id.Name.String() + "." + name; full {
-				case "Math.random", "crypto.randomUUID":
-					by = full
-				}
-			}
-		}
-		return by == ""
-	})
-	return by
 }
 
 func plural(n int, noun string) string {

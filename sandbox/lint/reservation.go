@@ -3,11 +3,13 @@ package lint
 import (
 	"fmt"
 	"slices"
+	"strconv"
 
 	"github.com/dop251/goja/ast"
 
 	"github.com/pawl-run/pawl/sandbox"
 	"github.com/pawl-run/pawl/sandbox/script"
+	"github.com/pawl-run/pawl/sandbox/similar"
 )
 
 // reservation checks one element of reservations.
@@ -22,8 +24,9 @@ func (c *collector) reservation(e ast.Expression, d *sandbox.ConsumerDefinition)
 		return
 	}
 	if c.isMessageID(e) {
-		c.warn("prepare.reservations", c.in.Start(e), fmt.Sprintf("write { topic: %q, ids: [%s] }", topic,
-			c.in.Source(e)), "a reservation must be an object {topic, ids}, and this looks like a message id")
+		instead := fmt.Sprintf("{ topic: %q, ids: [%s] }", topic, c.in.Source(e))
+		c.with(c.amend().Replace(c.place(e), instead)).warn("prepare.reservations", c.in.Start(e),
+			"write "+instead, "a reservation must be an object {topic, ids}, and this looks like a message id")
 		return
 	}
 	o, ok := c.in.Resolve(e).(*ast.ObjectLiteral)
@@ -35,20 +38,27 @@ func (c *collector) reservation(e ast.Expression, d *sandbox.ConsumerDefinition)
 	certain := false
 	switch array, _ := c.in.Resolve(ids).(*ast.ArrayLiteral); {
 	case ids == nil && whole:
-		fix := "add ids: [event.messageId]"
+		fix, edit := "add ids: [event.messageId]", sandbox.Edit{}
 		for _, name := range []string{"id", "messageId", "messageIds", "eventIds", "events"} {
 			if slices.Contains(names, name) {
 				fix = fmt.Sprintf("replace %s by ids: [event.messageId]", name)
+				if _, value := c.in.Member(o, name); c.isMessageID(value) {
+					fix = fmt.Sprintf("replace %s by ids: [%s]", name, c.in.Source(value))
+					edit = c.amend().Replace(c.in.Position(at[name]), fmt.Sprintf("ids: [%s]", c.in.Source(value)))
+				} else if _, call := value.(*ast.CallExpression); call {
+					edit = c.amend().Rename(c.in.Position(at[name]), name, "ids")
+				}
 				break
 			}
 		}
-		c.warn("prepare.reservations", o.LeftBrace, fix, "this reservation has no ids, so it reserves nothing")
+		c.with(edit).warn("prepare.reservations", o.LeftBrace, fix, "this reservation has no ids, so it reserves nothing")
 	case ids == nil:
 	case c.in.Never(ids, "array", "null", "undefined") != "":
 		c.fail("prepare.result", at["ids"], "write ids: [event.messageId]",
 			"ids must be an array of message ids, and is %s", c.in.Show(ids))
 	case c.isMessageID(ids):
-		c.warn("prepare.reservations", at["ids"], fmt.Sprintf("write ids: [%s]", c.in.Source(ids)),
+		c.with(c.amend().Replace(c.place(ids), "["+c.in.Source(ids)+"]")).warn("prepare.reservations", at["ids"],
+			fmt.Sprintf("write ids: [%s]", c.in.Source(ids)),
 			"ids must be an array of message ids, and this looks like one id")
 	case array != nil:
 		certain = slices.ContainsFunc(array.Value, func(e ast.Expression) bool {
@@ -60,10 +70,17 @@ func (c *collector) reservation(e ast.Expression, d *sandbox.ConsumerDefinition)
 	text, known := c.in.TextOf(named)
 	switch {
 	case named == nil && whole && certain:
-		c.fail("reservation.unknown", o.LeftBrace, fmt.Sprintf("add topic: %q", topic),
+		c.with(c.amend().Member(c.in.Position(o.LeftBrace), fmt.Sprintf("topic: %q", topic))).fail("reservation.unknown",
+			o.LeftBrace, fmt.Sprintf("add topic: %q", topic),
 			"this reservation names no topic")
 	case known && len(d.Subscribe) > 0 && !slices.Contains(d.Subscribe, text):
-		say := c.warn
+		edit := sandbox.Edit{}
+		if close := similar.Names(text, d.Subscribe, 1); len(close) > 0 {
+			edit = c.amend().Replace(c.place(named), strconv.Quote(close[0]))
+		} else if len(d.Subscribe) == 1 {
+			edit = c.amend().Replace(c.place(named), strconv.Quote(d.Subscribe[0]))
+		}
+		say := c.with(edit).warn
 		if certain {
 			say = c.fail
 		}

@@ -2,6 +2,7 @@ package lint
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/dop251/goja/ast"
 	"github.com/dop251/goja/file"
@@ -28,15 +29,18 @@ func (c *collector) results(prepare ast.Expression, d *sandbox.ConsumerDefinitio
 	}
 	for _, r := range list {
 		if r.Value == nil {
-			c.fail("prepare.result", r.At, "write return "+nothing, "prepare of %q returns nothing here", d.Name)
+			c.with(c.amend().After(c.in.Position(r.At), " "+nothing)).fail("prepare.result", r.At,
+				"write return "+nothing, "prepare of %q returns nothing here", d.Name)
 			continue
 		}
 		if what := c.in.Never(r.Value, "object"); what != "" {
-			fix := "return " + script.ResultShape
+			fix, edit := "return "+script.ResultShape, sandbox.Edit{}
 			if kind := c.in.Kind(r.Value); kind == "null" || kind == "undefined" {
-				fix = "write return " + nothing
+				fix, edit = "write return "+nothing, c.amend().Replace(c.place(r.Value), nothing)
+			} else if array, ok := c.in.Resolve(r.Value).(*ast.ArrayLiteral); ok && len(array.Value) == 0 {
+				fix, edit = "write return "+nothing, c.amend().Replace(c.place(r.Value), nothing)
 			}
-			c.fail("prepare.result", c.in.Start(r.Value), fix,
+			c.with(edit).fail("prepare.result", c.in.Start(r.Value), fix,
 				"prepare of %q must return an object, and returns %s here", d.Name, what)
 			continue
 		}
@@ -85,16 +89,19 @@ func (c *collector) reservations(result *ast.ObjectLiteral, names []string, at m
 	for _, name := range names {
 		switch close := similar.Names(name, resultMembers, 1); {
 		case slices.Contains(resultMembers, name):
-		case list == nil && whole && slices.Contains(close, "reservations"):
-			c.fail("prepare.result", at[name], "rename it to reservations",
+		case list == nil && whole && (slices.Contains(close, "reservations") || strings.HasPrefix(name, "reserv")):
+			c.with(c.amend().Rename(c.in.Position(at[name]), name, "reservations")).fail("prepare.result", at[name],
+				"rename it to reservations",
 				"what prepare of %q returns has no reservations; did you mean them by %q?", d.Name,
 				sandbox.Clip(name, 100))
 			return
 		case len(close) > 0 && !slices.Contains(names, close[0]):
-			c.warn("prepare.unknownMember", at[name], "rename it to "+close[0],
+			c.with(c.amend().Rename(c.in.Position(at[name]), name, close[0])).warn("prepare.unknownMember", at[name],
+				"rename it to "+close[0],
 				"%q of the result of prepare means nothing; did you mean %s?", sandbox.Clip(name, 100), close[0])
 		case name == "title" && !slices.Contains(names, "ui"):
-			c.warn("prepare.unknownMember", at[name], "put it into ui: ui: { title: … }",
+			c.with(c.amend().Nest(c.in.Position(at[name]), name, "ui")).warn("prepare.unknownMember", at[name],
+				"put it into ui: ui: { title: … }",
 				"the title of what prepare returns belongs into ui")
 		}
 	}
@@ -141,7 +148,13 @@ func (c *collector) wakeAt(result *ast.ObjectLiteral, at map[string]file.Idx, d 
 		what = "a number"
 	}
 	if what != "" {
-		c.warn("prepare.wakeAt", at["wakeAt"], "write wakeAt: new Date(…).toISOString()",
+		edit := sandbox.Edit{}
+		if text := c.amend().Expression(c.place(when)); text != "" && what == "a number" {
+			if c.amend().Expression(c.amend().Value(c.in.Position(at["wakeAt"]))) == text {
+				edit = c.amend().Replace(c.place(when), "new Date("+text+").toISOString()")
+			}
+		}
+		c.with(edit).warn("prepare.wakeAt", at["wakeAt"], "write wakeAt: new Date(…).toISOString()",
 			"wakeAt must be a time as ISO 8601 text, and is %s, so it is ignored", what)
 	}
 }

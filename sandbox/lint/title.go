@@ -19,7 +19,14 @@ func (c *collector) title(result *ast.ObjectLiteral, names []string, at map[stri
 	}
 	const fix = "add ui: { title: `Add row for ${event.payload.from}` }, in your words and with what identifies it"
 	missing := func(at file.Idx) {
-		c.warn("ui.title", at, fix, "prepare of %q gives no ui.title, so people are not told what its "+
+		edit := sandbox.Edit{}
+		if id := c.reservedID(result); id != "" {
+			edit = c.amend().Member(c.in.Position(result.LeftBrace), "ui: { title: `"+d.Name+" ${"+id+"}` }")
+			if ui := at; ui != result.LeftBrace {
+				edit = sandbox.Edit{}
+			}
+		}
+		c.with(edit).warn("ui.title", at, fix, "prepare of %q gives no ui.title, so people are not told what its "+
 			"mutation is about", d.Name)
 	}
 	_, ui := c.in.Member(result, "ui")
@@ -43,11 +50,33 @@ func (c *collector) title(result *ast.ObjectLiteral, names []string, at map[stri
 	case title == nil && closed, constant && strings.TrimSpace(text) == "":
 		missing(at["ui"])
 	case constant && !identifies(text):
-		c.warn("title.constant", places["title"], "name what it is about: title: `"+sandbox.Clip(text, 60)+
+		edit := sandbox.Edit{}
+		if id := c.reservedID(result); id != "" {
+			edit = c.amend().Replace(c.place(title), "`"+text+" ${"+id+"}`")
+		}
+		c.with(edit).warn("title.constant", places["title"], "name what it is about: title: `"+sandbox.Clip(text, 60)+
 			" ${…}` with an address, a number or a name out of the data",
 			"every mutation of %q gets the same title %q, so people cannot tell them apart", d.Name,
 			sandbox.Clip(text, 100))
 	}
+}
+
+// reservedID is how the id of the only event that a result reserves is written, empty where there are others.
+func (c *collector) reservedID(result *ast.ObjectLiteral) string {
+	_, list := c.in.Member(result, "reservations")
+	array, _ := c.in.Resolve(list).(*ast.ArrayLiteral)
+	if array == nil || len(array.Value) != 1 {
+		return ""
+	}
+	o, _ := c.in.Resolve(array.Value[0]).(*ast.ObjectLiteral)
+	if o == nil {
+		return ""
+	}
+	_, ids := c.in.Member(o, "ids")
+	if one, ok := c.in.Resolve(ids).(*ast.ArrayLiteral); ok && len(one.Value) == 1 && c.isMessageID(one.Value[0]) {
+		return c.in.Source(one.Value[0])
+	}
+	return ""
 }
 
 // identifies tells a title that names something by a number, an address, a path or a channel.

@@ -50,7 +50,7 @@ func Compile(source sandbox.Source, limit int) (s *Compiled, in *Text, problems 
 	}
 	in = Inspect(tree)
 	in.yieldGlobal(tree)
-	in.Code = code
+	in.Code, in.Author = code, source.Code
 	if problems = append(problems, in.requires()...); sandbox.HasErrors(problems) {
 		return nil, nil, problems
 	}

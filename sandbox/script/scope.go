@@ -25,6 +25,8 @@ type Variable struct {
 	loose     []*ast.Identifier
 	examined  bool
 	rewritten bool // a member of it is assigned
+	// ofArray tells that a pattern of a list declares it.
+	ofArray bool
 	// Hoisted tells that a var declares it: before that, or where it is not reached, it is undefined.
 	Hoisted bool
 }
@@ -248,6 +250,9 @@ func (s *scopes) pattern(in *Scope, target ast.Node, whole ast.Node) {
 	case *ast.ArrayPattern:
 		for _, e := range target.Elements {
 			s.pattern(in, e, nil)
+			if id, ok := e.(*ast.Identifier); ok {
+				s.Declaring[id].ofArray = true
+			}
 		}
 		s.pattern(in, target.Rest, nil)
 	case *ast.AssignExpression:
@@ -303,6 +308,9 @@ func (s *scopes) use(n ast.Node) bool {
 	}
 	return true
 }
+
+// OfArrayPattern reports whether a pattern of a list declares a variable: const [first] = list.
+func (s *scopes) OfArrayPattern(v *Variable) bool { return v.ofArray }
 
 // Assigned reports whether anything but its declaration gives a variable a value.
 func (s *scopes) Assigned(v *Variable) bool {

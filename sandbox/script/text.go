@@ -14,8 +14,8 @@ type Text struct {
 	file *file.File
 	Body []ast.Statement    // of the script itself, inside the wrapper
 	root *ast.ObjectLiteral // the argument of Pawl.workflow
-	// Code is the generated text.
-	Code string
+	// Code is the generated text, Author what the author wrote.
+	Code, Author string
 	// found are the places that were asked for: finding one takes long enough to remember it.
 	found map[file.Idx]sandbox.Place
 }

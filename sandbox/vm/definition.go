@@ -84,7 +84,7 @@ func (r *reader) topics(v goja.Value) {
 	if !ok || value.IsArray(topics) {
 		fix := `list the topics as keys: topics: { "email.received": {} }`
 		if names := value.Texts(v); len(names) > 0 {
-			fix = "write them as keys: topics: { " + sandbox.Clip(sandbox.Quoted(names), 300) + ": {} }"
+			fix = "write topics: { " + sandbox.Clip(sandbox.Quoted(names), 300) + ": {} }"
 			fix = strings.ReplaceAll(fix, `", "`, `": {}, "`)
 		}
 		r.fail("shape.topics", fix, []string{"topics"}, "topics must be an object whose keys are the topics, and is %s",

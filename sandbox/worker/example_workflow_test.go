@@ -27,7 +27,7 @@ func TestExampleWorkflow(t *testing.T) {
 		problems[0].Severity != sandbox.SeverityWarning {
 		t.Fatalf("problems %+v, error %v", problems, err)
 	}
-	d.Places, d.Calls, d.MutateCalls = nil, nil, nil
+	d.Places, d.Calls, d.MutateCalls, d.Results = nil, nil, nil, nil
 	want := sandbox.Definition{
 		Name: "example", Topics: []string{"email.received", "row.created"},
 		Producers: []sandbox.ProducerDefinition{{Name: "pollEmail", Bare: true}},

@@ -37,7 +37,7 @@ func TestScriptGlobal(t *testing.T) {
 			wantContains(t, string(r.Value), `"data":true`)
 			// The text is looked into by either name.
 			source.Code = strings.Replace(source.Code, "async prepare(ctx) {",
-				"async prepare(ctx) { await ctx.publish('t.a', { messageId: 'x', title: 'X ' + ctx.now() });", 1)
+				"async prepare(ctx) { await ctx.publish('t.a', { messageId: 'x' + ctx.vars.x, title: 'X ' + ctx.now() });", 1)
 			if _, problems, err = e.Describe(t.Context(), source); err != nil || len(problems) != 1 ||
 				problems[0].Code != "phase.forbidden" {
 				t.Errorf("%+v, %v", problems, err)

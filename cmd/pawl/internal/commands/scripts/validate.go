@@ -24,7 +24,9 @@ import (
 // Validate is `pawl validate`: name each mistake of a script, and deploy nothing.
 type Validate struct {
 	client.Flags
-	File string `arg:"" type:"path" help:"The script."`
+	File   string `arg:"" type:"path" help:"The script."`
+	Fix    bool   `help:"Make the changes in the file that the fixes ask for, and check it again."`
+	Strict bool   `help:"Take warnings for errors."`
 }
 
 // verdict is what validate answers, from an engine or without one.
@@ -49,19 +51,36 @@ func (c *Validate) Run(ctx context.Context, engine *client.Finder, screen term.S
 	if err != nil {
 		return err
 	}
-	var found verdict
-	if err = connected.Stranger; err == nil {
-		err = connected.Do(ctx, "validateScript", map[string]any{"source": string(script.Text),
-			"filename": filepath.Base(c.File)}, &found)
-	}
-	switch {
-	case connected.Stranger != nil, connected.Foreign(err), errors.Is(err, rpc.ErrUnreachable) && !c.Named():
-		fmt.Fprintf(screen.Err, "%s: checked alone, with the connectors built in\n", connected.Alone(err))
-		if found, err = validateAlone(ctx, with, script, file); err != nil {
-			return err
+	alone := false
+	judge := func(s source.Script) (found verdict, err error) {
+		if err = connected.Stranger; err == nil && !alone {
+			err = connected.Do(ctx, "validateScript", map[string]any{"source": string(s.Text),
+				"filename": filepath.Base(c.File)}, &found)
 		}
-	case err != nil:
-		return connected.Explain(err)
+		switch {
+		case alone:
+			return validateAlone(ctx, with, s, file)
+		case connected.Stranger != nil, connected.Foreign(err), errors.Is(err, rpc.ErrUnreachable) && !c.Named():
+			alone = true
+			fmt.Fprintf(screen.Err, "%s: checked alone, with the connectors built in\n", connected.Alone(err))
+			return validateAlone(ctx, with, s, file)
+		case err != nil:
+			return found, connected.Explain(err)
+		}
+		return found, nil
+	}
+	found, err := judge(script)
+	if err == nil && c.Fix {
+		found, err = c.fix(screen, &script, found, judge)
+	}
+	if err != nil {
+		return err
+	}
+	if c.Strict && len(found.Problems) > 0 {
+		found.OK = false
+		for i := range found.Problems {
+			found.Problems[i].Severity = sandbox.SeverityError
+		}
 	}
 	return printVerdict(screen, script, found, c.JSON)
 }
@@ -108,7 +127,7 @@ func validateAlone(ctx context.Context, with node.Parts, s source.Script, file c
 		return verdict{}, exit.Failed("", errors.Join(err, done()))
 	}
 	_, checked := deploy.Check(deploy.Input{
-		Definition: definition, Found: problems, Catalog: node.NewCatalog(registry),
+		Definition: definition, Source: string(s.Text), Found: problems, Catalog: node.NewCatalog(registry),
 		UnknownConnector: sandbox.SeverityWarning, Secrets: file.SecretNames(), Vars: file.VarNames(),
 		Handlers: file.Policies.Script.Handlers, Topics: file.Policies.Script.Topics,
 	})

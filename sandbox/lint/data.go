@@ -1,0 +1,173 @@
+package lint
+
+import (
+	"slices"
+
+	"github.com/dop251/goja/ast"
+
+	"github.com/pawl-run/pawl/sandbox"
+	"github.com/pawl-run/pawl/sandbox/script"
+)
+
+// shape is what the text shows of a value that one handler hands on to another.
+type shape struct {
+	// members are those of the objects that it may be; whole tells that it has no others.
+	members map[string][]ast.Expression
+	names   []string // in the order of the text
+	whole   bool
+	// values are all that it may be, nothing aside.
+	values []ast.Expression
+}
+
+// shapeOf joins the values that something may be. Nothing, as null, counts for none.
+func (c *collector) shapeOf(values []ast.Expression) shape {
+	s := shape{members: make(map[string][]ast.Expression), whole: true}
+	for _, value := range values {
+		if kind := c.in.Kind(value); kind == "null" || kind == "undefined" {
+			continue
+		}
+		s.values = append(s.values, value)
+		object, ok := c.in.Resolve(value).(*ast.ObjectLiteral)
+		if !ok || !c.in.Fixed(value) {
+			s.whole = false
+			continue
+		}
+		for _, p := range object.Value {
+			name, _, member, plain := plainMember(p)
+			if !plain {
+				s.whole = false
+				continue
+			}
+			if s.members[name] == nil {
+				s.names = append(s.names, name)
+			}
+			s.members[name] = append(s.members[name], member)
+		}
+	}
+	s.whole = s.whole && len(s.values) > 0
+	return s
+}
+
+// dataOf is what prepare returns in data.
+func (c *collector) dataOf(prepare ast.Expression) shape {
+	var values []ast.Expression
+	whole := true
+	for _, r := range c.in.Returns(prepare) {
+		result, ok := c.in.Resolve(r.Value).(*ast.ObjectLiteral)
+		if !ok || !c.in.Fixed(r.Value) {
+			whole = false
+			continue
+		}
+		_, _, closed := script.Keys(result)
+		_, data := c.in.Member(result, "data")
+		whole = whole && closed
+		if data != nil {
+			values = append(values, data)
+		}
+	}
+	s := c.shapeOf(values)
+	s.whole = s.whole && whole
+	return s
+}
+
+// data follows what prepare returns in data into mutate and next.
+func (c *collector) data(prepare, mutate, next ast.Expression, d *sandbox.ConsumerDefinition) {
+	s := c.dataOf(prepare)
+	take := func(g taking) {
+		switch {
+		case len(g.path) == 0 || g.path[0] != "data":
+		case len(g.path) == 1:
+			c.ofData(s, g, d)
+		default:
+			c.inData(s, g)
+		}
+	}
+	for _, f := range []ast.Expression{mutate, next} {
+		if f != nil {
+			c.handed(f, 1, take, func(path []string, e ast.Expression) {
+				if len(path) > 0 && path[0] == "data" {
+					c.handedOn[e] = handedOn{s, path[1:]}
+				}
+			})
+		}
+	}
+}
+
+// handedOn is a value that prepare has returned, by the path into its data.
+type handedOn struct {
+	shape shape
+	path  []string
+}
+
+// written are the expressions that it stands for, nil where the text does not show them.
+func (h handedOn) written() []ast.Expression {
+	switch {
+	case len(h.path) == 0:
+		return h.shape.values
+	case len(h.path) == 1:
+		return h.shape.members[h.path[0]]
+	}
+	return nil
+}
+
+// ofData warns of a member of data that prepare does not put there.
+func (c *collector) ofData(s shape, g taking, d *sandbox.ConsumerDefinition) {
+	if inherits(g.name) || len(s.values) == 0 {
+		return
+	}
+	if c.allEvents(s.values) {
+		if !slices.Contains(eventMembers, g.name) && !slices.Contains(knownMembers, g.name) {
+			c.notOfEvent(g)
+		}
+		return
+	}
+	if !s.whole || s.members[g.name] != nil {
+		return
+	}
+	fix, edit := "return it from prepare in data", sandbox.Edit{}
+	if near := nearest(g.name, s.names); near != "" {
+		fix, edit = "write "+near, c.renamed(g, near)
+	}
+	c.with(edit).warn("data.unknown", g.at, fix,
+		"prepare of %q puts no %s into data, so this is undefined; it has %s", sandbox.Clip(d.Name, 100),
+		sandbox.Clip(g.name, 100), orNothing(s.names))
+}
+
+// inData judges what is taken of a member of data.
+func (c *collector) inData(s shape, g taking) {
+	of := s.members[g.path[1]]
+	if len(of) == 0 || slices.Contains(listMembers, g.name) || inherits(g.name) {
+		return
+	}
+	switch {
+	case len(g.path) == 2 && c.allEvents(of):
+		if !slices.Contains(eventMembers, g.name) && !slices.Contains(knownMembers, g.name) {
+			c.notOfEvent(g)
+		}
+	case len(g.path) == 3 && g.path[2] == element && c.allLists(of):
+		if !slices.Contains(eventMembers, g.name) && !slices.Contains(knownMembers, g.name) {
+			c.notOfEvent(g)
+		}
+	}
+}
+
+func (c *collector) allEvents(values []ast.Expression) bool {
+	return !slices.ContainsFunc(values, func(e ast.Expression) bool { return !c.origins[e].event() })
+}
+
+func (c *collector) allLists(values []ast.Expression) bool {
+	return !slices.ContainsFunc(values, func(e ast.Expression) bool { return !c.origins[e].list() })
+}
+
+// outcome takes down what next takes of the result of the mutation.
+func (c *collector) outcome(next ast.Expression, d *sandbox.ConsumerDefinition) {
+	c.handed(next, 2, func(g taking) {
+		if len(g.path) > 0 && g.path[0] == "result" {
+			g.path = slices.Clone(g.path[1:])
+			if len(g.path) == 0 {
+				g.path = nil
+			}
+			c.result(sandbox.ResultRead{Handler: d.Name}, g)
+		}
+	}, nil)
+}

@@ -1,0 +1,208 @@
+package lint
+
+import (
+	"slices"
+
+	"github.com/dop251/goja/ast"
+	"github.com/dop251/goja/file"
+
+	"github.com/pawl-run/pawl/sandbox/script"
+)
+
+// element is the step of a path that leads to any element of a list.
+const element = "*"
+
+// taking is a member that the text takes of a value that is followed.
+type taking struct {
+	// path leads from the value to what the member is taken of; name is the member.
+	path []string
+	name string
+	at   file.Idx
+	// e takes the member; nil where a pattern does.
+	e ast.Expression
+	// called tells that the member is called as a method.
+	called bool
+}
+
+// flow follows a value through names, members, patterns, loops and the methods of lists, as far as the text shows it.
+// What it does not follow it leaves out.
+type flow struct {
+	in *script.Text
+	// take is told of each member that is taken; hold of each expression that is the value or a part of it.
+	take func(t taking)
+	hold func(path []string, e ast.Expression)
+	seen map[*script.Variable]bool
+	left int
+}
+
+// Bounds of one flow: a script may name a value in many places.
+const (
+	maxFlow  = 20_000
+	maxSteps = 30
+)
+
+func newFlow(in *script.Text, take func(taking), hold func(path []string, e ast.Expression)) *flow {
+	return &flow{in: in, take: take, hold: hold, seen: make(map[*script.Variable]bool), left: maxFlow}
+}
+
+func step(path []string, name string) []string { return append(slices.Clone(path), name) }
+
+// passing are the methods of a list that give a list of its elements, picking those that give one of them.
+var (
+	passing  = []string{"filter", "slice", "sort", "reverse", "toSorted", "toReversed", "splice", "toSpliced"}
+	picking  = []string{"find", "findLast", "at", "pop", "shift"}
+	visiting = []string{"map", "flatMap", "filter", "find", "findLast", "findIndex", "findLastIndex", "forEach", "some",
+		"every"}
+	comparing = []string{"sort", "toSorted"}
+)
+
+// from follows an expression that is the value at a path.
+func (f *flow) from(e ast.Expression, path []string) {
+	if f.left--; f.left < 0 || len(path) > maxSteps {
+		return
+	}
+	if f.hold != nil {
+		f.hold(path, e)
+	}
+	whole := f.in.Dressed(e)
+	switch p := f.in.Parent(whole).(type) {
+	case *ast.AwaitExpression:
+		f.from(p, path)
+	case *ast.DotExpression, *ast.BracketExpression:
+		f.member(p, whole, path)
+	case *ast.Binding:
+		if p.Initializer == whole {
+			f.bind(p.Target, path)
+		}
+	case *ast.BinaryExpression:
+		switch op := p.Operator.String(); {
+		case op == "??" || op == "||":
+			f.from(p, path)
+		case op == "&&" && p.Right == whole:
+			f.from(p, path)
+		}
+	case *ast.ForOfStatement:
+		if p.Source == whole {
+			switch into := p.Into.(type) {
+			case *ast.ForDeclaration:
+				f.bind(into.Target, step(path, element))
+			case *ast.ForIntoVar:
+				f.bind(into.Binding.Target, step(path, element))
+			}
+		}
+	case *ast.CallExpression:
+		f.argument(p, whole, path)
+	}
+}
+
+// member follows what takes a member of the value.
+func (f *flow) member(p ast.Node, whole ast.Expression, path []string) {
+	e, _ := p.(ast.Expression)
+	left, name, at, named := script.SplitProperty(e)
+	if bracket, ok := p.(*ast.BracketExpression); ok {
+		if bracket.Left != whole {
+			return
+		}
+		if !named { // [i] and [name] alike: a number of a list, or any member
+			if _, number := bracket.Member.(*ast.NumberLiteral); number || f.in.Numeric(bracket.Member) {
+				f.from(e, step(path, element))
+			}
+			return
+		}
+	}
+	if !named || left == nil {
+		return
+	}
+	outer := f.in.Dressed(e)
+	call, _ := f.in.Parent(outer).(*ast.CallExpression)
+	called := call != nil && call.Callee == outer
+	f.take(taking{path: path, name: name, at: at, e: e, called: called})
+	if !called {
+		f.from(e, step(path, name))
+		return
+	}
+	if len(call.ArgumentList) > 0 {
+		f.callback(name, call, path)
+	}
+	switch {
+	case slices.Contains(passing, name):
+		f.from(call, path)
+	case slices.Contains(picking, name):
+		f.from(call, step(path, element))
+	case name == "then" && len(call.ArgumentList) > 0:
+		f.parameter(call.ArgumentList[0], 0, path)
+	}
+}
+
+// callback follows the elements of a list into the function that a method of it is given.
+func (f *flow) callback(method string, call *ast.CallExpression, path []string) {
+	function, inside := call.ArgumentList[0], step(path, element)
+	switch {
+	case slices.Contains(visiting, method):
+		f.parameter(function, 0, inside)
+	case slices.Contains(comparing, method):
+		f.parameter(function, 0, inside)
+		f.parameter(function, 1, inside)
+	case method == "reduce" || method == "reduceRight":
+		f.parameter(function, 1, inside)
+	}
+}
+
+// argument follows a value into a function of the script that is called at this place only.
+func (f *flow) argument(call *ast.CallExpression, whole ast.Expression, path []string) {
+	id, named := script.Bare(call.Callee).(*ast.Identifier)
+	if !named || call.Callee == whole {
+		return
+	}
+	if v := f.in.Refers[id]; v != nil && len(v.Uses) == 1 {
+		f.parameter(id, slices.Index(call.ArgumentList, whole), path)
+	}
+}
+
+// parameter follows a value into a parameter of a function.
+func (f *flow) parameter(function ast.Expression, at int, path []string) {
+	params, _, ok := script.Function(f.in.Resolve(function))
+	if ok && at >= 0 && at < len(params.List) {
+		f.bind(params.List[at].Target, path)
+	}
+}
+
+// bind follows the names of a declaration.
+func (f *flow) bind(target ast.Node, path []string) {
+	switch target := target.(type) {
+	case *ast.Identifier:
+		v := f.in.Declaring[target]
+		if v == nil || f.seen[v] || f.in.Assigned(v) {
+			return
+		}
+		f.seen[v] = true
+		for _, use := range v.Uses {
+			f.from(use, path)
+		}
+	case *ast.AssignExpression:
+		f.bind(target.Left, path)
+	case *ast.ObjectPattern:
+		for _, p := range target.Properties {
+			switch p := p.(type) {
+			case *ast.PropertyShort:
+				name := p.Name.Name.String()
+				f.take(taking{path: path, name: name, at: p.Name.Idx})
+				f.bind(&p.Name, step(path, name))
+			case *ast.PropertyKeyed:
+				if key, ok := p.Key.(*ast.StringLiteral); ok && !p.Computed {
+					f.take(taking{path: path, name: key.Value.String(), at: key.Idx})
+					f.bind(p.Value, step(path, key.Value.String()))
+				}
+			}
+		}
+	case *ast.ArrayPattern:
+		for _, e := range target.Elements {
+			if e != nil {
+				f.bind(e, step(path, element))
+			}
+		}
+		if target.Rest != nil {
+			f.bind(target.Rest, path)
+		}
+	}
+}

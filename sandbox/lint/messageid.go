@@ -1,0 +1,190 @@
+package lint
+
+import (
+	"slices"
+
+	"github.com/dop251/goja/ast"
+	"github.com/dop251/goja/file"
+	"github.com/dop251/goja/token"
+
+	"github.com/pawl-run/pawl/sandbox"
+	"github.com/pawl-run/pawl/sandbox/script"
+)
+
+// messageID warns of a message id that does not tell one thing from another: made anew by each run, or the same for
+// several things (R11).
+func (c *collector) messageID(id ast.Expression, at file.Idx) {
+	if id == nil {
+		return
+	}
+	if by := c.random(id); by != "" {
+		c.warn("publish.messageIdRandom", at, "use what identifies the thing outside: messageId: item.id",
+			"messageId is made by %s, so each run publishes the same thing as another event", by)
+		return
+	}
+	if text, fixed := c.in.TextOf(id); fixed {
+		c.warn("publish.messageIdConstant", at, "put what identifies the thing into it: messageId: `"+
+			sandbox.Clip(text, 60)+"-${item.id}`",
+			"the messageId is always %q: it is one event, and once that is consumed no publish makes another",
+			sandbox.Clip(text, 100))
+		return
+	}
+	if loop := c.loopAround(id); loop != nil && !c.varies(id, loop, 0) {
+		c.warn("publish.messageIdRepeats", at, "put what identifies each item into it: messageId: item.id",
+			"each turn of the loop publishes with the same messageId, so all of them are one event")
+	}
+}
+
+// random names the source of chance, or the clock as it is read, in an expression.
+func (c *collector) random(e ast.Expression) (by string) {
+	script.Walk(e, func(n ast.Node) bool {
+		call, ok := n.(*ast.CallExpression)
+		if !ok || by != "" {
+			return by == ""
+		}
+		left, name, _, ok := script.SplitProperty(call.Callee)
+		id, named := left.(*ast.Identifier)
+		if !ok || !named {
+			return true
+		}
+		free := c.in.Refers[id] == nil
+		switch full := id.Name.String() + "." + name; {
+		case free && (full == "Math.random" || full == "crypto.randomUUID"):
+			by = full
+		case (free && full == "Date.now" || name == "now" && c.hostCalls()[call]) && c.asItIs(call):
+			by = full
+		}
+		return by == ""
+	})
+	if v := c.named(e); by == "" && v != nil {
+		return c.random(v)
+	}
+	return by
+}
+
+// named is what a name stands for, nil for all else.
+func (c *collector) named(e ast.Expression) ast.Expression {
+	if id, ok := e.(*ast.Identifier); ok {
+		if v := c.in.Refers[id]; v != nil && v.Value != nil && v.Value != e {
+			return v.Value
+		}
+	}
+	return nil
+}
+
+// asItIs reports a reading of the clock that becomes part of a text as the number it is, not as a day or an hour.
+func (c *collector) asItIs(call ast.Expression) bool {
+	for {
+		whole := c.in.Dressed(call)
+		switch p := c.in.Parent(whole).(type) {
+		case *ast.CallExpression:
+			if id, ok := p.Callee.(*ast.Identifier); !ok || id.Name.String() != "String" {
+				return false // rounded, or made a date
+			}
+			call = p
+		case *ast.DotExpression:
+			outer, called := c.in.Parent(c.in.Dressed(p)).(*ast.CallExpression)
+			if name := p.Identifier.Name.String(); !called || name != "toString" {
+				return false
+			}
+			call = outer
+		case *ast.BinaryExpression:
+			if p.Operator != token.PLUS {
+				return false
+			}
+			call = p
+		case *ast.NewExpression:
+			return false
+		default:
+			return true
+		}
+	}
+}
+
+// loopAround is the innermost loop, or function that a method of a list calls for each element, around a node within
+// the same handler; nil for none.
+func (c *collector) loopAround(e ast.Node) ast.Node {
+	for n := c.in.Parent(e); n != nil; n = c.in.Parent(n) {
+		switch n := n.(type) {
+		case *ast.ForOfStatement:
+			return n
+		case *ast.ForStatement:
+			return n
+		case *ast.ArrowFunctionLiteral, *ast.FunctionLiteral:
+			if call, ok := c.in.Parent(n).(*ast.CallExpression); ok {
+				if _, name, _, ok := script.SplitProperty(call.Callee); ok && (name == "map" || name == "forEach") {
+					return n
+				}
+			}
+			return nil
+		}
+	}
+	return nil
+}
+
+// varies reports whether an expression may have another value in another turn of a loop: it mentions what the loop
+// declares, or what is assigned, or calls something.
+func (c *collector) varies(e ast.Node, loop ast.Node, depth int) bool {
+	if depth > 10 {
+		return true
+	}
+	varies := false
+	script.Walk(e, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.CallExpression, *ast.NewExpression, *ast.UnaryExpression:
+			if _, plain := n.(*ast.UnaryExpression); !plain {
+				varies = varies || !c.plainCall(n)
+			}
+		case *ast.Identifier:
+			v := c.in.Refers[n]
+			switch {
+			case v == nil:
+			case c.in.Assigned(v) || c.declaredIn(v, loop):
+				varies = true
+			case v.Value != nil && !v.Top:
+				varies = varies || c.varies(v.Value, loop, depth+1)
+			}
+		}
+		return !varies
+	})
+	return varies
+}
+
+// plainCall reports a call that gives the same for the same: String(x), and methods of texts.
+func (c *collector) plainCall(n ast.Node) bool {
+	call, ok := n.(*ast.CallExpression)
+	if !ok {
+		return false
+	}
+	if id, named := call.Callee.(*ast.Identifier); named {
+		return id.Name.String() == "String" && c.in.Refers[id] == nil
+	}
+	_, name, _, ok := script.SplitProperty(call.Callee)
+	return ok && slices.Contains([]string{"toString", "trim", "toLowerCase", "slice", "toISOString"}, name)
+}
+
+// declaredIn reports whether a variable is declared within a node.
+func (c *collector) declaredIn(v *script.Variable, node ast.Node) bool {
+	for id, declared := range c.in.Declaring {
+		if declared != v {
+			continue
+		}
+		for n := ast.Node(id); n != nil; n = c.in.Parent(n) {
+			if n == node {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// stringifiedPayload warns of JSON.stringify(x) as a payload: it is JSON by itself.
+func (c *collector) stringifiedPayload(value ast.Expression) {
+	call, ok := value.(*ast.CallExpression)
+	if !ok || !c.isStringify(call) {
+		return
+	}
+	c.with(c.amend().Unwrap(c.place(value), "JSON.stringify")).warn("publish.stringified", c.in.Start(value),
+		"write the value itself: payload: x instead of payload: JSON.stringify(x)",
+		"a payload is any JSON; with JSON.stringify it is one text, whose members consumers do not see")
+}

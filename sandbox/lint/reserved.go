@@ -1,0 +1,345 @@
+package lint
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/dop251/goja/ast"
+
+	"github.com/pawl-run/pawl/sandbox"
+	"github.com/pawl-run/pawl/sandbox/script"
+)
+
+// reserving holds what prepare reserves against what it uses.
+type reserving struct {
+	*collector
+	prepare ast.Expression
+	d       *sandbox.ConsumerDefinition
+	// topics are all that any result reserves or cancels; open tells that there may be others.
+	topics []string
+	open   bool
+}
+
+// reserved warns of a prepare that reserves more or less than it uses, and of topics of which it never reserves any.
+func (c *collector) reserved(prepare ast.Expression, d *sandbox.ConsumerDefinition) {
+	r := reserving{collector: c, prepare: prepare, d: d}
+	results := r.results()
+	for _, result := range results {
+		r.note(result)
+	}
+	half := make(map[string]bool)
+	for _, result := range results {
+		r.result(result, half)
+	}
+	if r.open || len(results) == 0 {
+		return
+	}
+	at, value := c.in.Find("consumers", d.Name, "subscribe")
+	for i, topic := range d.Subscribe {
+		if slices.Contains(r.topics, topic) || half[topic] || len(r.topics) == 0 && !r.looks(topic) {
+			continue
+		}
+		place := at
+		if list, ok := c.in.Resolve(value).(*ast.ArrayLiteral); ok && i < len(list.Value) && list.Value[i] != nil {
+			place = c.in.Start(list.Value[i])
+		}
+		c.warn("reservation.never", place, fmt.Sprintf("reserve its events in prepare: { topic: %q, ids: [event.messageId] "+
+			"}, or take it out of subscribe", topic),
+			"prepare of %q never reserves an event of %q, so they stay pending for ever", sandbox.Clip(d.Name, 100),
+			sandbox.Clip(topic, 100))
+	}
+}
+
+// looks reports whether prepare looks at the events of a topic.
+func (r *reserving) looks(topic string) bool {
+	for _, o := range r.origins {
+		if o.events() && len(o.touch.call.ArgumentList) > 0 && r.within(o.touch.call, r.prepare) {
+			if name, known := r.in.TextOf(o.touch.call.ArgumentList[0]); known && name == topic {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// results are the results of prepare that the text shows; any other one makes what is reserved open.
+func (r *reserving) results() (list []*ast.ObjectLiteral) {
+	for _, e := range r.in.Returns(r.prepare) {
+		result, ok := r.in.Resolve(e.Value).(*ast.ObjectLiteral)
+		if !ok || !r.in.Fixed(e.Value) {
+			r.open = true
+			continue
+		}
+		list = append(list, result)
+	}
+	return list
+}
+
+// elements are the objects of a list that is written out.
+func (r *reserving) elements(result *ast.ObjectLiteral, member string) []*ast.ObjectLiteral {
+	_, list := r.in.Member(result, member)
+	if list == nil {
+		_, _, whole := script.Keys(result)
+		r.open = r.open || !whole || member == "reservations" // what is meant by them is said elsewhere
+		return nil
+	}
+	array, ok := r.in.Resolve(list).(*ast.ArrayLiteral)
+	if !ok || !r.in.Fixed(list) {
+		r.open = true
+		return nil
+	}
+	var found []*ast.ObjectLiteral
+	for _, e := range array.Value {
+		o, ok := r.in.Resolve(e).(*ast.ObjectLiteral)
+		if !ok {
+			r.open = true
+			continue
+		}
+		found = append(found, o)
+	}
+	return found
+}
+
+func (r *reserving) note(result *ast.ObjectLiteral) {
+	for _, member := range []string{"reservations", "cancel"} {
+		for _, o := range r.elements(result, member) {
+			_, topic := r.in.Member(o, "topic")
+			name, known := r.in.TextOf(topic)
+			if !known {
+				if from, ok := r.topicOf(topic); ok {
+					name, known = from, true
+				}
+			}
+			r.topics = append(r.topics, name)
+			r.open = r.open || !known || !slices.Contains(r.d.Subscribe, name)
+		}
+	}
+}
+
+// topicOf is the topic of event.topic.
+func (r *reserving) topicOf(e ast.Expression) (string, bool) {
+	o, ok := r.origins[e]
+	if !ok || !o.events() || len(o.path) != 2 || o.path[1] != "topic" {
+		return "", false
+	}
+	return r.in.TextOf(o.touch.call.ArgumentList[0])
+}
+
+// result judges one result of prepare.
+func (r *reserving) result(result *ast.ObjectLiteral, half map[string]bool) {
+	_, data := r.in.Member(result, "data")
+	for _, o := range r.elements(result, "reservations") {
+		if _, ids := r.in.Member(o, "ids"); ids != nil {
+			r.width(ids, data)
+		}
+	}
+	if data == nil || r.open {
+		return
+	}
+	r.half(result, data, half)
+}
+
+// width compares how many events of a list are reserved with how many are used.
+func (r *reserving) width(ids, data ast.Expression) {
+	value := ids
+	if id, named := ids.(*ast.Identifier); named {
+		if v := r.in.Refers[id]; v != nil && v.Value != nil {
+			value = v.Value
+		}
+	}
+	if call, ok := value.(*ast.CallExpression); ok {
+		left, name, _, ok := script.SplitProperty(call.Callee)
+		if from := r.origins[left]; ok && name == "map" && left != nil && from.list() && !limitedToOne(r.in, from.touch) {
+			r.tooWide(ids, call, left, from)
+		}
+		return
+	}
+	array, ok := value.(*ast.ArrayLiteral)
+	if !ok || len(array.Value) != 1 || data == nil {
+		return
+	}
+	from, ok := r.origins[array.Value[0]]
+	if !ok || !from.events() || len(from.path) != 2 || limitedToOne(r.in, from.touch) || !r.firstOf(array.Value[0], from) {
+		return
+	}
+	var list ast.Expression
+	if !r.mentions(data, func(e ast.Expression) bool {
+		if o, ok := r.origins[e]; ok && o.list() && o.touch == from.touch && r.wholeUse(e) {
+			list = e
+			return true
+		}
+		return false
+	}, 0) {
+		return
+	}
+	edit := sandbox.Edit{}
+	if id, named := list.(*ast.Identifier); named && value == ids {
+		edit = r.amend().Replace(r.place(ids), id.Name.String()+".map((each) => each.id)")
+	}
+	r.with(edit).warn("reservation.narrower", r.in.Start(ids), "reserve all that are used: ids: "+r.in.Source(list)+
+		".map((each) => each.id)",
+		"one event is reserved, and the data is made of all of them: the others are handled again in the next run")
+}
+
+// firstOf reports the id of one certain event of a list, not of the one that a loop is at.
+func (r *reserving) firstOf(e ast.Expression, _ origin) bool {
+	left, name, _, ok := script.SplitProperty(e)
+	return ok && left != nil && (name == "id" || name == "messageId")
+}
+
+// wholeUse reports a mention of a list that is about all of its elements.
+func (r *reserving) wholeUse(e ast.Expression) bool {
+	whole := r.in.Dressed(e)
+	switch p := r.in.Parent(whole).(type) {
+	case *ast.DotExpression:
+		switch name := p.Identifier.Name.String(); name {
+		case "length", "at", "find", "findLast", "shift", "pop", "some", "every":
+			return false
+		case "sort", "reverse", "filter", "slice", "toSorted", "toReversed":
+			call, ok := r.in.Parent(r.in.Dressed(p)).(*ast.CallExpression)
+			return ok && r.wholeUse(call)
+		}
+		return true
+	case *ast.BracketExpression:
+		return p.Left != whole
+	case *ast.Binding:
+		if p.Initializer != whole {
+			return false
+		}
+		pattern, ok := p.Target.(*ast.ArrayPattern)
+		if ok {
+			return pattern.Rest != nil
+		}
+		_, named := p.Target.(*ast.Identifier)
+		return !named // what the name is used for counts
+	case *ast.AwaitExpression:
+		return r.wholeUse(p)
+	case *ast.UnaryExpression, *ast.IfStatement, *ast.ExpressionStatement:
+		return false
+	}
+	return true
+}
+
+// tooWide warns where all events of a list are reserved, and nothing but the first of them is used.
+func (r *reserving) tooWide(ids ast.Expression, reserve *ast.CallExpression, list ast.Expression, from origin) {
+	first, all := "", false
+	id, named := list.(*ast.Identifier)
+	if !named || r.in.Refers[id] == nil {
+		return
+	}
+	for e, o := range r.origins {
+		if o.touch != from.touch || r.within(e, reserve) {
+			continue
+		}
+		switch {
+		case o.list():
+			all = all || r.wholeUse(e)
+		case o.event():
+			if text, ok := r.firstName(e); ok {
+				first = text
+			} else if !r.isName(e) {
+				all = true // what a loop or a method is at
+			}
+		}
+	}
+	if all || first == "" {
+		return
+	}
+	edit := r.amend().Replace(r.place(ids), "["+first+".id]")
+	if value, ok := ids.(*ast.CallExpression); !ok || value != reserve {
+		edit = sandbox.Edit{}
+	}
+	r.with(edit).warn("reservation.wider", r.in.Start(ids),
+		"reserve what is used: ids: ["+first+".id]; the consumer runs again for the others",
+		"all events are reserved, and only the first is used: the others are consumed unhandled")
+}
+
+// firstName is how the first event of a list is written.
+func (r *reserving) firstName(e ast.Expression) (string, bool) {
+	switch e := script.Bare(e).(type) {
+	case *ast.BracketExpression:
+		if n, ok := e.Member.(*ast.NumberLiteral); ok {
+			return r.in.Source(e.Left) + "[" + n.Literal + "]", true
+		}
+	case *ast.Identifier:
+		v := r.in.Refers[e]
+		if v == nil {
+			return "", false
+		}
+		if r.in.OfArrayPattern(v) {
+			return v.Name, true
+		}
+		switch value := v.Value.(type) {
+		case *ast.BracketExpression:
+			if _, ok := value.Member.(*ast.NumberLiteral); ok {
+				return v.Name, true
+			}
+		}
+	}
+	return "", false
+}
+
+// isName reports a name that is not the parameter of a function or of a loop.
+func (r *reserving) isName(e ast.Expression) bool {
+	id, ok := script.Bare(e).(*ast.Identifier)
+	if !ok {
+		return false
+	}
+	v := r.in.Refers[id]
+	return v != nil && v.Value != nil
+}
+
+// within reports whether an expression stands inside another one.
+func (r *reserving) within(e ast.Expression, outer ast.Node) bool {
+	for n := ast.Node(e); n != nil; n = r.in.Parent(n) {
+		if n == outer {
+			return true
+		}
+	}
+	return false
+}
+
+// half warns of a result whose data has events of a topic of which nothing is reserved.
+func (r *reserving) half(result *ast.ObjectLiteral, data ast.Expression, said map[string]bool) {
+	at, list := r.in.Member(result, "reservations")
+	array, ok := r.in.Resolve(list).(*ast.ArrayLiteral)
+	if !ok || len(array.Value) == 0 {
+		return
+	}
+	r.mentions(data, func(e ast.Expression) bool {
+		o, known := r.origins[e]
+		if !known || !o.event() && !o.list() || len(o.touch.call.ArgumentList) == 0 {
+			return false
+		}
+		topic, named := r.in.TextOf(o.touch.call.ArgumentList[0])
+		if !named || slices.Contains(r.topics, topic) || said[topic] || !slices.Contains(r.d.Subscribe, topic) {
+			return false
+		}
+		said[topic] = true
+		event := "event"
+		edit := sandbox.Edit{}
+		if id, ok := e.(*ast.Identifier); ok && o.event() {
+			event = id.Name.String()
+			edit = r.amend().Member(r.place(list), fmt.Sprintf("{ topic: %q, ids: [%s.id] }", topic, event))
+		}
+		r.with(edit).warn("reservation.half", at, fmt.Sprintf("reserve it too: { topic: %q, ids: [%s.id] }",
+			sandbox.Clip(topic, 100), event),
+			"an event of %q is used in data and not reserved: it stays pending, and is used again",
+			sandbox.Clip(topic, 100))
+		return false
+	}, 0)
+}
+
+// limitedToOne reports a call of ctx.peek that gives one event at most.
+func limitedToOne(in *script.Text, t *touch) bool {
+	if len(t.call.ArgumentList) < 2 {
+		return false
+	}
+	options, ok := in.Resolve(t.call.ArgumentList[1]).(*ast.ObjectLiteral)
+	if !ok {
+		return false
+	}
+	_, limit := in.Member(options, "limit")
+	n, ok := in.Resolve(limit).(*ast.NumberLiteral)
+	return ok && n.Literal == "1"
+}

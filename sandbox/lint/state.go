@@ -1,0 +1,78 @@
+package lint
+
+import (
+	"github.com/dop251/goja/ast"
+
+	"github.com/pawl-run/pawl/sandbox"
+	"github.com/pawl-run/pawl/sandbox/script"
+)
+
+// state holds what a handler reads of its state against what is returned as the state: reads is the handler that is
+// given it, and saves the one that returns it (R13). saves is nil where the consumer has no next.
+func (c *collector) state(reads, saves ast.Expression, name string, phase sandbox.Phase) {
+	saved, returns := c.saved(saves)
+	reading := false
+	var taken []taking
+	c.handed(reads, 1, func(g taking) {
+		reading = true
+		if len(g.path) == 0 {
+			taken = append(taken, g)
+		}
+	}, func([]string, ast.Expression) { reading = true })
+	at := c.in.Start(reads)
+	if params, _, ok := script.Function(reads); ok && len(params.List) > 1 {
+		at = c.in.Start(params.List[1])
+	}
+	from := "next of consumer"
+	if phase == sandbox.Producer {
+		from = "producer"
+	}
+	switch {
+	case reading && !returns:
+		fix := "return the new state at the end of " + string(phase) + ": return { … }"
+		if phase == sandbox.Prepare {
+			fix = "return the new state from next: async next(ctx, { data }, outcome) { return { … }; }"
+		}
+		c.warn("state.neverReturned", at, fix,
+			"the state is read here and %s %q never returns one, so it is always undefined", from, sandbox.Clip(name, 100))
+	case !reading && phase == sandbox.Prepare && saved.whole && len(saved.names) > 0 && !c.takesAny(reads, 1):
+		c.warn("state.neverRead", c.in.Start(saved.values[0]), "read it in prepare: async prepare(ctx, state); or "+
+			"return nothing from next", "next of %q returns this as the state, and prepare does not ask for it",
+			sandbox.Clip(name, 100))
+	}
+	if !saved.whole {
+		return
+	}
+	for _, g := range taken {
+		if saved.members[g.name] != nil || inherits(g.name) {
+			continue
+		}
+		fix, edit := "return it too", sandbox.Edit{}
+		if near := nearest(g.name, saved.names); near != "" {
+			fix, edit = "write "+near, c.renamed(g, near)
+		}
+		c.with(edit).warn("state.unknown", g.at, fix,
+			"the state never has %s, so this is undefined: %s %q returns %s", sandbox.Clip(g.name, 100), from,
+			sandbox.Clip(name, 100), orNothing(saved.names))
+	}
+}
+
+// saved is what a handler returns as the state, and whether it returns anything.
+func (c *collector) saved(f ast.Expression) (s shape, returns bool) {
+	if f == nil {
+		return s, false
+	}
+	var values []ast.Expression
+	for _, r := range c.in.Returns(f) {
+		if kind := c.in.Kind(r.Value); r.Value != nil && kind != "undefined" {
+			values, returns = append(values, r.Value), true
+		}
+	}
+	return c.shapeOf(values), returns
+}
+
+// takesAny reports whether a function has a parameter at a place.
+func (c *collector) takesAny(f ast.Expression, parameter int) bool {
+	params, _, ok := script.Function(f)
+	return !ok || parameter < len(params.List) || params.Rest != nil
+}

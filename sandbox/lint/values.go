@@ -1,0 +1,261 @@
+package lint
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/dop251/goja/ast"
+
+	"github.com/pawl-run/pawl/sandbox"
+	"github.com/pawl-run/pawl/sandbox/script"
+	"github.com/pawl-run/pawl/sandbox/similar"
+)
+
+// origin is where a value comes from: a call of ctx, and the path into what it gives.
+type origin struct {
+	touch *touch
+	path  []string
+}
+
+// event reports whether a value is one event that ctx.peek or ctx.getByIds has given.
+func (o origin) event() bool { return o.events() && len(o.path) == 1 && o.path[0] == element }
+
+// list reports whether a value is a list of such events.
+func (o origin) list() bool { return o.events() && len(o.path) == 0 }
+
+func (o origin) events() bool {
+	if o.touch == nil {
+		return false
+	}
+	m, own := o.touch.builtin()
+	return own && (m == sandbox.MemberPeek || m == sandbox.MemberGetByIDs)
+}
+
+// eventMembers are those of an event that a script sees; knownMembers are those that getByIds gives besides.
+var (
+	eventMembers = []string{"messageId", "id", "topic", "title", "payload"}
+	knownMembers = []string{"status", "scheduledAt"}
+)
+
+// listMembers are those of every list, and of the promise of one.
+var listMembers = strings.Fields("length at concat entries every fill filter find findIndex findLast findLastIndex " +
+	"flat flatMap forEach includes indexOf join keys lastIndexOf map pop push reduce reduceRight reverse shift slice " +
+	"some sort splice toReversed toSorted toSpliced unshift values with toLocaleString toString then catch finally")
+
+// given follows what the calls of ctx give, and tells what is taken of it that is not there.
+func (c *collector) given() {
+	c.origins = make(map[ast.Expression]origin)
+	for _, h := range c.order {
+		for i := range h.touches {
+			t := &h.touches[i]
+			if t.call == nil || c.flowed[t.call] {
+				continue
+			}
+			m, own := t.builtin()
+			if !own && !t.ofConnector() || own && m != sandbox.MemberPeek && m != sandbox.MemberGetByIDs {
+				continue
+			}
+			c.flowed[t.call] = true
+			take := func(g taking) { c.ofEvents(t, g) }
+			if !own {
+				take = func(g taking) { c.result(sandbox.ResultRead{Connector: t.member, Operation: t.operation}, g) }
+			}
+			newFlow(c.in, take, func(path []string, e ast.Expression) {
+				if _, known := c.origins[e]; !known {
+					c.origins[e] = origin{t, path}
+				}
+			}).from(t.call, nil)
+		}
+	}
+}
+
+// maxResultReads bounds what is taken down of the results that a script reads.
+const maxResultReads = 2000
+
+// result takes down a member that is taken of a result: whether it is there is judged where the schemas are known.
+func (c *collector) result(r sandbox.ResultRead, g taking) {
+	if len(c.definition.Results) == maxResultReads {
+		return
+	}
+	r.Place, r.Path, r.Name, r.Pattern, r.Called = c.in.Position(g.at), g.path, g.name, g.e == nil, g.called
+	c.definition.Results = append(c.definition.Results, r)
+}
+
+// ofEvents judges what is taken of a list of events, of an event and of its payload.
+func (c *collector) ofEvents(t *touch, g taking) {
+	switch {
+	case len(g.path) == 0:
+		if slices.Contains(listMembers, g.name) {
+			return
+		}
+		fix := "take one event of the list: const [event] = await " + t.name() + "(…)"
+		c.with(c.oneOf(t)).warn("event.list", g.at, fix, "%s gives a list of events, which has no %s", t.name(),
+			sandbox.Clip(g.name, 100))
+	case len(g.path) == 1 && g.path[0] == element:
+		c.ofEvent(t, g)
+	case len(g.path) == 2 && g.path[1] == "payload":
+		c.ofPayload(t, g)
+	}
+}
+
+// oneOf makes the name that stands for a list of events stand for the first of them.
+func (c *collector) oneOf(t *touch) sandbox.Edit {
+	var e ast.Expression = c.in.Dressed(t.call)
+	if await, ok := c.in.Parent(e).(*ast.AwaitExpression); ok {
+		e = await
+	}
+	if binding, ok := c.in.Parent(e).(*ast.Binding); ok {
+		if id, named := binding.Target.(*ast.Identifier); named {
+			name := id.Name.String()
+			return c.amend().Replace(c.in.Position(id.Idx), "["+name+"] = "+
+				c.amend().Initializer(c.in.Position(id.Idx)))
+		}
+	}
+	return sandbox.Edit{}
+}
+
+func (c *collector) ofEvent(t *touch, g taking) {
+	if slices.Contains(eventMembers, g.name) || inherits(g.name) || t.member == "getByIds" &&
+		slices.Contains(knownMembers, g.name) {
+		return
+	}
+	c.notOfEvent(g)
+}
+
+// notOfEvent warns of a member that an event does not have.
+func (c *collector) notOfEvent(g taking) {
+	name := sandbox.Clip(g.name, 60)
+	if near := similar.Names(g.name, eventMembers, 1); len(near) > 0 {
+		c.with(c.renamed(g, near[0])).warn("event.unknown", g.at, "write "+near[0],
+			"an event has no %s; it has messageId (also as id), topic, title and payload", name)
+		return
+	}
+	c.with(c.within(g, "payload")).warn("event.unknown", g.at, "what was published is in its payload: write payload."+name,
+		"an event has no %s, so this is undefined: it has messageId, topic, title and payload", name)
+}
+
+// renamed gives what is taken another name.
+func (c *collector) renamed(g taking, to string) sandbox.Edit {
+	return c.amend().Rename(c.in.Position(g.at), g.name, to)
+}
+
+// within takes what is taken out of a member instead.
+func (c *collector) within(g taking, member string) sandbox.Edit {
+	if g.e == nil {
+		return c.amend().Nest(c.in.Position(g.at), g.name, member)
+	}
+	return c.amend().Path(c.in.Position(g.at), g.name, member)
+}
+
+// ofPayload warns of a member of a payload that no publish of the script puts there.
+func (c *collector) ofPayload(t *touch, g taking) {
+	if len(t.call.ArgumentList) == 0 {
+		return
+	}
+	if topic, known := c.in.TextOf(t.call.ArgumentList[0]); known {
+		c.payloadReads = append(c.payloadReads, payloadRead{topic, g})
+	}
+}
+
+// payloadRead is a member that is taken of the payload of an event of a topic.
+type payloadRead struct {
+	topic string
+	taking
+}
+
+// readPayloads judges them once all that is published is known. Topics to which requests of other systems are
+// published hold whatever those send.
+func (c *collector) readPayloads() {
+	for _, r := range c.payloadReads {
+		published := c.payloads.of[r.topic]
+		if c.payloads.unseen || len(published) == 0 || slices.ContainsFunc(c.definition.Hooks,
+			func(h sandbox.HookDefinition) bool { return h.Topic == r.topic }) {
+			continue
+		}
+		var have []string
+		lacking := true
+		for _, p := range published {
+			if p.value.Kind != sandbox.WrittenObject || p.value.Open {
+				lacking = false
+				break
+			}
+			for _, m := range p.value.Members {
+				have = append(have, m.Name)
+				lacking = lacking && m.Name != r.name
+			}
+		}
+		if !lacking || inherits(r.name) {
+			continue
+		}
+		fix, edit := "publish it in the payload (line "+fmt.Sprint(published[0].line)+"), or write one of those it has",
+			sandbox.Edit{}
+		if near := nearest(r.name, have); near != "" {
+			fix, edit = "write "+near, c.renamed(r.taking, near)
+		}
+		c.with(edit).warn("payload.unknown", r.at, fix,
+			"no payload that this script publishes to %q has %s, so this is undefined; it has %s (line %d)",
+			sandbox.Clip(r.topic, 100), sandbox.Clip(r.name, 100), orNothing(have), published[0].line)
+	}
+}
+
+func orNothing(names []string) string {
+	if len(names) == 0 {
+		return "no members"
+	}
+	return strings.Join(distinct(names), ", ")
+}
+
+// nearest is the name that is most like one, also where it is a part of it, as count is of fileCount; empty for none.
+func nearest(name string, have []string) string {
+	if near := similar.Names(name, have, 1); len(near) > 0 {
+		return near[0]
+	}
+	found := ""
+	for _, h := range distinct(have) {
+		low, other := strings.ToLower(name), strings.ToLower(h)
+		if len(h) > 1 && len(name) > 1 && (strings.HasSuffix(low, other) || strings.HasSuffix(other, low) ||
+			strings.HasPrefix(low, other) || strings.HasPrefix(other, low)) {
+			if found != "" {
+				return ""
+			}
+			found = h
+		}
+	}
+	return found
+}
+
+// handed follows what a handler is given in a parameter.
+func (c *collector) handed(f ast.Expression, parameter int, take func(taking), hold func([]string, ast.Expression)) {
+	params, _, ok := script.Function(f)
+	if ok && parameter < len(params.List) {
+		newFlow(c.in, take, hold).bind(params.List[parameter].Target, nil)
+	}
+}
+
+// place is where an expression begins.
+func (c *collector) place(e ast.Expression) sandbox.Place { return c.in.Position(c.in.Start(e)) }
+
+// uses are the mentions of the value in a tree, also behind the names that it mentions.
+func (c *collector) mentions(e ast.Node, of func(ast.Expression) bool, depth int) (found bool) {
+	if depth > 10 {
+		return false
+	}
+	script.Walk(e, func(n ast.Node) bool {
+		expression, ok := n.(ast.Expression)
+		if !ok || found {
+			return !found
+		}
+		if of(expression) {
+			found = true
+			return false
+		}
+		if id, named := expression.(*ast.Identifier); named {
+			if v := c.in.Refers[id]; v != nil && v.Value != nil && !v.Top && v.Value != e {
+				found = c.mentions(v.Value, of, depth+1)
+			}
+		}
+		return !found
+	})
+	return found
+}
