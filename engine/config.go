@@ -14,6 +14,7 @@ import (
 	"github.com/pawl-run/pawl/engine/decide"
 	"github.com/pawl-run/pawl/engine/deploy"
 	"github.com/pawl-run/pawl/engine/lease"
+	"github.com/pawl-run/pawl/engine/recording"
 	"github.com/pawl-run/pawl/engine/schedule"
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/projections"
@@ -76,6 +77,8 @@ type Config struct {
 	Observe func(eventlog.Record)
 	// RunLog takes what one call of the handler has logged. It must not block.
 	RunLog func(eventlog.WorkflowName, eventlog.RunID, eventlog.Handler, []sandbox.LogLine)
+	// Recordings keeps what prepare of chosen workflows was given, for EffectDiff; nil keeps nothing.
+	Recordings *recording.Store
 	// DiskSpace reports why no new work may start now (too little disk space); nil when there is enough.
 	DiskSpace func() error
 	// FlushEvery is how long at most finished work stays in memory before it is written to the

@@ -59,7 +59,7 @@ func newProcess(cfg Config) *process {
 	p.writable, p.fail = context.WithCancelCause(context.Background())
 	p.handlers = handler.Config{
 		Scripts: cfg.Scripts, Connectors: cfg.Connectors, Clock: cfg.Clock, Jitter: cfg.Jitter, Policies: cfg.Policies,
-		RunLog: cfg.RunLog, DiskSpace: p.diskSpace, Pinned: &connector.Pinned{}, Vars: cfg.Vars,
+		RunLog: cfg.RunLog, Recordings: cfg.Recordings, DiskSpace: p.diskSpace, Pinned: &connector.Pinned{}, Vars: cfg.Vars,
 	}
 	for range cfg.Log.Partitions() {
 		p.lags = append(p.lags, &checkpoint.Lag{})

@@ -31,7 +31,7 @@ func TestEveryOperation(t *testing.T) {
 
 func callEveryOperation(t *testing.T, by func(*bundle)) {
 	start := time.Date(2026, 3, 1, 8, 0, 0, 0, time.UTC)
-	b := setup(t, manualClock(start), runLog(), calls(), parked(t))
+	b := setup(t, manualClock(start), runLog(), calls(), parked(t), recorded(t))
 	overHTTP := b.client
 	by(b)
 	schemas := newSchemas(t, b.document())

@@ -15,8 +15,9 @@ import (
 var table = func() []Operation {
 	var all []Operation
 	for _, part := range [][]Operation{
-		workflowTable, versionTable, historyTable, insightTable, workersTable, operatorTable, ingressTable, repairTable,
-		jobTable, evidenceTable, connectorTable, subscriptionTable, tokenTable, loginTable, clockTable, logTable, backupTable,
+		workflowTable, versionTable, effectsTable, historyTable, insightTable, workersTable, operatorTable, ingressTable,
+		repairTable, jobTable, evidenceTable, connectorTable, subscriptionTable, tokenTable, loginTable, clockTable,
+		logTable, backupTable,
 	} {
 		all = append(all, part...)
 	}

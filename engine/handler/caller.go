@@ -9,6 +9,7 @@ import (
 	"github.com/pawl-run/pawl/engine/clock"
 	"github.com/pawl-run/pawl/engine/connector"
 	"github.com/pawl-run/pawl/engine/deploy"
+	"github.com/pawl-run/pawl/engine/recording"
 	"github.com/pawl-run/pawl/engine/schedule"
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/projections"
@@ -27,6 +28,8 @@ type Config struct {
 	Vars sandbox.Vars
 	// RunLog takes what one call of the handler has logged. It must not block.
 	RunLog func(eventlog.WorkflowName, eventlog.RunID, eventlog.Handler, []sandbox.LogLine)
+	// Recordings keeps what prepare was given; nil keeps nothing.
+	Recordings *recording.Store
 	// DiskSpace reports why no mutation may start now (too little free space), nil when there is enough.
 	DiskSpace func() error
 	// Pinned checks the parameters of calls against the schemas that deploys have pinned.

@@ -10,6 +10,7 @@ import (
 	"github.com/pawl-run/pawl/engine/capability"
 	"github.com/pawl-run/pawl/engine/connector"
 	"github.com/pawl-run/pawl/engine/deploy"
+	"github.com/pawl-run/pawl/engine/recording"
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/projections"
 	"github.com/pawl-run/pawl/sandbox"
@@ -28,6 +29,7 @@ type host struct {
 	mu      sync.Mutex
 	log     []sandbox.LogLine
 	pending []eventlog.EventRef // see seenPending
+	reads   []recording.Read    // of a call that is recorded
 }
 
 // maxLoggedCall bounds what is kept of one read's parameters and of its answer.
@@ -59,6 +61,15 @@ func (h *host) calls() []sandbox.LogLine {
 func (h *host) Read(
 	ctx context.Context, connectorName, operation string, params json.RawMessage,
 ) (json.RawMessage, error) {
+	answer, err := h.read(ctx, connectorName, operation, params)
+	if h.recorded() {
+		h.keep(connectorName, operation, params, answer, err)
+	}
+	return answer, err
+}
+
+func (h *host) read(ctx context.Context, connectorName, operation string, params json.RawMessage) (json.RawMessage,
+	error) {
 	if connectorName == sandbox.OwnConnector && operation == sandbox.GetByIDs {
 		return h.getByIDs(ctx, params)
 	}

@@ -77,6 +77,9 @@ func (h *host) invoke(ctx context.Context, call sandbox.Invocation) (sandbox.Res
 	if looksFurther(err) {
 		return out, err // it is called again, and says all of it again
 	}
+	if h.recorded() {
+		h.record(call)
+	}
 	if log := c.cfg.RunLog; log != nil {
 		lines := append(h.calls(), out.Logs...)
 		if err != nil {

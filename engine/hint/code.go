@@ -6,6 +6,7 @@ const (
 	// Workflows.
 	Workflows     Code = "workflow.list"
 	OtherWorkflow Code = "workflow.other"
+	Recordings    Code = "recordings.none"      // workflow
 	Why           Code = "workflow.why"         // workflow
 	Waits         Code = "workflow.waits"       // workflow
 	Resume        Code = "workflow.resume"      // workflow

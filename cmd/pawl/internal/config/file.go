@@ -61,6 +61,8 @@ type File struct {
 	Policies   schedule.Policies `yaml:"policies"`
 	Secrets    secrets           `yaml:"secrets"`
 	Vars       vars              `yaml:"vars"`
+	// Recordings are the workflows whose runs are recorded.
+	Recordings recordings `yaml:"recordings"`
 	// Subscriptions are who is sent facts of the feed.
 	Subscriptions subscriptions `yaml:"subscriptions"`
 	// Alerts are who is told what a person should look at.
@@ -228,6 +230,9 @@ func (c *File) validate(written *configText) error {
 		return err
 	}
 	if err := c.Vars.validate(written); err != nil {
+		return err
+	}
+	if err := c.Recordings.validate(written); err != nil {
 		return err
 	}
 	if err := c.Subscriptions.validate(written); err != nil {

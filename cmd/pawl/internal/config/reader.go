@@ -120,6 +120,7 @@ func (r Reader) Merge(file File, flags Engine, untilIdle *bool) (s Settings, err
 		Policies:    file.Policies,
 		Secrets:     file.Values,
 		Vars:        file.Vars.asJSON(),
+		Recordings:  file.Recordings.kept(),
 
 		Subscriptions: file.Outgoing,
 		Alerts:        file.Alerting,

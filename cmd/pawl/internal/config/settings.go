@@ -3,8 +3,10 @@ package config
 import (
 	"time"
 
+	"github.com/pawl-run/pawl/engine/recording"
 	"github.com/pawl-run/pawl/engine/schedule"
 	"github.com/pawl-run/pawl/engine/secret"
+	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/sandbox"
 	"github.com/pawl-run/pawl/sandbox/worker/confine"
 )
@@ -48,6 +50,8 @@ type Settings struct {
 	Secrets    secret.Set
 	// Vars are the plain settings that scripts read as ctx.vars.
 	Vars sandbox.Vars
+	// Recordings is what is kept of the workflows whose runs are recorded.
+	Recordings map[eventlog.WorkflowName]recording.Keep
 	// Subscriptions are who is sent facts of the feed.
 	Subscriptions []Subscription
 	// Alerts are who is told what a person should look at.

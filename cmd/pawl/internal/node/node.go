@@ -147,8 +147,13 @@ func (n *Node) newEngine(now clock.Clock, known catalog, observe func(eventlog.R
 		reached = d.with.Connectors(known)
 	}
 	reached = n.traces.connectors(reached)
+	recordings, err := n.openRecordings()
+	if err != nil {
+		return err
+	}
 	n.Engine, err = engine.New(engine.Config{
-		Clock: now, Linger: linger, Log: d.Log, Store: d.store, Scripts: n.Scripts, Connectors: reached,
+		Recordings: recordings,
+		Clock:      now, Linger: linger, Log: d.Log, Store: d.store, Scripts: n.Scripts, Connectors: reached,
 		Policies: d.Settings.Policies, Secrets: d.Settings.Secrets.Names(), Vars: d.Settings.Vars, Logger: d.logger,
 		Observe:   d.with.observe(observe),
 		DiskSpace: n.space.Check, RunLog: d.scripts.write,

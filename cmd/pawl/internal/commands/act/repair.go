@@ -21,6 +21,8 @@ type Repair struct {
 	Name string `arg:"" name:"workflow" help:"The workflow, which must be in maintenance."`
 	File string `arg:"" type:"path" help:"The whole repaired script."`
 	Note string `placeholder:"TEXT" help:"What was repaired, for the record."`
+
+	DryRun bool `help:"Repair nothing: say what the script would have done otherwise in recorded runs, as pawl diff does."`
 }
 
 // Run makes the file the workflow's next minor version.
@@ -34,10 +36,20 @@ func (c *Repair) Run(ctx context.Context, engine *client.Finder, screen term.Scr
 		return err
 	}
 	params := map[string]any{"workflow": c.Name, "source": string(script.Text), "filename": filepath.Base(c.File)}
+	var raw json.RawMessage
+	if c.DryRun {
+		params["repair"] = true
+		if err := connected.Perform("diffWorkflow", params, &raw); err != nil {
+			return source.Refused(ctx, screen, with, script, err, connected.JSON)
+		}
+		if connected.JSON {
+			return screen.JSON(raw)
+		}
+		return source.PrintDifferences(screen, script, c.Name, raw)
+	}
 	if c.Note != "" {
 		params["note"] = c.Note
 	}
-	var raw json.RawMessage
 	if err := connected.Perform("repairWorkflow", params, &raw); err != nil {
 		err = source.Refused(ctx, screen, with, script, err, connected.JSON)
 		var refused *exit.Failure

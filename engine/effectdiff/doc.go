@@ -1,0 +1,9 @@
+// Package effectdiff says what another script would have done otherwise: it runs prepare and mutate of both on what
+// runs of the past were given (package recording), and compares the calls that they name.
+//
+// Guaranteed: nothing is sent. A read is answered as it was answered then, and one that was not made then ends the
+// comparison of that run, by name. Both scripts see the same time, the same state and the same chance.
+//
+// Not guaranteed: what would have followed. Each run is compared by itself: what the other script had remembered,
+// published or reserved before it is not known.
+package effectdiff
