@@ -3,10 +3,12 @@ package console
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/url"
 
 	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/ops/explain"
 	"github.com/pawl-run/pawl/ops/rpc"
 	"github.com/pawl-run/pawl/projections/readmodel"
 	"github.com/pawl-run/pawl/sandbox"
@@ -20,6 +22,17 @@ type editView struct {
 	Marks                                     string // Problems as JSON, for the editor
 	Refusal                                   *rpc.Problem
 	Checked, OK, Repairs                      bool
+	// Failed is the run whose failure asks for a repair, nil for none.
+	Failed *readmodel.Run
+}
+
+// mark shows problems at their lines in the editor.
+func (e *editView) mark(problems ...sandbox.Problem) {
+	encoded, err := json.Marshal(problems)
+	if err != nil {
+		panic(fmt.Sprintf("problems do not encode: %v", err))
+	}
+	e.Marks = string(encoded)
 }
 
 // firstScript is what the editor of a new workflow begins with.
@@ -53,8 +66,18 @@ func (c *Console) edit(v *visit) (string, page, error) {
 		if err != nil {
 			return "", page{}, err
 		}
+		failed, err := v.repairOf(w, explain.Why{})
+		if err != nil {
+			return "", page{}, err
+		}
 		view = editView{Workflow: name, Version: string(s.Version), Filename: s.Filename, Source: s.Source,
 			Repairs: w.Repair != nil}
+		if view.Repairs && failed.Run != nil && failed.Run.Error != nil {
+			view.Failed = failed.Run
+			if e := failed.Run.Error; e.Line != nil && failed.Run.Version == s.Version {
+				view.mark(sandbox.Problem{Severity: sandbox.SeverityError, Code: e.Code, Line: *e.Line, Message: e.Message})
+			}
+		}
 	}
 	return "edit", page{Title: "Script", Nav: "edit", Body: view}, nil
 }
@@ -128,12 +151,7 @@ func (c *Console) deploy(w http.ResponseWriter, r *http.Request) {
 		}
 		view.Refusal, view.Problems, status = p, p.Problems, p.Status
 	}
-	marks, err := json.Marshal(view.Problems)
-	if err != nil {
-		c.refuse(w, r, v, problemOf(err))
-		return
-	}
-	view.Marks = string(marks)
+	view.mark(view.Problems...)
 	c.render(w, v, status, "edit", page{Title: "Script", Nav: "edit", Body: view})
 }
 

@@ -12,24 +12,27 @@ type Spark struct {
 	Bars  []Bar
 }
 
-// Bar is a slot of a Spark in which something happened, in a picture of 96 by 20.
+// Bar is an hour of a Spark in which something happened, in a picture of 96 by 20.
 type Bar struct{ X, Y, H, Tone string }
 
 // Spark draws what came in and what failed.
 func (c Chart) Spark() Spark {
 	s := Spark{Label: fmt.Sprintf("%s in and %s in 24 hours", eventlog.Count(c.Sum.Arrived, "input"),
 		eventlog.Count(c.Sum.Failed, "failure"))}
+	hours := make([]Tally, 24)
 	most := 1
-	for _, t := range c.Slots {
-		most = max(most, t.Arrived+t.Done+t.Failed)
-	}
 	for i, t := range c.Slots {
+		hour := &hours[i*len(hours)/len(c.Slots)]
+		hour.add(t)
+		most = max(most, hour.Arrived+hour.Done+hour.Failed)
+	}
+	for i, t := range hours {
 		sum := t.Arrived + t.Done + t.Failed
 		if sum == 0 {
 			continue
 		}
 		height := 2 + 18*float64(sum)/float64(most)
-		b := Bar{X: fmt.Sprint(i), Y: fmt.Sprintf("%.1f", 20-height), H: fmt.Sprintf("%.1f", height)}
+		b := Bar{X: fmt.Sprint(4 * i), Y: fmt.Sprintf("%.1f", 20-height), H: fmt.Sprintf("%.1f", height)}
 		if t.Failed > 0 {
 			b.Tone = "bad"
 		}

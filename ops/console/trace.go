@@ -13,7 +13,7 @@ type (
 		header
 		readmodel.Trace
 		// Calls are the mutations by the run that asked for them; Rest are those of other runs.
-		Calls map[eventlog.RunID]readmodel.Mutation
+		Calls map[eventlog.RunID]*readmodel.Mutation
 		Rest  []readmodel.Mutation
 	}
 	mutationView struct {
@@ -56,13 +56,13 @@ func (c *Console) input(v *visit) (string, page, error) {
 	if err != nil {
 		return "", page{}, err
 	}
-	view := inputView{header: head, Trace: trace, Calls: map[eventlog.RunID]readmodel.Mutation{}}
-	for _, m := range trace.Mutations {
+	view := inputView{header: head, Trace: trace, Calls: map[eventlog.RunID]*readmodel.Mutation{}}
+	for i, m := range trace.Mutations {
 		of := slices.ContainsFunc(trace.Events, func(e readmodel.TracedEvent) bool {
 			return slices.ContainsFunc(e.Job.Attempts, func(a readmodel.Attempt) bool { return a.Run == m.Run })
 		})
 		if of {
-			view.Calls[m.Run] = m
+			view.Calls[m.Run] = &trace.Mutations[i]
 		} else {
 			view.Rest = append(view.Rest, m)
 		}

@@ -72,7 +72,7 @@
     const series = (label, name) => ({ label, stroke: colour(name), fill: colour(name), width: 0, paths: bars,
       points: { show: false } });
     const axis = { stroke: colour("--dim"), grid: { stroke: colour("--line"), width: 1 }, ticks: { show: false },
-      font: "12px system-ui, sans-serif" };
+      font: "12px system-ui, sans-serif", size: 28 };
     plot = new uPlot({ ...size, legend: { show: false }, cursor: { show: false }, padding: [8, 8, 0, 0],
       scales: { x: { range: (u, low, high) => [low, high + 900] }, y: { range: (u, low, high) => [0, Math.max(high, 4)] } },
       series: [{}, series("came in", "--in"), series("changes", "--out"), series("failures", "--bad")],
