@@ -26,9 +26,14 @@
 // of the whole log (audit.go) holds one with a damaged past; what a person accepts as lost is given up by
 // package engine/loss.
 //
-// In a cluster each partition has one owner at a time. Composing such an engine takes a [lease.Keeper] on the bucket of
-// leases (eventlog/jslog/bucket) and a peer.Peers on the engine's connection, as Config.Leases and Config.Peers; Run
-// keeps the leases and gives them back in the end. Without them the engine owns everything.
+// In a cluster each partition has one owner at a time (tenure.go). The others follow it into their stores (watch.go) and
+// send it what is to be recorded (route.go); without the lease an engine records nothing but what became of its calls.
+// A request leaves only under the lease in which its start was decided. Composing such an engine takes a [lease.Keeper]
+// on the bucket of leases (eventlog/jslog/bucket) and a peer.Peers on the engine's connection, as Config.Leases and
+// Config.Peers; Run keeps the leases and gives them back in the end. Without them the engine owns everything. Not
+// guaranteed there yet: that an engine whose own replica of the log is damaged asks the leader before it stops a
+// partition, and that the next owner compares with the log what the one before has seen acknowledged: each compares
+// what it has read itself.
 //
 // The checkpoint of what is folded is written and trusted by writebehind.go; what no longer has to be in memory leaves
 // it after that (aggregate.go, package engine/memory) and comes back by backlog.go. The packages below: decide (all

@@ -129,6 +129,12 @@ func (n *node) kill() {
 	}
 }
 
+// cutOffLeases ends the engine's way to the leases; it still reaches the log.
+func (n *node) cutOffLeases() { n.conns[leasesConn].Close() }
+
+// leasesConn is the connection of the leases: the log's is before it, that of the peers behind.
+const leasesConn = 1
+
 // owns counts the partitions that the engine owns.
 func (n *node) owns() (count int) {
 	for _, p := range n.Partitions() {

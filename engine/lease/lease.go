@@ -35,6 +35,8 @@ func (k *Keeper) newLease(partition int, entry Entry, revision uint64, until tim
 	l := &Lease{keeper: k, partition: partition, entry: entry, revision: revision, until: until,
 		over: make(chan struct{})}
 	l.ending, l.end = context.WithCancelCause(context.Background())
+	l.mu.Lock() // a lease that was given late may be over at once
+	defer l.mu.Unlock()
 	l.timer = time.AfterFunc(until-k.cfg.Elapsed(), l.expire)
 	return l
 }
