@@ -26,8 +26,9 @@
 // of the whole log (audit.go) holds one with a damaged past; what a person accepts as lost is given up by
 // package engine/loss.
 //
-// In a cluster each partition has one owner at a time (tenure.go). The others follow it into their stores (watch.go) and
-// send it what is to be recorded (route.go); without the lease an engine records nothing but what became of its calls.
+// In a cluster each partition has one owner at a time (tenure.go). The others follow it into their stores (watch.go),
+// and send it what is to be recorded (route.go); without the lease an engine records nothing but what became of its
+// calls.
 // A request leaves only under the lease in which its start was decided. Composing such an engine takes a [lease.Keeper]
 // on the bucket of leases (eventlog/jslog/bucket) and a peer.Peers on the engine's connection, as Config.Leases and
 // Config.Peers; Run keeps the leases and gives them back in the end. Without them the engine owns everything. Not

@@ -7,6 +7,24 @@ import (
 	"time"
 )
 
+// Where the configuration does not say otherwise, a lease is renewed every 2 s, held for 15 s and taken after 20 s.
+func TestTimesOfALease(t *testing.T) {
+	t.Parallel()
+	k, err := New(Config{Bucket: &way{table: newTable()}, Partitions: 1, Node: "a"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if k.cfg.Renew != 2*time.Second || k.cfg.holdFor() != holdFor || holdFor != 15*time.Second {
+		t.Errorf("renewed every %s and held for %s", k.cfg.Renew, k.cfg.holdFor())
+	}
+	seen := view{renew: k.cfg.Renew, unchanged: takeAfter - 1}
+	young := seen.stale()
+	seen.unchanged++
+	if young || !seen.stale() || takeAfter != 20*time.Second {
+		t.Errorf("taken after less than %s: %t", takeAfter, young)
+	}
+}
+
 // A lease whose taking was answered after its time is over from the beginning.
 func TestALeaseThatIsOverAtOnce(t *testing.T) {
 	t.Parallel()

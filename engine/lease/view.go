@@ -12,7 +12,7 @@ const (
 )
 
 // holdFor is how long an owner holds the lease after it sent a renewal that was acknowledged.
-func (c *Config) holdFor() time.Duration { return c.Renew * holdFor / renewEvery }
+func (c *Config) holdFor() time.Duration { return c.Renew * 15 / 2 }
 
 // view is what an engine has seen of an entry that is another's.
 type view struct {
@@ -39,7 +39,7 @@ func (v *view) see(revision uint64, now time.Duration) {
 func (v *view) blind() { v.sighted = false }
 
 // stale reports whether the entry was unchanged for so long that its writer has given it up or is gone.
-func (v *view) stale() bool { return v.unchanged >= v.renew*takeAfter/renewEvery }
+func (v *view) stale() bool { return v.unchanged >= 10*v.renew }
 
 // share is how many of the partitions the engine at this place of the sorted list should have.
 func share(partitions, place, engines int) int {
