@@ -18,7 +18,11 @@
     Idiomorph.defaults.ignoreActiveValue = true;
     Idiomorph.defaults.callbacks.beforeAttributeUpdated = (name, node) =>
       !(name === "open" && node.tagName === "DETAILS");
-    Idiomorph.defaults.callbacks.beforeNodeMorphed = (old) => !(old.id === "plot" || old.dataset?.keep === "");
+    Idiomorph.defaults.callbacks.beforeNodeMorphed = (old, fresh) => {
+      if (old.id !== "plot") return old.dataset?.keep === undefined;
+      old.dataset.plot = fresh.dataset.plot; // the chart stays, and draws the new numbers
+      return false;
+    };
   }
   const begun = () => {
     const main = document.getElementById("main");
@@ -84,8 +88,5 @@
   draw();
   addEventListener("resize", draw);
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
-  document.body.addEventListener("htmx:afterSwap", () => {
-    // A chart is kept as it is; its new numbers stand in what came.
-    draw();
-  });
+  document.body.addEventListener("htmx:afterSwap", draw);
 })();
