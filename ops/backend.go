@@ -19,6 +19,7 @@ import (
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/ops/auth"
 	"github.com/pawl-run/pawl/ops/backup"
+	"github.com/pawl-run/pawl/ops/doctor"
 	"github.com/pawl-run/pawl/ops/hooks"
 	"github.com/pawl-run/pawl/ops/logread"
 	"github.com/pawl-run/pawl/ops/metrics"
@@ -65,6 +66,8 @@ type Config struct {
 	Version string
 	// Installation names the log this engine belongs to.
 	Installation string
+	// Doctor looks at the installation; nil: this engine does not know it.
+	Doctor func(context.Context, *doctor.HealthReport)
 	// Source says whose log a backup was made of; nil: none can be made.
 	Source func() backup.Source
 	// Token is asked of every caller over HTTP, but for health. It opens everything, and gives no name:

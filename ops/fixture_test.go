@@ -22,6 +22,7 @@ import (
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/eventlog/memlog"
 	"github.com/pawl-run/pawl/ops/backup"
+	"github.com/pawl-run/pawl/ops/doctor"
 	"github.com/pawl-run/pawl/ops/rpc"
 	"github.com/pawl-run/pawl/projections/readmodel"
 	"github.com/pawl-run/pawl/sandbox/worker"
@@ -86,6 +87,7 @@ func setupOn(t testing.TB, log eventlog.Log, settings ...setting) *bundle {
 		t.Fatalf("register the world: %v", err)
 	}
 	cfg := Config{Token: testToken, Log: log, Connectors: deploy.CatalogOf(registry), Version: "1.2.3",
+		Doctor:       func(_ context.Context, r *doctor.HealthReport) { r.Add("test", doctor.OK, "all is well") },
 		Installation: "test", Logger: b.bench.Logger, Source: func() backup.Source {
 			return backup.Source{Installation: "test", Engines: []string{}}
 		},

@@ -34,7 +34,8 @@ func TestRoles(t *testing.T) {
 		}
 	}
 	admins := map[string]bool{"setGrants": true, "changeGrants": true, "callConnector": true, "createToken": true,
-		"listTokens": true, "revokeToken": true, "describeBackup": true, "readBackup": true}
+		"listTokens": true, "revokeToken": true, "describeBackup": true, "readBackup": true,
+		"getHealthReport": true}
 	// What reads only, though it is sent by POST.
 	viewers := map[string]bool{"validateScript": true, "verifyLog": true, "createLogin": true}
 	for _, o := range Operations() {
@@ -133,7 +134,8 @@ func TestPermit(t *testing.T) {
 		"createLogin", "listRuns", "listEvents", "listJobs", "listMutations", "getMutation", "listInputs", "listSessions",
 	}
 	refused := []string{"getDiagnostics", "verifyLog", "getWorkers", "callConnector", "advanceClock", "createToken",
-		"listTokens", "revokeToken", "listSubscriptions", "resumeSubscription", "describeBackup", "readBackup"}
+		"listTokens", "revokeToken", "listSubscriptions", "resumeSubscription", "describeBackup", "readBackup",
+		"getHealthReport"}
 	for _, o := range table {
 		request := o.Request.New()
 		s, isScoped := request.(rpc.Scoped)

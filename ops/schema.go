@@ -8,6 +8,7 @@ import (
 	"github.com/pawl-run/pawl/engine/decide"
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/ops/backup"
+	"github.com/pawl-run/pawl/ops/doctor"
 	"github.com/pawl-run/pawl/ops/hooks"
 	"github.com/pawl-run/pawl/ops/logread"
 	"github.com/pawl-run/pawl/ops/rpc"
@@ -21,6 +22,7 @@ var knownTypes = rpc.Types{
 	reflect.TypeFor[json.RawMessage](): {},
 	reflect.TypeFor[rpc.RawJSON]():     {},
 	reflect.TypeFor[backup.Bytes]():    {Type: "string"},
+	reflect.TypeFor[doctor.Verdict]():  rpc.Enum(doctor.OK, doctor.Weak, doctor.Problem, doctor.Unknown),
 	reflect.TypeFor[eventlog.Instant](): {
 		Types: []string{"string", "null"}, Description: "RFC 3339 with up to microseconds, UTC",
 	},

@@ -18,6 +18,7 @@ var table = func() []Operation {
 		workflowTable, versionTable, effectsTable, historyTable, insightTable, workersTable, operatorTable, ingressTable,
 		repairTable, jobTable, evidenceTable, connectorTable, subscriptionTable, tokenTable, loginTable, clockTable,
 		logTable, backupTable,
+		doctorTable,
 	} {
 		all = append(all, part...)
 	}

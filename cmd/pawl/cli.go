@@ -43,6 +43,7 @@ type commandLine struct {
 	Why        look.Why        `cmd:"" group:"look" help:"Say what a workflow is doing or waiting for."`
 	Log        look.Log        `cmd:"" group:"look" help:"Print the log, transition by transition."`
 	State      look.State      `cmd:"" group:"look" help:"Rebuild a workflow's state, also of the past."`
+	Doctor     look.Doctor     `cmd:"" group:"look" help:"Say what of the installation is not as it should be, and what to do about it."`
 	Verify     look.Verify     `cmd:"" group:"look" help:"Check the whole log; nothing is changed unless --accept-loss says so."`
 
 	Push     act.Push     `cmd:"" group:"act" help:"Push events into a topic of a workflow, from outside."`

@@ -14,6 +14,15 @@ const DefaultPrefix = "pawl"
 
 var prefixPattern = regexp.MustCompile(`^[a-z][a-z0-9_-]{0,31}$`)
 
+// StreamName is the name of a partition's stream in a log whose subjects begin with the prefix; empty means
+// DefaultPrefix.
+func StreamName(prefix string, partition int) string {
+	if prefix == "" {
+		prefix = DefaultPrefix
+	}
+	return names{prefix}.stream(partition)
+}
+
 // names builds every name that this package uses in NATS.
 type names struct{ prefix string }
 

@@ -95,7 +95,7 @@ func Compose(ctx context.Context, d *Data, observe func(eventlog.Record), versio
 		Secrets: d.Settings.Secrets,
 		Workers: n.Scripts.Report, Version: version, Installation: d.Log.Installation(), NoAuth: d.Settings.NoAuth,
 		PublicURL: d.Settings.PublicURL, Logger: d.logger, Now: now.Now, Progress: progress,
-		Feed: n.feed.figures(), Subscriptions: n.outgoing, Traces: n.traces.figures(), Source: n.source,
+		Feed: n.feed.figures(), Subscriptions: n.outgoing, Traces: n.traces.figures(), Source: n.source, Doctor: n.examine,
 	})
 	if err != nil {
 		return nil, err
