@@ -29,7 +29,9 @@ type HealthReport struct {
 }
 
 // Add adds what is in order, or needs no remedy.
-func (r *HealthReport) Add(check string, verdict Verdict, says string) { r.Advise(check, verdict, says, "") }
+func (r *HealthReport) Add(check string, verdict Verdict, says string) {
+	r.Advise(check, verdict, says, "")
+}
 
 // Advise adds what needs a remedy.
 func (r *HealthReport) Advise(check string, verdict Verdict, says, remedy string) {
