@@ -76,6 +76,8 @@ type commandLine struct {
 	Worker    run.Worker    `cmd:"" hidden:""`
 	ParseMail run.ParseMail `cmd:"" hidden:""`
 
+	ToolProcess run.ToolProcess `cmd:"" name:"tool-process" hidden:""`
+
 	Completion rest.Completion `cmd:"" group:"rest" help:"Print a completion script for a shell."`
 	Version    version.Cmd     `cmd:"" group:"rest" help:"Print the version."`
 }

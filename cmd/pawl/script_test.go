@@ -34,7 +34,7 @@ func underTest() program {
 }
 
 func TestMain(m *testing.M) {
-	if len(os.Args) == 2 && slices.Contains([]string{"worker", "parse-mail", "bench-world"}, os.Args[1]) {
+	if len(os.Args) == 2 && slices.Contains([]string{"worker", "parse-mail", "tool-process", "bench-world"}, os.Args[1]) {
 		underTest().main() // this program was started again inside of a test: to run scripts, read mails, or be measured
 	}
 	testscript.Main(suite{m}, mains)

@@ -150,7 +150,11 @@ func Open(
 			onClose(made.Close)
 		}
 	}
-	registry, err := connector.NewRegistry(list...)
+	servers, err := openServers(c.MCP, logger, onClose)
+	if err != nil {
+		return nil, err
+	}
+	registry, err := connector.NewRegistry(append(list, servers...)...)
 	if err != nil {
 		return nil, err
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/pawl-run/pawl/engine/connector"
 	"github.com/pawl-run/pawl/engine/connector/httpcall"
 	"github.com/pawl-run/pawl/engine/connector/imap"
+	"github.com/pawl-run/pawl/engine/connector/mcpcall"
 	"github.com/pawl-run/pawl/engine/connector/smtp"
 	"github.com/pawl-run/pawl/engine/connector/sqlcall"
 	"github.com/pawl-run/pawl/engine/schedule"
@@ -89,6 +90,8 @@ type Connectors struct {
 	SMTP    *smtp.Config     `yaml:"smtp"`
 	IMAP    *imap.Config     `yaml:"imap"`
 	SQL     *sqlcall.Config  `yaml:"sql"`
+	// MCP are MCP servers, each a connector of its name.
+	MCP map[string]mcpcall.Config `yaml:"mcp"`
 }
 
 // Root configure a connector that lives in one folder.
@@ -195,6 +198,13 @@ func (c *File) Expand(env func(string) (string, bool)) error {
 			sql.Databases[name] = database
 		}
 	}
+	for _, server := range c.Connectors.MCP {
+		for _, paths := range [][]string{server.Read, server.Write} {
+			for i := range paths {
+				resolve(&paths[i], c.dir)
+			}
+		}
+	}
 	for _, root := range []*Root{c.Connectors.Maildir, c.Connectors.Files, c.Connectors.CSV} {
 		if root != nil {
 			resolve(&root.Root, c.dir)
@@ -224,6 +234,12 @@ func (c *File) validate(written *configText) error {
 		if errors.As(checked.err, &f) {
 			f.What = written.place(checked.key) + ": " + f.What
 			return f
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.Connectors.MCP)) {
+		var wrong *connector.SettingError
+		if err := c.Connectors.MCP[name].Validate(name); errors.As(err, &wrong) {
+			return exit.Misconfigured("CONNECTORS.md describes MCP servers", "%s: %v", written.place(wrong.Key), err)
 		}
 	}
 	if err := c.Secrets.validate(written); err != nil {

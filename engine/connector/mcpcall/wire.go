@@ -1,0 +1,60 @@
+package mcpcall
+
+import (
+	"context"
+	"sync/atomic"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/pawl-run/pawl/eventlog"
+)
+
+// methodCall is the request that calls a tool.
+const methodCall = "tools/call"
+
+// flight is one mutation on its way, in the context of its call.
+type flight struct {
+	gate func() *eventlog.Failure
+	// wrote is set before the first byte leaves.
+	wrote atomic.Bool
+	// refused is why the gate let nothing out.
+	refused atomic.Pointer[eventlog.Failure]
+	// giveUp ends the call that is not written: an error of Write would end the connection, and with it other calls.
+	giveUp context.CancelFunc
+}
+
+type flightKey struct{}
+
+// gated is a transport on which each mutation is written once, and only if its gate lets it out.
+type gated struct{ mcp.Transport }
+
+// Connect implements mcp.Transport.
+func (g gated) Connect(ctx context.Context) (mcp.Connection, error) {
+	connection, err := g.Transport.Connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return gatedConnection{connection}, nil
+}
+
+type gatedConnection struct{ mcp.Connection }
+
+// Write is the one line from which calls of tools leave.
+func (g gatedConnection) Write(ctx context.Context, message jsonrpc.Message) error {
+	request, is := message.(*jsonrpc.Request)
+	f, flies := ctx.Value(flightKey{}).(*flight)
+	if !is || request.Method != methodCall || !flies {
+		return g.Connection.Write(ctx, message)
+	}
+	if failure := f.gate(); failure != nil {
+		f.refused.Store(failure)
+		f.giveUp()
+		return nil
+	}
+	if !f.wrote.CompareAndSwap(false, true) {
+		f.giveUp() // one call is one request
+		return nil
+	}
+	return g.Connection.Write(ctx, message)
+}
