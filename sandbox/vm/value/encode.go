@@ -15,7 +15,8 @@ var errNotJSON = errors.New("is not JSON")
 
 // Encode is the JSON text of a value, nil for undefined. Objects go through the interpreter's own
 // JSON.stringify (not the global, which the script may have replaced): getters and toJSON run, so
-// it is called only under the deadline. err is errNotJSON, or what the script's code threw.
+// it is called only under the deadline. err is errNotJSON, a *[LostError] for a part that JSON would drop or change in
+// silence, or what the script's code threw.
 func Encode(v goja.Value) (json.RawMessage, error) {
 	switch {
 	case v == nil || goja.IsUndefined(v):
@@ -27,7 +28,14 @@ func Encode(v goja.Value) (json.RawMessage, error) {
 		if _, callable := goja.AssertFunction(obj); callable {
 			return nil, errNotJSON
 		}
-		return obj.MarshalJSON()
+		raw, err := obj.MarshalJSON()
+		left := maxLooked
+		if err == nil {
+			if e := lost(obj, "", &left); e != nil {
+				return nil, e
+			}
+		}
+		return raw, err
 	}
 	if _, ok := v.(*goja.Symbol); ok {
 		return nil, errNotJSON

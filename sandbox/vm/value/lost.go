@@ -1,0 +1,94 @@
+package value
+
+import (
+	"fmt"
+	"math"
+	"reflect"
+	"strconv"
+	"strings"
+
+	"github.com/dop251/goja"
+)
+
+// LostError tells of a part of a value that JSON would drop or change in silence.
+type LostError struct {
+	// Path leads to the part: data.items[2]; empty for the value itself.
+	Path string
+	// What it is, and what JSON makes of it.
+	What, Becomes string
+}
+
+func (e *LostError) Error() string {
+	where := strings.TrimPrefix(e.Path, ".")
+	if where == "" {
+		where = "it"
+	}
+	return fmt.Sprintf("%s is %s, of which JSON makes %s", where, e.What, e.Becomes)
+}
+
+// lostClasses are those whose instances JSON makes {} of, whatever they hold.
+var lostClasses = map[string]string{"Map": "a Map", "Set": "a Set", "WeakMap": "a WeakMap", "WeakSet": "a WeakSet",
+	"RegExp": "a regular expression", "Error": "an Error", "Promise": "a promise; await it"}
+
+// maxLooked bounds how many parts of a value are looked at. MarshalJSON has read all of them before, so that there is no
+// circle among them.
+const maxLooked = 200_000
+
+// lost finds the first part of an object that JSON loses. It runs getters, so only under the deadline.
+func lost(o *goja.Object, path string, left *int) *LostError {
+	if *left--; *left < 0 {
+		return nil
+	}
+	if _, own := goja.AssertFunction(o.Get("toJSON")); own {
+		return nil // it says itself what it becomes
+	}
+	class := o.ClassName()
+	if tag := o.GetSymbol(goja.SymToStringTag); tag != nil && IsText(tag) && lostClasses[tag.String()] != "" {
+		class = tag.String()
+	}
+	if what, ok := lostClasses[class]; ok {
+		return &LostError{path, what, "{}"}
+	}
+	if IsPromise(o) {
+		return &LostError{path, lostClasses["Promise"], "{}"}
+	}
+	list := class == "Array"
+	for _, key := range o.Keys() {
+		inside := path + "." + key
+		if _, err := strconv.Atoi(key); err == nil {
+			inside = path + "[" + key + "]"
+		}
+		if e := lostPart(o.Get(key), inside, list, left); e != nil {
+			return e
+		}
+	}
+	return nil
+}
+
+func lostPart(v goja.Value, path string, inList bool, left *int) *LostError {
+	becomes := "nothing"
+	if inList {
+		becomes = "null"
+	}
+	switch v := v.(type) {
+	case nil:
+		return nil
+	case *goja.Symbol:
+		return &LostError{path, "a symbol", becomes}
+	case *goja.Object:
+		if _, callable := goja.AssertFunction(v); callable {
+			return &LostError{path, "a function", becomes}
+		}
+		return lost(v, path, left)
+	}
+	if goja.IsUndefined(v) && inList {
+		return &LostError{path, "undefined", becomes}
+	}
+	if _, text := v.(goja.String); text || v.ExportType() == nil || v.ExportType().Kind() != reflect.Float64 {
+		return nil
+	}
+	if math.IsNaN(v.ToFloat()) || math.IsInf(v.ToFloat(), 0) {
+		return &LostError{path, v.String(), "null"}
+	}
+	return nil
+}
