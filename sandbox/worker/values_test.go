@@ -23,11 +23,11 @@ func TestR13_ReturnedValues(t *testing.T) {
 		`return NaN`:           "null",
 		`return true`:          "true",
 		`return "a<b\"\u2028"`: `"a<b\"\u2028"`,
-		`return {a: [1, {b: null}], u: undefined}`: `{"a":[1,{"b":null}]}`,
-		`return new Date(0)`:                    `"1970-01-01T00:00:00.000Z"`,
-		`return Promise.resolve({x: 1})`:        `{"x":1}`,
-		`return { then(f) { f(7) } }`:           "7",
-		`return JSON.parse('{"__proto__": 1}')`: `{"__proto__":1}`,
+		`return {a: [1, {b: null}], u: undefined}`:                                  `{"a":[1,{"b":null}]}`,
+		`return new Date(0)`:                                                        `"1970-01-01T00:00:00.000Z"`,
+		`return Promise.resolve({x: 1})`:                                            `{"x":1}`,
+		`return { then(f) { f(7) } }`:                                               "7",
+		`return JSON.parse('{"__proto__": 1}')`:                                     `{"__proto__":1}`,
 		`JSON.stringify = JSON.parse = () => 1; Promise.resolve = null; return {a}`: `{"a":{"n":1}}`,
 	} {
 		call := invocationOf(sandbox.Producer, body)
