@@ -30,8 +30,8 @@ func (e *LostError) Error() string {
 var lostClasses = map[string]string{"Map": "a Map", "Set": "a Set", "WeakMap": "a WeakMap", "WeakSet": "a WeakSet",
 	"RegExp": "a regular expression", "Error": "an Error", "Promise": "a promise; await it"}
 
-// maxLooked bounds how many parts of a value are looked at. MarshalJSON has read all of them before, so that there is no
-// circle among them.
+// maxLooked bounds how many parts of a value are looked at. MarshalJSON has read all of them before, so that there is
+// no circle among them.
 const maxLooked = 200_000
 
 // lost finds the first part of an object that JSON loses. It runs getters, so only under the deadline.
