@@ -17,8 +17,7 @@ var table = func() []Operation {
 	for _, part := range [][]Operation{
 		workflowTable, versionTable, effectsTable, historyTable, insightTable, workersTable, operatorTable, ingressTable,
 		repairTable, jobTable, evidenceTable, connectorTable, subscriptionTable, tokenTable, loginTable, clockTable,
-		logTable, backupTable,
-		doctorTable,
+		logTable, backupTable, doctorTable,
 	} {
 		all = append(all, part...)
 	}

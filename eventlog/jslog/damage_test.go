@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -399,8 +400,9 @@ func TestNewerFormat(t *testing.T) {
 		_, err := jslog.Open(t.Context(), nc, jslog.Config{})
 		return err
 	}
-	if err := set("6"); !errors.Is(err, eventlog.ErrNewerFormat) ||
-		!strings.Contains(err.Error(), "log format 6, this pawl reads up to 5") {
+	said := fmt.Sprintf("log format %d, this pawl reads up to %d", eventlog.FormatVersion+1, eventlog.FormatVersion)
+	err := set(strconv.Itoa(eventlog.FormatVersion + 1))
+	if !errors.Is(err, eventlog.ErrNewerFormat) || !strings.Contains(err.Error(), said) {
 		t.Errorf("newer format: %v", err)
 	}
 	if err := set("none"); err == nil {
