@@ -89,6 +89,7 @@ func (l *life) lose() {
 		l.t.Fatalf("a loss is not accepted: %v", err)
 	}
 	l.hold = hold
+	l.restart() // what it leaves waiting is looked at by the engine that starts then (S6)
 }
 
 func (l *life) push() {
