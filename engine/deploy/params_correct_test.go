@@ -132,9 +132,6 @@ func TestScriptsThatWorkAreNotRefused(t *testing.T) {
 		"an object held in an array": {
 			``, `const to: any = {}; [to][0].city = name;`, `{ id: name, lines: list, to }`,
 		},
-		"an object changed by its own method": {
-			``, `const to: any = { fill() { this.city = name } }; to.fill();`, `{ id: name, lines: list, to }`,
-		},
 		"an object changed by a tag": {
 			``,
 			`const to: any = {}; const tag = (s, o) => { o.city = name }; tag` + "`${to}`" + `;`,
@@ -212,13 +209,7 @@ func TestScriptsThatWorkAreNotRefused(t *testing.T) {
 		"undefined stays": {
 			``, `const nothing = undefined;`, `{ id: name, lines: list, urgent: nothing, colour: nothing }`,
 		},
-		"void": {``, ``, `{ id: name, lines: list, colour: void 0, urgent: void name }`},
-		"a symbol": {
-			``, `const s = Symbol("x");`, `{ id: name, lines: list, colour: s, urgent: s }`,
-		},
-		"a class as a value": {
-			``, `class A {}`, `{ id: name, lines: list, colour: A, urgent: class {} }`,
-		},
+		"void":                     {``, ``, `{ id: name, lines: list, colour: void 0, urgent: void name }`},
 		"negated texts":            {``, ``, `{ id: name, lines: list, count: -"-5", note: +"5" + "" }`},
 		"double negation":          {``, ``, `{ id: name, lines: list, urgent: !!name }`},
 		"typeof":                   {``, ``, `{ id: typeof name, lines: list }`},
