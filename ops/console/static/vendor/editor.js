@@ -33,7 +33,7 @@ for (const area of document.querySelectorAll("textarea[data-editor]")) {
     extensions: [
       basicSetup, javascript({ typescript: true }), theme, syntaxHighlighting(colours),
       EditorView.cspNonce.of(document.body.dataset.nonce),
-      EditorView.contentAttributes.of({ "aria-label": area.getAttribute("aria-label") || "Script" }),
+      EditorView.contentAttributes.of({ "aria-label": area.getAttribute("aria-label") || "Script", tabindex: "0" }),
       EditorView.updateListener.of((u) => { if (u.docChanged) area.value = u.state.doc.toString(); }),
     ],
   });
