@@ -88,7 +88,7 @@ func TestCommandsTravelWhole(t *testing.T) {
 
 // inside are the commands that an engine gives itself, or a person who has stopped it.
 var inside = []string{"AcceptLoss", "ConfirmNames", "FailRun", "Recover", "CommitRun", "FinishMutate", "FinishPrepare",
-	"ResendMutation", "SettleMutation", "Tick"}
+	"ResendMutation", "Restore", "SettleMutation", "Tick"}
 
 // A command that is new comes from inside, or can travel.
 func TestEveryCommandIsPlaced(t *testing.T) {

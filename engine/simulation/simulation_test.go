@@ -61,7 +61,8 @@ func TestSeeds(t *testing.T) {
 		return
 	}
 	for _, f := range eventlog.FactTypes() {
-		if all.Seen[string(f)] == 0 && !eventlog.OfInstallation(f) {
+		// A restore writes a log of its own, before any engine runs on it: package ops/backup.
+		if all.Seen[string(f)] == 0 && !eventlog.OfInstallation(f) && f != "log.restored" {
 			t.Errorf("no history had a %s", f)
 		}
 	}
