@@ -203,7 +203,9 @@ func (b *browser) picture() ([]byte, error) {
 }
 
 // text is what a person reads on the page.
-func (b *browser) text() (string, error) { return evaluate[string](b, `document.body.innerText`) }
+func (b *browser) text() (string, error) {
+	return evaluate[string](b, `document.body?.innerText ?? ""`) // a page that is being loaded has no body yet
+}
 
 // press presses a button or follows a link, and waits for the page that comes.
 func (b *browser) press(selector string) error {
