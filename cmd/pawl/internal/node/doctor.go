@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/dustin/go-humanize"
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/pawl-run/pawl/cmd/pawl/internal/datadir"
@@ -65,7 +66,7 @@ func (n *Node) examineLog(ctx context.Context, r *doctor.HealthReport) {
 		bytes += stream.CachedInfo().State.Bytes
 	}
 	r.Advise("streams", doctor.OK, fmt.Sprintf("%d partitions with %d transitions, %s, on one disk", d.Log.Partitions(),
-		messages, schedule.Size(bytes)), "copy the log to another machine: pawl backup DIR")
+		messages, humanize.IBytes(bytes)), "copy the log to another machine: pawl backup DIR")
 }
 
 func (n *Node) examineDisk(r *doctor.HealthReport) {
@@ -77,9 +78,10 @@ func (n *Node) examineDisk(r *doctor.HealthReport) {
 	case held != nil:
 		r.Advise("disk", doctor.Problem, held.Error(), "free space: it goes on by itself")
 	case free < littleSpace:
-		r.Advise("disk", doctor.Weak, fmt.Sprintf("%s free", free), "the log keeps everything: give it a larger disk")
+		r.Advise("disk", doctor.Weak, humanize.IBytes(uint64(free))+" free",
+			"the log keeps everything: give it a larger disk")
 	default:
-		r.Add("disk", doctor.OK, fmt.Sprintf("%s free", free))
+		r.Add("disk", doctor.OK, humanize.IBytes(uint64(free))+" free")
 	}
 	for _, name := range []string{".", datadir.TokenFile} {
 		path := filepath.Join(d.Settings.Data, name)
