@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -19,13 +20,13 @@ var promised = httpcall.ReconcileConfig{Resend: true, Within: time.Hour, Failed:
 // script's own expectations say nothing of that, and neither does the failure of a request that did not leave.
 func TestAnswersToACallThatIsSentAgain(t *testing.T) {
 	t.Parallel()
-	status, requests := 0, 0
+	var status, requests atomic.Int32
 	_, address := server(t, func(w http.ResponseWriter, r *http.Request) {
-		requests++
-		if status == 0 {
+		requests.Add(1)
+		if status.Load() == 0 {
 			panic(http.ErrAbortHandler)
 		}
-		w.WriteHeader(status)
+		w.WriteHeader(int(status.Load()))
 		_, _ = io.WriteString(w, `{"key":"`+r.Header.Get("Pawl-Run")+`"}`)
 	})
 	r := client(t, address, func(_ *httpcall.Config, h *httpcall.HostConfig) { h.Reconcile = &promised })
@@ -45,10 +46,11 @@ func TestAnswersToACallThatIsSentAgain(t *testing.T) {
 		{302, connector.Uncertain, true}, {408, connector.Uncertain, false}, {502, connector.Uncertain, false},
 		{0, connector.Uncertain, false},
 	} {
-		status, requests = c.status, 0
+		status.Store(int32(c.status))
+		requests.Store(0)
 		out := r.Perform(t.Context(), call)
-		if out.Status != c.want || out.Answered != c.answered || requests != 1 {
-			t.Errorf("%d: %+v (%v), %d requests", c.status, out, out.Failure, requests)
+		if out.Status != c.want || out.Answered != c.answered || requests.Load() != 1 {
+			t.Errorf("%d: %+v (%v), %d requests", c.status, out, out.Failure, requests.Load())
 		}
 		if c.want == connector.Failed && out.Failure.Code != connector.CodeNotApplied {
 			t.Errorf("%d: %+v", c.status, out.Failure)
@@ -56,10 +58,10 @@ func TestAnswersToACallThatIsSentAgain(t *testing.T) {
 	}
 
 	call.Gate = func() *eventlog.Failure { return connector.Failf(eventlog.Transient, "mutation.neverSent", "no") }
-	requests = 0
-	if out := r.Perform(t.Context(), call); out.Status == connector.Applied || requests != 0 ||
+	requests.Store(0)
+	if out := r.Perform(t.Context(), call); out.Status == connector.Applied || requests.Load() != 0 ||
 		out.Failure.Code == connector.CodeNotApplied {
-		t.Errorf("not let out: %+v, %d requests", out, requests)
+		t.Errorf("not let out: %+v, %d requests", out, requests.Load())
 	}
 	call.Gate = nil
 	call.Params = []byte(`{"url": "http://127.0.0.1:1/"}`)
@@ -69,7 +71,7 @@ func TestAnswersToACallThatIsSentAgain(t *testing.T) {
 	}
 	// What could not be asked when it was made is not sent again because of a later configuration.
 	if found := r.Reconcile(t.Context(), mutation("post", object{"url": "http://" + address + "/"})); found.Verdict !=
-		connector.VerdictRetry || requests != 0 {
+		connector.VerdictRetry || requests.Load() != 0 {
 		t.Errorf("%+v, %d requests", found, requests)
 	}
 }
