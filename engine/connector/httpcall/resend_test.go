@@ -72,7 +72,7 @@ func TestAnswersToACallThatIsSentAgain(t *testing.T) {
 	// What could not be asked when it was made is not sent again because of a later configuration.
 	if found := r.Reconcile(t.Context(), mutation("post", object{"url": "http://" + address + "/"})); found.Verdict !=
 		connector.VerdictRetry || requests.Load() != 0 {
-		t.Errorf("%+v, %d requests", found, requests)
+		t.Errorf("%+v, %d requests", found, requests.Load())
 	}
 }
 
