@@ -145,7 +145,7 @@ func (p *partition) end(stop context.CancelFunc) {
 	p.working.Wait()
 }
 
-// start begins what is at work until ctx ends, whoever owns the partition.
+// start begins what is at work until ctx ends, whichever engine owns the partition.
 func (p *partition) start(ctx context.Context) {
 	p.done.Go(func() { p.writeBehind(ctx) })
 	p.done.Go(func() { p.watchGaps(ctx) })

@@ -177,7 +177,7 @@ func (a *resultAt) members() (found foundMembers, known bool) {
 				found.list = true
 				found.names = append(found.names, ofLists...)
 			case "string", "number", "integer", "boolean":
-				return found, false // with methods of their own, and nobody takes their members by mistake
+				return found, false // with methods of their own, and their members are not taken by mistake
 			}
 		}
 	}

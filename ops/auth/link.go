@@ -11,7 +11,7 @@ import (
 // LinkLife is how long a login link can be used, once.
 const LinkLife = time.Minute
 
-// maxLinks bounds the links that nobody has used yet; one too many takes the place of the oldest.
+// maxLinks bounds the links that are not used yet; one too many takes the place of the oldest.
 const maxLinks = 100
 
 // Links are the one-time links with which browsers log in. They are kept in memory alone: a link leads to the process

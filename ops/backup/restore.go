@@ -34,7 +34,7 @@ type Wish struct {
 	// NamesKnown says that no workflow was made after the backup. Otherwise one that the backup does not know is held at
 	// its first deploy: it may have done before what it would do then.
 	NamesKnown bool
-	// Progress is told how many of the transitions are in the log; nil for nobody.
+	// Progress is told how many of the transitions are in the log; nil where it is not wanted.
 	Progress func(done, all int)
 }
 

@@ -89,7 +89,7 @@ var actions = []action{
 	{id: "resumeSubscription", label: "Resume", path: []string{"name"},
 		says: "The outgoing webhook {name} goes on with the message at which it was parked."},
 	{id: "revokeToken", label: "Revoke", danger: true, path: []string{"name"},
-		says: "Whoever uses the token {name} is let in no more, at once, nor is a browser that logged in with it."},
+		says: "The token {name} lets no one in any more, at once, and neither does a browser login that was made with it."},
 }
 
 var including = asked{"includingUnknown",

@@ -10,7 +10,7 @@ import (
 // maxForm bounds what a form sends, in bytes: a script of 256 KiB and what stands beside it, percent-encoded.
 const maxForm = 2 << 20
 
-// loginPage is shown for a one-time link. The code stands behind the #, which a browser sends to nobody: the page's
+// loginPage is shown for a one-time link. The code stands behind the #, which a browser does not send: the page's
 // script puts it into the form.
 func (c *Console) loginPage(w http.ResponseWriter, r *http.Request) {
 	c.render(w, &visit{Console: c, r: r}, http.StatusOK, "login", page{Title: "Log in"})

@@ -99,7 +99,7 @@ func (l *Loop) repair(ctx context.Context, r request) (proposed bool, err error)
 			l.Report(r.Workflow, "is repaired and goes on as "+done.Version+noted(answer.Note))
 			return false, nil
 		case errors.As(err, &p) && p.Code == "repair.notRequested":
-			l.Report(r.Workflow, "was repaired by somebody else meanwhile")
+			l.Report(r.Workflow, "was repaired in another way meanwhile")
 			return false, nil
 		case errors.As(err, &p) && p.Code == "repair.refused":
 			l.Report(r.Workflow, "a repair was refused: "+p.Detail)

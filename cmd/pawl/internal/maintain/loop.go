@@ -25,7 +25,7 @@ type Loop struct {
 	Maintainer Maintainer
 	// Workflows are the only ones that it cares for; all where it is empty.
 	Workflows []string
-	// PerDay bounds the repairs of one workflow in 24 hours, whoever made them; 0 means DefaultPerDay.
+	// PerDay bounds the repairs of one workflow in 24 hours, those of people too; 0 means DefaultPerDay.
 	PerDay int
 	// Parallel bounds how many workflows are cared for at once; 0 means 1.
 	Parallel int
@@ -43,7 +43,7 @@ type Loop struct {
 	Now func() time.Time
 
 	mu sync.Mutex
-	// atWork are the workflows that somebody cares for; tried is the last request of each that was dealt with, so that
+	// atWork are the workflows that are cared for; tried is the last request of each that was dealt with, so that
 	// it is not dealt with again before the pause is over.
 	atWork map[string]bool
 	tried  map[string]attempt
@@ -156,7 +156,7 @@ func (l *Loop) follow(ctx context.Context, changed chan<- struct{}) error {
 	return errors.New("follow the log: it has ended")
 }
 
-// begin gives each workflow that wants a repair, and that nobody cares for, to a goroutine of its own. It returns how
+// begin gives each workflow that wants a repair, and is not cared for yet, to a goroutine of its own. It returns how
 // many.
 func (l *Loop) begin(ctx context.Context) (begun int, err error) {
 	wanted, err := l.wanted(ctx)

@@ -21,7 +21,7 @@ var steps = map[string]string{
 		"`pawl tokens create NAME --role ROLE`",
 	"workflow.forbidden": "nothing was changed; work on the workflow that this token is for",
 	"workflow.unknown":   "call list with kind workflows to see the names there are",
-	"version.moved":      "somebody has deployed meanwhile: call show with kind source, and begin from that script",
+	"version.moved":      "another version was deployed meanwhile: call show with kind source, and begin from that script",
 	"engine.starting":    "call again in a moment",
 	"mutation.state":     "call show with kind mutation to see what it is now; resolve is for indeterminate ones only",
 }

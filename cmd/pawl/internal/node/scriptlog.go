@@ -17,7 +17,7 @@ import (
 // scriptLog takes the lines that scripts write: it keeps them with their runs, and tells them.
 type scriptLog struct {
 	stream *runlog.Stream // nil where the disk is too full to keep lines
-	// tell shows a line to a person; nil where nobody looks. It must not block.
+	// tell shows a line to a person; nil where no person looks. It must not block.
 	tell func(eventlog.WorkflowName, eventlog.Handler, sandbox.LogLine)
 }
 

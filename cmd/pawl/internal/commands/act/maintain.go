@@ -21,7 +21,7 @@ type Maintain struct {
 	Tool       string        `placeholder:"CONNECTOR.OPERATION" help:"The maintainer is a tool on NATS, called as any connector; this needs the role admin."`
 	Workflow   []string      `short:"w" placeholder:"NAME" help:"Only this workflow; may be given several times."`
 	Proposals  string        `placeholder:"DIR" type:"path" help:"Repair nothing: write what the maintainer answers into this folder, for a person to look at and repair with."`
-	PerDay     int           `default:"20" help:"The most repairs of one workflow in 24 hours, whoever made them."`
+	PerDay     int           `default:"20" help:"The most repairs of one workflow in 24 hours; those of people count too."`
 	Parallel   int           `default:"1" help:"How many workflows are repaired at once; each is by one maintainer."`
 	Timeout    time.Duration `default:"10m" help:"Bound one answer of the maintainer."`
 	QuietHours string        `placeholder:"HH:MM-HH:MM" help:"Repair nothing in these hours of each day."`
