@@ -32,7 +32,7 @@ func (k *Keeper) tend(ctx context.Context, partition int) {
 	}
 }
 
-// look sees who holds the partition, and takes it if it may.
+// look sees which engine holds the partition, and takes it if it may.
 func (k *Keeper) look(ctx context.Context, partition int, seen *view) {
 	limited, cancel := context.WithTimeout(ctx, k.cfg.Renew)
 	defer cancel()

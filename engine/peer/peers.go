@@ -18,7 +18,7 @@ var ErrNobody = errors.New("no engine answers for the partition")
 // group keeps a request from reaching two engines, while one does not know yet that it is not the owner any more.
 const group = "owner"
 
-// subscribeTimeout bounds how long the server may take to know who answers.
+// subscribeTimeout bounds how long the server may take to know which engine answers.
 const subscribeTimeout = 5 * time.Second
 
 // Peers are the engines of an installation. Its methods are safe for concurrent use.

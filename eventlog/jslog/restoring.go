@@ -27,7 +27,7 @@ type Restoring struct {
 	Backup string
 }
 
-// mayRestore refuses a log that is being restored to all but who restores it, and every other log to that one.
+// mayRestore refuses a log that is being restored to all but its restorer, and every other log to that one.
 func (l *Log) mayRestore(found map[int]*jetstream.StreamInfo) error {
 	var begun string // the backup of which a part is there
 	streams := 0

@@ -109,7 +109,7 @@ func (s *server) encrypt(ctx context.Context, raw net.Conn) (conn net.Conn, firs
 // errLogin is a login that failed, with what the server says of it.
 var errLogin = errors.New("the login is refused")
 
-// login says who asks. AUTHENTICATE is used where it takes one line, since the library waits forever for a server
+// login names the user. AUTHENTICATE is used where it takes one line, since the library waits forever for a server
 // that breaks an exchange of several lines off in a certain way. Elsewhere LOGIN says the same.
 func (s *server) login(client *imapclient.Client) error {
 	caps, err := client.Capability().Wait()

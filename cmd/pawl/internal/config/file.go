@@ -64,9 +64,9 @@ type File struct {
 	Vars       vars              `yaml:"vars"`
 	// Recordings are the workflows whose runs are recorded.
 	Recordings recordings `yaml:"recordings"`
-	// Subscriptions are who is sent facts of the feed.
+	// Subscriptions are the receivers of facts of the feed.
 	Subscriptions subscriptions `yaml:"subscriptions"`
-	// Alerts are who is told what a person should look at.
+	// Alerts are the receivers of what a person should look at.
 	Alerts alerts `yaml:"alerts"`
 	// Profiles are named groups of settings. Those of the chosen profile replace those of the rest of the file.
 	Profiles map[string]File `yaml:"profiles"`

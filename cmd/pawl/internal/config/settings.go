@@ -52,9 +52,9 @@ type Settings struct {
 	Vars sandbox.Vars
 	// Recordings is what is kept of the workflows whose runs are recorded.
 	Recordings map[eventlog.WorkflowName]recording.Keep
-	// Subscriptions are who is sent facts of the feed.
+	// Subscriptions are the receivers of facts of the feed.
 	Subscriptions []Subscription
-	// Alerts are who is told what a person should look at.
+	// Alerts are the receivers of what a person should look at.
 	Alerts []Alert
 
 	Origin origin

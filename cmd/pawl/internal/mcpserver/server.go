@@ -24,7 +24,7 @@ type Client interface {
 	Do(ctx context.Context, operation string, params, out any) error
 }
 
-// caller is what the engine says of the one who calls.
+// caller is what the engine says of its caller.
 type caller struct {
 	Name     string
 	Role     rpc.Role
