@@ -10,6 +10,6 @@
 //   - Each taking has an epoch that is greater than the one before.
 //   - What one engine gives back, another takes at once, and each engine has about as many partitions as the others.
 //
-// Not guaranteed: that an engine without a lease writes nothing. A lease says which engine should work, and the fence of each
-// append keeps the log right whichever engine writes.
+// Not guaranteed: that an engine without a lease writes nothing. A lease says which engine should work, and
+// the fence of each append keeps the log right whichever engine writes.
 package lease
