@@ -26,17 +26,19 @@ type receiver struct {
 	accepted []string // bodies
 	ids      []string
 	changed  chan struct{}
-	refused  error // of what was not signed
+	refused  error // of what arrived whole and was not signed
 }
 
 func newReceiver() *receiver { return &receiver{status: http.StatusOK, changed: make(chan struct{})} }
 
 func (r *receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	body, err := io.ReadAll(req.Body)
-	if err == nil {
-		err = webhooks.Verify(eventlog.HookVerify{Scheme: webhooks.SchemeStandard}, []string{webhookSecret},
-			&webhooks.Request{Method: req.Method, Header: req.Header, Body: body}, time.Now())
+	if err != nil { // the engine was killed while it sent
+		w.WriteHeader(http.StatusBadRequest)
+		return
 	}
+	err = webhooks.Verify(eventlog.HookVerify{Scheme: webhooks.SchemeStandard}, []string{webhookSecret},
+		&webhooks.Request{Method: req.Method, Header: req.Header, Body: body}, time.Now())
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	status := r.status

@@ -69,7 +69,7 @@ func Start(t testing.TB, password string) *Server {
 	}
 	err = folder.Serve(t, "ready to accept connections", "QUIT", postgres, "-D", data, "-k", owned, "-c",
 		"listen_addresses=", "-c", "fsync=off", "-c", "full_page_writes=off", "-c", "shared_buffers=16MB", "-c",
-		"max_connections=60", "-c", "deadlock_timeout=100ms")
+		"max_connections=400", "-c", "deadlock_timeout=100ms")
 	if err != nil {
 		t.Fatal(err)
 	}
