@@ -271,6 +271,21 @@ func testPostgresRefusals(t *testing.T, server *postgrestest.Server) {
 	}
 }
 
+// A table of calls that is gone as soon as it was made lets no call through, and the next call looks for it again.
+func testPostgresVanishes(t *testing.T, server *postgrestest.Server) {
+	b := newServerBench(t, server)
+	do(t, b.db, `CREATE FUNCTION hidden() RETURNS event_trigger LANGUAGE plpgsql AS $$
+		BEGIN ALTER TABLE pawl_calls RENAME TO elsewhere; END $$`,
+		"CREATE EVENT TRIGGER hides ON ddl_command_end WHEN TAG IN ('CREATE TABLE') EXECUTE FUNCTION hidden()")
+	want(t, "a table that vanishes", shown(b.registry.Perform(t.Context(), insert(t, "K1", 1, "a"))),
+		"failed precondition sql.noTable")
+	do(t, b.db, "DROP EVENT TRIGGER hides")
+	want(t, "a table that stays", shown(b.registry.Perform(t.Context(), insert(t, "K2", 1, "a"))), "applied ")
+	if got := b.orders(t); got != "1 a" {
+		t.Errorf("the orders are %q", got)
+	}
+}
+
 // pageStatements are those of the page of connectors that make the table of calls, and that delete old rows from it.
 func pageStatements(t *testing.T) (made, cleaned string) {
 	t.Helper()

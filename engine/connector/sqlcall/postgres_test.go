@@ -19,7 +19,7 @@ func TestPostgres(t *testing.T) {
 	for name, test := range map[string]func(*testing.T, *postgrestest.Server){
 		"values": testPostgresValues, "queries only read": testPostgresQueriesOnlyRead, "limits": testPostgresLimits,
 		"sessions": testPostgresSessions, "logins": testPostgresLogins, "exec": testPostgresExec,
-		"commits": testPostgresCommits, "refusals": testPostgresRefusals,
+		"commits": testPostgresCommits, "refusals": testPostgresRefusals, "vanishes": testPostgresVanishes,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -29,8 +29,11 @@ func (p *postgres) ready(ctx context.Context) error {
 	if errors.Is(err, sql.ErrNoRows) {
 		_, made := p.pool.ExecContext(ctx, "CREATE TABLE IF NOT EXISTS "+quoted(p.table)+" "+callsColumns)
 		calls, err = p.lookup(ctx) // another engine may have made it at the same time, which makes ours fail
-		if err != nil {
+		switch {
+		case err != nil && made != nil:
 			err = made
+		case errors.Is(err, sql.ErrNoRows):
+			return noTable(p.table, "Pawl made it, and it was gone at once")
 		}
 	}
 	var said *pgconn.PgError
