@@ -240,7 +240,8 @@ func oldestVisible(s *projections.State, c eventlog.Consumer, now eventlog.Insta
 }
 
 // NeedsAttention reports whether what backs off has failed so often that a person should look, although it goes on by
-// itself (F8): the workflow; of a concurrent consumer its probes, or all that waits for its next try.
+// itself (F8): the workflow; of a concurrent consumer its probes, or all that waits for its next try. A retry that its
+// job counts ends by itself (J2), so that it never does.
 func NeedsAttention(s *projections.State, wait Wait) bool {
 	c, ok := s.Definition().Consumer(eventlog.Handler(wait.Subject))
 	h := s.Handler(c.Name)
@@ -255,7 +256,7 @@ func NeedsAttention(s *projections.State, wait Wait) bool {
 		return false
 	}
 	for _, ref := range s.ScheduledFor(c.Name) {
-		if e := s.Event(ref.Topic, ref.MessageID); e == nil || e.BacksOff() && e.Attention == 0 {
+		if e := s.Event(ref.Topic, ref.MessageID); e == nil || !e.Deferred && e.Attention == 0 {
 			return false
 		}
 	}

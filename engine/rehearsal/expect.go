@@ -194,7 +194,7 @@ func (r *running) end(ctx context.Context) ([]Problem, error) {
 	}
 	for _, wait := range r.engine.Waits(r.workflow) {
 		state, _ := r.engine.State(r.workflow)
-		if wait.Reason.Meaning() == decide.NeedsPerson || wantsAttention(&state, wait) {
+		if wait.Reason.Meaning() == decide.NeedsPerson || decide.NeedsAttention(&state, wait) {
 			return append(problems, problemf("the case ends with work that is left, and does not expect it: %s",
 				r.waiting())...), nil
 		}

@@ -285,7 +285,7 @@ func (s *stage) nextTry() (time.Time, bool) {
 	var next time.Time
 	state, _ := s.engine.State(s.workflow)
 	for _, wait := range s.engine.Waits(s.workflow) {
-		if wait.Reason.Meaning() != decide.GoesOn || wait.Until == 0 || wantsAttention(&state, wait) {
+		if wait.Reason.Meaning() != decide.GoesOn || wait.Until == 0 || decide.NeedsAttention(&state, wait) {
 			continue
 		}
 		if at := wait.Until.Time(); next.IsZero() || at.Before(next) {
@@ -293,15 +293,6 @@ func (s *stage) nextTry() (time.Time, bool) {
 		}
 	}
 	return next, !next.IsZero()
-}
-
-// wantsAttention reports whether what waits has failed so often that a person should look (F8). Retries that a job
-// counts end by themselves.
-func wantsAttention(s *projections.State, wait decide.Wait) bool {
-	if wait.Reason == decide.ReasonBackoff {
-		return s.Backoff != nil && s.Backoff.Attention != 0
-	}
-	return decide.NeedsAttention(s, wait)
 }
 
 // fold is the whole state of the workflow, its history included.
