@@ -5,7 +5,7 @@ import (
 
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/sandbox"
-	"github.com/pawl-run/pawl/sandbox/lint"
+	"github.com/pawl-run/pawl/sandbox/lint/finding"
 )
 
 // Check decides on a definition. Accepted is the zero value when [Refused] holds for the problems;
@@ -39,7 +39,7 @@ func Check(in Input) (Accepted, []Problem) {
 	c.calls()
 	c.results()
 	c.redeploy()
-	c.found = lint.First(c.found)
+	c.found = finding.First(c.found)
 	c.sort()
 	c.mend()
 	if sandbox.HasErrors(c.found) {

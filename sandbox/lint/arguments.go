@@ -48,11 +48,11 @@ func (c *collector) arguments(h *holder) {
 func (c *collector) operationArguments(t *touch, args []ast.Expression) {
 	switch {
 	case len(args) > 1:
-		c.fail("call.params", c.in.Start(args[1]), "write "+t.name()+"({ … }) with everything in one object",
+		c.Fail("call.params", c.in.Start(args[1]), "write "+t.name()+"({ … }) with everything in one object",
 			"%s takes one object of parameters, and got %d arguments", t.name(), len(args))
 	case len(args) == 1:
 		if what := c.in.NotObject(args[0]); what != "" {
-			c.fail("call.params", c.in.Start(args[0]), "write "+t.name()+"({ … }) with named parameters",
+			c.Fail("call.params", c.in.Start(args[0]), "write "+t.name()+"({ … }) with named parameters",
 				"%s takes one object of parameters, and got %s", t.name(), what)
 		}
 	}
@@ -66,13 +66,13 @@ func (c *collector) peekArguments(t *touch, args []ast.Expression) {
 		return
 	}
 	if n, ok := c.in.Resolve(args[1]).(*ast.NumberLiteral); ok {
-		edit := c.amend().Replace(c.place(args[1]), "{ limit: "+sandbox.Clip(n.Literal, 20)+" }")
-		c.with(edit).fail("call.params", c.in.Start(args[1]), fmt.Sprintf("write { limit: %s }", sandbox.Clip(n.Literal, 20)),
+		edit := c.Amend().Replace(c.place(args[1]), "{ limit: "+sandbox.Clip(n.Literal, 20)+" }")
+		c.With(edit).Fail("call.params", c.in.Start(args[1]), fmt.Sprintf("write { limit: %s }", sandbox.Clip(n.Literal, 20)),
 			"the options of ctx.peek must be an object, and are the number %s", sandbox.Clip(n.Literal, 20))
 		return
 	}
 	if what := c.in.Never(args[1], "object", "undefined", "null", "pattern"); what != "" {
-		c.fail("call.params", c.in.Start(args[1]), "write { limit: 10 }, or leave it out",
+		c.Fail("call.params", c.in.Start(args[1]), "write { limit: 10 }, or leave it out",
 			"the options of ctx.peek must be an object, and are %s", what)
 	}
 	options, ok := c.in.Resolve(args[1]).(*ast.ObjectLiteral)
@@ -82,14 +82,14 @@ func (c *collector) peekArguments(t *touch, args []ast.Expression) {
 	names, at, _ := script.Keys(options)
 	for _, name := range names {
 		if name != "limit" {
-			c.warn("shape.unknownKey", at[name],
+			c.Warn("shape.unknownKey", at[name],
 				"remove it; filter what ctx.peek gives, which is the oldest pending events",
 				"%q is no option of ctx.peek and has no effect; there is only limit", sandbox.Clip(name, 100))
 		}
 	}
 	if _, limit := c.in.Member(options, "limit"); limit != nil {
 		if what := c.in.Never(limit, "number", "undefined", "null"); what != "" {
-			c.fail("call.params", at["limit"], "write limit: 10", "limit must be a whole number from 1, and is %s",
+			c.Fail("call.params", at["limit"], "write limit: 10", "limit must be a whole number from 1, and is %s",
 				what)
 		}
 	}
@@ -101,11 +101,11 @@ func (c *collector) idsArguments(t *touch, args []ast.Expression) {
 		return
 	}
 	if len(args) < 2 {
-		c.fail("call.params", c.in.Start(t.call), "write "+call,
+		c.Fail("call.params", c.in.Start(t.call), "write "+call,
 			"ctx.getByIds takes a topic and an array of message ids, and got one argument")
 	} else if what := c.in.Never(args[1], "array"); what != "" {
-		edit := c.amend().Replace(c.place(args[1]), "["+c.amend().Expression(c.place(args[1]))+"]")
-		c.with(edit).fail("call.params", c.in.Start(args[1]), "write "+call,
+		edit := c.Amend().Replace(c.place(args[1]), "["+c.Amend().Expression(c.place(args[1]))+"]")
+		c.With(edit).Fail("call.params", c.in.Start(args[1]), "write "+call,
 			"ctx.getByIds takes an array of message ids, and got %s", what)
 	}
 }
@@ -113,12 +113,12 @@ func (c *collector) idsArguments(t *touch, args []ast.Expression) {
 // topicArgument checks the first argument of peek and getByIds.
 func (c *collector) topicArgument(t *touch, args []ast.Expression, call string) bool {
 	if len(args) == 0 {
-		c.fail("call.params", c.in.Start(t.call), "write "+call, "%s takes the name of a topic first, and got nothing",
+		c.Fail("call.params", c.in.Start(t.call), "write "+call, "%s takes the name of a topic first, and got nothing",
 			t.name())
 		return false
 	}
 	if what := c.in.Never(args[0], "text"); what != "" {
-		c.fail("call.params", c.in.Start(args[0]), "write "+call, "%s takes the name of a topic first, and got %s",
+		c.Fail("call.params", c.in.Start(args[0]), "write "+call, "%s takes the name of a topic first, and got %s",
 			t.name(), what)
 		return false
 	}
@@ -128,12 +128,12 @@ func (c *collector) topicArgument(t *touch, args []ast.Expression, call string) 
 func (c *collector) inputArguments(t *touch, args []ast.Expression) {
 	const call = `ctx.registerInput({ source: "mailbox", type: "mail", id: mail.id, title: mail.subject })`
 	if len(args) != 1 {
-		c.fail("input.invalid", c.in.Start(t.call), "write "+call, "ctx.registerInput takes one object, and got %s",
+		c.Fail("input.invalid", c.in.Start(t.call), "write "+call, "ctx.registerInput takes one object, and got %s",
 			plural(len(args), "argument"))
 		return
 	}
 	if what := c.in.NotObject(args[0]); what != "" {
-		c.fail("input.invalid", c.in.Start(args[0]), "write "+call, "ctx.registerInput takes one object, and got %s",
+		c.Fail("input.invalid", c.in.Start(args[0]), "write "+call, "ctx.registerInput takes one object, and got %s",
 			what)
 	}
 	input, ok := c.in.Resolve(args[0]).(*ast.ObjectLiteral)
@@ -143,7 +143,7 @@ func (c *collector) inputArguments(t *touch, args []ast.Expression) {
 	names, _, closed := script.Keys(input)
 	for _, required := range []string{"source", "type", "id", "title"} {
 		if closed && !slices.Contains(names, required) {
-			c.fail("input.invalid", input.LeftBrace, "write "+call, "the registered input has no %s", required)
+			c.Fail("input.invalid", input.LeftBrace, "write "+call, "the registered input has no %s", required)
 		}
 	}
 }

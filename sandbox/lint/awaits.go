@@ -52,14 +52,14 @@ func (c *awaits) awaited(call *ast.CallExpression, name string) {
 	switch c.fateOf(call, 0) {
 	case waited:
 	case dropped:
-		c.with(c.amend().Insert(c.place(call), "await ")).warn("call.notAwaited", c.in.Start(call), "write await "+name+"(…)",
+		c.With(c.Amend().Insert(c.place(call), "await ")).Warn("call.notAwaited", c.in.Start(call), "write await "+name+"(…)",
 			"%s is called without await: the handler goes on before it is done", name)
 	case misused:
 		edit := sandbox.Edit{}
-		if text := c.amend().Call(c.place(call)); text != "" {
-			edit = c.amend().Swap(c.place(call), text, "(await "+text+")")
+		if text := c.Amend().Call(c.place(call)); text != "" {
+			edit = c.Amend().Swap(c.place(call), text, "(await "+text+")")
 		}
-		c.with(edit).warn("call.notAwaited", c.in.Start(call), "write await "+name+
+		c.With(edit).Warn("call.notAwaited", c.in.Start(call), "write await "+name+
 			"(…), in parentheses where a member of the result is taken: (await "+name+"(…)).length",
 			"%s gives a promise, and it is used like the result", name)
 	}
@@ -197,7 +197,7 @@ func (c *awaits) callbacks(call *ast.CallExpression, name string) {
 			return
 		}
 	}
-	c.warn("call.notAwaited", at, "write "+fmt.Sprintf(instead, name),
+	c.Warn("call.notAwaited", at, "write "+fmt.Sprintf(instead, name),
 		"%s does not wait for its callback, which calls %s", method, name)
 }
 
@@ -211,7 +211,7 @@ func (c *awaits) caught(call *ast.CallExpression, name string) {
 	const fix = "remove the catch: a passing fault is retried by itself, and what can be expected is in the " +
 		"call's result"
 	if dot, ok := c.in.Parent(call).(*ast.DotExpression); ok && dot.Identifier.Name.String() == "catch" {
-		c.warn("call.catch", dot.Identifier.Idx, fix, "a failure of %s ends the run and cannot be caught", name)
+		c.Warn("call.catch", dot.Identifier.Idx, fix, "a failure of %s ends the run and cannot be caught", name)
 		return
 	}
 	var inner ast.Node = call
@@ -224,7 +224,7 @@ func (c *awaits) caught(call *ast.CallExpression, name string) {
 			continue
 		}
 		if c.onlyHostCalls(try.Body) {
-			c.warn("call.catch", try.Try, fix,
+			c.Warn("call.catch", try.Try, fix,
 				"a failure of %s ends the run and cannot be caught: this catch is never reached", name)
 		}
 		return

@@ -2,6 +2,7 @@ package lint
 
 import (
 	"github.com/pawl-run/pawl/sandbox"
+	"github.com/pawl-run/pawl/sandbox/lint/global"
 	"github.com/pawl-run/pawl/sandbox/script"
 )
 
@@ -11,5 +12,5 @@ func Check(in *script.Text, d *sandbox.Definition, exist []string) []sandbox.Pro
 	uses, problems := checkHandlers(in, d)
 	d.Uses = uses
 	problems = append(problems, MutateProblems(d, func(string, string) sandbox.OperationKind { return "" })...)
-	return append(problems, checkNames(in, exist)...)
+	return append(problems, global.Check(in, exist)...)
 }

@@ -18,7 +18,7 @@ func (e entry) concurrent() bool { return e.consumer != nil && e.consumer.Concur
 
 // stateParameter warns of a prepare that asks for the state of a consumer that has none (C4).
 func (c *collector) stateParameter(p *ast.Binding, e entry) {
-	c.warn("concurrency.state", c.in.Start(p),
+	c.Warn("concurrency.state", c.in.Start(p),
 		"remove it; or remove concurrency, if an event needs what the one before it left",
 		"consumer %q has concurrency and so no state: this parameter of prepare is always undefined",
 		sandbox.Clip(e.handler, 100))
@@ -34,7 +34,7 @@ func (c *collector) returnedState(next ast.Expression, d *sandbox.ConsumerDefini
 			continue
 		}
 		if what := c.in.Never(r.Value, "undefined"); what != "" {
-			c.fail("concurrency.state", c.in.Start(r.Value),
+			c.Fail("concurrency.state", c.in.Start(r.Value),
 				"return nothing, and publish what has to be kept; or remove concurrency, so that the events come one after the "+
 					"other",
 				"next of %q returns %s as its state, but a consumer with concurrency has none",
@@ -169,10 +169,10 @@ func (c *collector) key(d *sandbox.ConsumerDefinition) {
 			have = distinct(have)
 			fix = "write the path of something in it: " + sandbox.Quoted(have[:min(len(have), 5)])
 		}
-		c.warn("concurrency.key", at, fix, "no payload that is published to %q has %s (line %d): the events would wait "+
+		c.Warn("concurrency.key", at, fix, "no payload that is published to %q has %s (line %d): the events would wait "+
 			"for no other", sandbox.Clip(of, 100), sandbox.Clip(d.Key, 100), line)
 	case twice:
-		c.warn("concurrency.key", at, fmt.Sprintf("write key: %q", sandbox.Clip(inside, 100)),
+		c.Warn("concurrency.key", at, fmt.Sprintf("write key: %q", sandbox.Clip(inside, 100)),
 			"the path of a key begins inside the payload, so this one looks for a payload in the payload")
 	}
 }

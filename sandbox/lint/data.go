@@ -128,7 +128,7 @@ func (c *collector) ofData(s shape, g taking, d *sandbox.ConsumerDefinition) {
 	if near := nearest(g.name, s.names); near != "" {
 		fix, edit = "write "+near, c.renamed(g, near)
 	}
-	c.with(edit).warn("data.unknown", g.at, fix,
+	c.With(edit).Warn("data.unknown", g.at, fix,
 		"prepare of %q puts no %s into data, so this is undefined; it has %s", sandbox.Clip(d.Name, 100),
 		sandbox.Clip(g.name, 100), orNothing(s.names))
 }

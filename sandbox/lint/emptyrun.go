@@ -19,7 +19,7 @@ func (c *collector) emptyRun(prepare, next ast.Expression, d *sandbox.ConsumerDe
 		return
 	}
 	guard := "if (!" + c.dataName(next) + ") return;"
-	c.with(c.amend().Begin(c.place(next), guard)).warn("next.unguarded", at, "begin next with: "+guard,
+	c.With(c.Amend().Begin(c.place(next), guard)).Warn("next.unguarded", at, "begin next with: "+guard,
 		"prepare of %q has a result with reservations: [] and no data; next runs after it too, and fails here",
 		sandbox.Clip(d.Name, 100))
 }

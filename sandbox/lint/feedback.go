@@ -54,7 +54,7 @@ func (c *collector) feedback() {
 		if len(way) > 1 {
 			through = "itself again, by way of " + strings.Join(way[:len(way)-1], ", ")
 		}
-		c.warn("next.feedsItself", c.in.Start(f.touch.call), "publish only while there is more to do: if (…) await "+
+		c.Warn("next.feedsItself", c.in.Start(f.touch.call), "publish only while there is more to do: if (…) await "+
 			"ctx.publish(…); or publish to another topic",
 			"next of %q always publishes to %q, which leads to %s: one event makes another without end",
 			sandbox.Clip(f.from, 100), sandbox.Clip(f.topic, 100), through)

@@ -7,13 +7,14 @@ import (
 	"github.com/dop251/goja/ast"
 
 	"github.com/pawl-run/pawl/sandbox"
+	"github.com/pawl-run/pawl/sandbox/lint/finding"
 	"github.com/pawl-run/pawl/sandbox/script"
 )
 
 // checkHandlers finds which connector operations the handlers of a definition name, and what the text
 // alone shows to be wrong about them.
 func checkHandlers(in *script.Text, d *sandbox.Definition) ([]sandbox.OperationUse, []sandbox.Problem) {
-	c := &collector{findings: newFindings(in), in: in, definition: d, holders: make(map[*ast.Binding]*holder),
+	c := &collector{List: finding.New(in), in: in, definition: d, holders: make(map[*ast.Binding]*holder),
 		followed: make(map[*script.Variable]bool), seen: make(map[visit]bool),
 		recorded: make(map[*ast.CallExpression]bool), flowed: make(map[*ast.CallExpression]bool),
 		handedOn: make(map[ast.Expression]handedOn), writtenLeft: MaxWritten,
@@ -61,7 +62,7 @@ func checkHandlers(in *script.Text, d *sandbox.Definition) ([]sandbox.OperationU
 	slices.SortStableFunc(c.uses, func(a, b sandbox.OperationUse) int {
 		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
 	})
-	return slices.Compact(c.uses), c.problems
+	return slices.Compact(c.uses), c.Problems
 }
 
 func isFunction(e ast.Expression) bool {
@@ -116,7 +117,7 @@ func (c *collector) judge(t *touch, e entry) {
 		}
 	case !own:
 	case !sandbox.MemberAllowed(e.phase, m, true):
-		c.fail("phase.forbidden", t.at, sandbox.WhereAllowed(m), "ctx.%s is not allowed in %s (of %q)", t.member,
+		c.Fail("phase.forbidden", t.at, sandbox.WhereAllowed(m), "ctx.%s is not allowed in %s (of %q)", t.member,
 			e.phase, e.handler)
 	default:
 		c.topicsOf(t, m, e)

@@ -35,7 +35,7 @@ func (c *collector) parameters(list *ast.ParameterList, e entry) {
 		if id, ok := p.Target.(*ast.Identifier); ok && strings.Contains(strings.ToLower(id.Name.String()), "state") {
 			fix = "remove it; prepare is given the state: pass on in its data what is needed here"
 		}
-		c.warn("handler.parameter", c.in.Start(p), fix, "%s of %q is given (%s), so this parameter is always undefined",
+		c.Warn("handler.parameter", c.in.Start(p), fix, "%s of %q is given (%s), so this parameter is always undefined",
 			e.phase, e.handler, strings.Join(given, ", "))
 		return
 	}
@@ -103,12 +103,12 @@ func (c *collector) preparedMembers(f ast.Expression, returned []string, data sh
 		if inData {
 			edit = c.within(taking{name: t.name, at: t.at, e: t.e}, "data")
 		} else if near := similar.Names(t.name, resultMembers, 1); len(near) > 0 {
-			fix, edit = "write "+near[0], c.amend().Rename(c.in.Position(t.at), t.name, near[0])
+			fix, edit = "write "+near[0], c.Amend().Rename(c.in.Position(t.at), t.name, near[0])
 		}
 		if t.name == "status" || t.name == "result" {
 			fix = "the outcome is the third parameter of next: async next(ctx, prepared, mutationResult)"
 		}
-		c.with(edit).warn("prepared.unknown", t.at, fix, "prepare returns no %s, so this is undefined; it returns %s",
+		c.With(edit).Warn("prepared.unknown", t.at, fix, "prepare returns no %s, so this is undefined; it returns %s",
 			sandbox.Clip(t.name, 100), strings.Join(distinct(returned), ", "))
 	}
 }

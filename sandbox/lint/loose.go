@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/pawl-run/pawl/sandbox"
+	"github.com/pawl-run/pawl/sandbox/lint/finding"
 	"github.com/pawl-run/pawl/sandbox/script"
 	"github.com/pawl-run/pawl/sandbox/similar"
 )
@@ -20,11 +21,11 @@ var advice = map[string]string{
 	"getState":  "the state is the second parameter of producers and prepare: async prepare(ctx, state)",
 	"setState":  "return the new state from next or from the producer: return { cursor }",
 	"saveState": "return the new state from next or from the producer: return { cursor }",
-	"emit":      "write await ctx.publish(\"topic\", " + eventShape + ")",
-	"send": "write await ctx.publish(\"topic\", " + eventShape +
+	"emit":      "write await ctx.publish(\"topic\", " + finding.EventShape + ")",
+	"send": "write await ctx.publish(\"topic\", " + finding.EventShape +
 		") for an event; a connector's operation is called as ctx.<connector>.<operation>({ … })",
-	"enqueue":   "write await ctx.publish(\"topic\", " + eventShape + ")",
-	"dispatch":  "write await ctx.publish(\"topic\", " + eventShape + ")",
+	"enqueue":   "write await ctx.publish(\"topic\", " + finding.EventShape + ")",
+	"dispatch":  "write await ctx.publish(\"topic\", " + finding.EventShape + ")",
 	"events":    "write const events = await ctx.peek(\"topic\") in prepare",
 	"event":     "write const [event] = await ctx.peek(\"topic\", { limit: 1 }) in prepare",
 	"messages":  "write const events = await ctx.peek(\"topic\") in prepare",
@@ -92,7 +93,7 @@ func (c *collector) loose(h *holder) {
 	const written = "write every operation out, as in ctx.csv.appendRow({ … }): a workflow gets those that " +
 		"its text names"
 	for _, e := range h.computed {
-		c.warn("connector.dynamic", c.in.Start(e), written,
+		c.Warn("connector.dynamic", c.in.Start(e), written,
 			"an operation that is only named while the script runs is not found")
 	}
 	for i := range h.touches {
@@ -103,7 +104,7 @@ func (c *collector) loose(h *holder) {
 		}
 		if _, own := t.builtin(); own || t.operation != "" {
 			if c.in.IsAssigned(t.e) {
-				c.fail("ctx.assigned", c.in.Start(t.e), cmp.Or(fix, keep), "%s cannot be assigned", t.name())
+				c.Fail("ctx.assigned", c.in.Start(t.e), cmp.Or(fix, keep), "%s cannot be assigned", t.name())
 			}
 			continue
 		}
@@ -114,17 +115,17 @@ func (c *collector) loose(h *holder) {
 		switch {
 		case inherits(t.member) || t.member == "then" || t.member == "toJSON": // found on any object
 		case t.call != nil:
-			c.fail("connector.unknown", t.at, cmp.Or(fix, functions), "ctx.%s is no function",
+			c.Fail("connector.unknown", t.at, cmp.Or(fix, functions), "ctx.%s is no function",
 				sandbox.Clip(t.member, 100))
 		case c.in.IsAssigned(t.e):
-			c.fail("ctx.assigned", c.in.Start(t.e), cmp.Or(fix, keep), "ctx.%s cannot be assigned",
+			c.Fail("ctx.assigned", c.in.Start(t.e), cmp.Or(fix, keep), "ctx.%s cannot be assigned",
 				sandbox.Clip(t.member, 100))
 		case used:
-			c.warn("connector.dynamic", c.in.Start(t.e), written,
+			c.Warn("connector.dynamic", c.in.Start(t.e), written,
 				"ctx.%s is handed on here; what is called of it then is not found unless it is also written out",
 				sandbox.Clip(t.member, 100))
 		default:
-			c.fail("connector.unknown", t.from, cmp.Or(fix, written),
+			c.Fail("connector.unknown", t.from, cmp.Or(fix, written),
 				"ctx.%s does not exist: ctx has %s, and the connectors whose operations the script names",
 				sandbox.Clip(t.member, 100), strings.Join(sandbox.BuiltinNames, ", "))
 		}

@@ -18,19 +18,19 @@ func (c *collector) messageID(id ast.Expression, at file.Idx) {
 		return
 	}
 	if by := c.random(id); by != "" {
-		c.warn("publish.messageIdRandom", at, "use what identifies the thing outside: messageId: item.id",
+		c.Warn("publish.messageIdRandom", at, "use what identifies the thing outside: messageId: item.id",
 			"messageId is made by %s, so each run publishes the same thing as another event", by)
 		return
 	}
 	if text, fixed := c.in.TextOf(id); fixed {
-		c.warn("publish.messageIdConstant", at, "put what identifies the thing into it: messageId: `"+
+		c.Warn("publish.messageIdConstant", at, "put what identifies the thing into it: messageId: `"+
 			sandbox.Clip(text, 60)+"-${item.id}`",
 			"the messageId is always %q: it is one event, and once that is consumed no publish makes another",
 			sandbox.Clip(text, 100))
 		return
 	}
 	if loop := c.loopAround(id); loop != nil && !c.varies(id, loop, 0) {
-		c.warn("publish.messageIdRepeats", at, "put what identifies each item into it: messageId: item.id",
+		c.Warn("publish.messageIdRepeats", at, "put what identifies each item into it: messageId: item.id",
 			"each turn of the loop publishes with the same messageId, so all of them are one event")
 	}
 }
@@ -184,7 +184,7 @@ func (c *collector) stringifiedPayload(value ast.Expression) {
 	if !ok || !c.isStringify(call) {
 		return
 	}
-	c.with(c.amend().Unwrap(c.place(value), "JSON.stringify")).warn("publish.stringified", c.in.Start(value),
+	c.With(c.Amend().Unwrap(c.place(value), "JSON.stringify")).Warn("publish.stringified", c.in.Start(value),
 		"write the value itself: payload: x instead of payload: JSON.stringify(x)",
 		"a payload is any JSON; with JSON.stringify it is one text, whose members consumers do not see")
 }

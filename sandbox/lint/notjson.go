@@ -39,10 +39,10 @@ func (c *collector) notJSONIn(e ast.Expression, where string, depth int) {
 			}
 		}
 	case *ast.FunctionLiteral, *ast.ArrowFunctionLiteral:
-		c.fail("value.notJSON", c.in.Start(e), "call it, or leave it out",
+		c.Fail("value.notJSON", c.in.Start(e), "call it, or leave it out",
 			"%s is kept as JSON, which has no functions", where)
 	case *ast.RegExpLiteral:
-		c.fail("value.notJSON", c.in.Start(e), "keep its text: String(pattern)",
+		c.Fail("value.notJSON", c.in.Start(e), "keep its text: String(pattern)",
 			"%s is kept as JSON, which makes {} of a regular expression", where)
 	case *ast.NewExpression:
 		class, named := value.Callee.(*ast.Identifier)
@@ -56,26 +56,26 @@ func (c *collector) notJSONIn(e ast.Expression, where string, depth int) {
 		}
 		fix, edit := "keep what it holds as objects, lists, texts and numbers", sandbox.Edit{}
 		if as[0] != "" {
-			text := c.amend().Expression(c.place(e))
+			text := c.Amend().Expression(c.place(e))
 			if text == "" {
 				text = "x"
 			}
 			form := as[0] + text + as[1]
 			fix, edit = "write "+sandbox.Clip(form, 200), c.jsonForm(e, form)
 		}
-		c.with(edit).fail("value.notJSON", c.in.Start(e), fix, "%s is kept as JSON, which makes {} of a %s", where, name)
+		c.With(edit).Fail("value.notJSON", c.in.Start(e), fix, "%s is kept as JSON, which makes {} of a %s", where, name)
 	}
 }
 
 // jsonForm writes a value in another form; one in the short form of a member keeps its name.
 func (c *collector) jsonForm(e ast.Expression, form string) sandbox.Edit {
 	if p, short := c.in.Parent(e).(*ast.PropertyShort); short {
-		return c.amend().Replace(c.in.Position(p.Name.Idx), p.Name.Name.String()+": "+form)
+		return c.Amend().Replace(c.in.Position(p.Name.Idx), p.Name.Name.String()+": "+form)
 	}
 	if id, named := e.(*ast.Identifier); named && c.shortMember(id) {
-		return c.amend().Replace(c.place(e), id.Name.String()+": "+form)
+		return c.Amend().Replace(c.place(e), id.Name.String()+": "+form)
 	}
-	return c.amend().Replace(c.place(e), form)
+	return c.Amend().Replace(c.place(e), form)
 }
 
 // shortMember reports a name that is a member in its short form.

@@ -32,16 +32,16 @@ func (c *collector) outcomes(next ast.Expression) {
 				fix = "write mutationResult.status === \"applied\""
 				if left, _, _, ok := script.SplitProperty(t.e); ok {
 					whole := c.in.Source(left) + "." + t.name
-					edit = c.amend().Swap(c.place(t.e), whole, c.in.Source(left)+".status === \"applied\"")
+					edit = c.Amend().Swap(c.place(t.e), whole, c.in.Source(left)+".status === \"applied\"")
 				}
 			case "error", "failed", "failure":
 				fix = "remove it: next never runs after a failed mutation; the status is applied, none or skipped"
 			case "data", "value", "response", "output":
-				fix, edit = "write mutationResult.result", c.amend().Rename(c.in.Position(t.at), t.name, "result")
+				fix, edit = "write mutationResult.result", c.Amend().Rename(c.in.Position(t.at), t.name, "result")
 			default:
 				edit = c.within(taking{name: t.name, at: t.at, e: t.e}, "result")
 			}
-			c.with(edit).warn("mutationResult.unknown", t.at, fix, "a mutation result has status and result, and no %s",
+			c.With(edit).Warn("mutationResult.unknown", t.at, fix, "a mutation result has status and result, and no %s",
 				sandbox.Clip(t.name, 100))
 		}
 	}
@@ -78,15 +78,15 @@ func (c *collector) compared(status ast.Expression) {
 		fix, edit := `the status is "applied", "none" or "skipped"`, sandbox.Edit{}
 		switch strings.ToLower(text) {
 		case "success", "succeeded", "successful", "ok", "done", "completed", "complete", "committed", "confirmed":
-			fix, edit = `write "applied"`, c.amend().Replace(c.place(with), `"applied"`)
+			fix, edit = `write "applied"`, c.Amend().Replace(c.place(with), `"applied"`)
 		case "failed", "failure", "error", "rejected":
 			fix = "remove it: next never runs after a failed mutation; the status is applied, none or skipped"
 		case "skip", "cancelled", "canceled", "user_skip":
-			fix, edit = `write "skipped"`, c.amend().Replace(c.place(with), `"skipped"`)
+			fix, edit = `write "skipped"`, c.Amend().Replace(c.place(with), `"skipped"`)
 		case "noop", "empty", "null", "":
-			fix, edit = `write "none"`, c.amend().Replace(c.place(with), `"none"`)
+			fix, edit = `write "none"`, c.Amend().Replace(c.place(with), `"none"`)
 		}
-		c.with(edit).warn("mutationResult.unknown", c.in.Start(with), fix, "the status of a mutation result is never %q",
+		c.With(edit).Warn("mutationResult.unknown", c.in.Start(with), fix, "the status of a mutation result is never %q",
 			sandbox.Clip(text, 60))
 	}
 	switch p := c.in.Parent(c.in.Dressed(status)).(type) {

@@ -9,15 +9,13 @@ import (
 	"github.com/dop251/goja/file"
 
 	"github.com/pawl-run/pawl/sandbox"
+	"github.com/pawl-run/pawl/sandbox/lint/finding"
 	"github.com/pawl-run/pawl/sandbox/script"
 	"github.com/pawl-run/pawl/sandbox/similar"
 )
 
-// event as the fix of several problems shows it.
-const eventShape = `{ messageId: item.id, title: "…", payload: { … } }`
-
 func (c *collector) publishArguments(t *touch, args []ast.Expression) {
-	const call = `ctx.publish("topic", ` + eventShape + `)`
+	const call = `ctx.publish("topic", ` + finding.EventShape + `)`
 	if len(args) != 2 {
 		fix := "write " + call
 		if len(args) == 1 {
@@ -25,21 +23,21 @@ func (c *collector) publishArguments(t *touch, args []ast.Expression) {
 				if _, topic := c.in.Member(o, "topic"); topic != nil {
 					if name, known := c.in.TextOf(topic); known {
 						fix = fmt.Sprintf("take the topic out of the object: ctx.publish(%q, %s)",
-							sandbox.Clip(name, 100), eventShape)
+							sandbox.Clip(name, 100), finding.EventShape)
 					}
 				}
 			}
 		}
-		c.fail("publish.invalid", c.in.Start(t.call), fix, "ctx.publish takes a topic and an event, and got %s",
+		c.Fail("publish.invalid", c.in.Start(t.call), fix, "ctx.publish takes a topic and an event, and got %s",
 			plural(len(args), "argument"))
 		return
 	}
 	if what := c.in.Never(args[0], "text", "array"); what != "" {
-		c.fail("publish.invalid", c.in.Start(args[0]), "write "+call, "ctx.publish takes a topic first, and got %s",
+		c.Fail("publish.invalid", c.in.Start(args[0]), "write "+call, "ctx.publish takes a topic first, and got %s",
 			what)
 	}
 	if what := c.in.NotObject(args[1]); what != "" {
-		c.fail("publish.invalid", c.in.Start(args[1]), "write "+call, "ctx.publish takes an event second, and got %s",
+		c.Fail("publish.invalid", c.in.Start(args[1]), "write "+call, "ctx.publish takes an event second, and got %s",
 			what)
 	}
 	event, ok := c.in.Resolve(args[1]).(*ast.ObjectLiteral)
@@ -62,17 +60,17 @@ func (c *collector) event(event *ast.ObjectLiteral) {
 			continue
 		}
 		if text, known := c.in.TextOf(value); known && strings.TrimSpace(text) == "" {
-			c.fail("publish.invalid", at[required], addToEvent(required, nil), "the %s of the published event is empty",
+			c.Fail("publish.invalid", at[required], addToEvent(required, nil), "the %s of the published event is empty",
 				required)
 		} else if what := c.in.Never(value, "text"); what != "" {
-			text := c.amend().Expression(c.place(value))
-			edit := c.amend().Replace(c.place(value), "String("+text+")")
-			c.with(edit).fail("publish.invalid", at[required], fmt.Sprintf("make it a text: %s: String(…)", required),
+			text := c.Amend().Expression(c.place(value))
+			edit := c.Amend().Replace(c.place(value), "String("+text+")")
+			c.With(edit).Fail("publish.invalid", at[required], fmt.Sprintf("make it a text: %s: String(…)", required),
 				"the %s of the published event must be a text, and is %s", required, what)
 		}
 	}
 	if len(missing) > 0 {
-		c.with(c.addedToEvent(event, missing, names, at)).fail("publish.invalid", event.LeftBrace,
+		c.With(c.addedToEvent(event, missing, names, at)).Fail("publish.invalid", event.LeftBrace,
 			strings.Join(fixes, "; "), "the published event has no %s",
 			strings.Join(missing, " and no "))
 	}
@@ -81,10 +79,10 @@ func (c *collector) event(event *ast.ObjectLiteral) {
 	_, fixedID := c.in.TextOf(id)
 	if text, constant := c.in.TextOf(title); constant && id != nil && !fixedID && strings.TrimSpace(text) != "" {
 		edit := sandbox.Edit{}
-		if source := c.amend().Expression(c.place(id)); source != "" {
-			edit = c.amend().Replace(c.place(title), "`"+text+" ${"+source+"}`")
+		if source := c.Amend().Expression(c.place(id)); source != "" {
+			edit = c.Amend().Replace(c.place(title), "`"+text+" ${"+source+"}`")
 		}
-		c.with(edit).warn("title.constant", at["title"], "name what the event is about: title: `"+sandbox.Clip(text, 60)+
+		c.With(edit).Warn("title.constant", at["title"], "name what the event is about: title: `"+sandbox.Clip(text, 60)+
 			" ${…}` with an address, a number or a name out of the data",
 			"every event gets the same title %q, so people cannot tell them apart", sandbox.Clip(text, 100))
 	}
@@ -100,9 +98,9 @@ func (c *collector) event(event *ast.ObjectLiteral) {
 		fix, edit := "put it into payload: payload: { "+sandbox.Clip(name, 60)+": … }", sandbox.Edit{}
 		if _, has := at["payload"]; !has && slices.Contains([]string{"data", "body", "value", "content", "message",
 			"contents", "payloads", "event"}, name) {
-			fix, edit = "rename it to payload", c.amend().Rename(c.in.Position(at[name]), name, "payload")
+			fix, edit = "rename it to payload", c.Amend().Rename(c.in.Position(at[name]), name, "payload")
 		}
-		c.with(edit).warn("publish.unknownMember", at[name], fix,
+		c.With(edit).Warn("publish.unknownMember", at[name], fix,
 			"%q is no member of an event and is dropped; an event has messageId, title and payload",
 			sandbox.Clip(name, 100))
 	}
@@ -119,11 +117,11 @@ func (c *collector) addedToEvent(event *ast.ObjectLiteral, missing, names []stri
 		wrong = slices.DeleteFunc([]string{"id", "key"}, func(n string) bool { return !slices.Contains(names, n) })
 	}
 	if len(wrong) > 0 {
-		return c.amend().Rename(c.in.Position(at[wrong[0]]), wrong[0], missing[0])
+		return c.Amend().Rename(c.in.Position(at[wrong[0]]), wrong[0], missing[0])
 	}
 	_, id := c.in.Member(event, "messageId")
-	if source := c.amend().Expression(c.place(id)); missing[0] == "title" && id != nil && source != "" {
-		return c.amend().Member(c.in.Position(event.LeftBrace), "title: `Event ${"+source+"}`")
+	if source := c.Amend().Expression(c.place(id)); missing[0] == "title" && id != nil && source != "" {
+		return c.Amend().Member(c.in.Position(event.LeftBrace), "title: `Event ${"+source+"}`")
 	}
 	return sandbox.Edit{}
 }

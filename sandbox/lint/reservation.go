@@ -19,13 +19,13 @@ func (c *collector) reservation(e ast.Expression, d *sandbox.ConsumerDefinition)
 		topic = d.Subscribe[0]
 	}
 	if what := c.in.Never(e, "object", "null", "pattern"); what != "" {
-		c.fail("prepare.result", c.in.Start(e), fmt.Sprintf("write { topic: %q, ids: [event.messageId] }", topic),
+		c.Fail("prepare.result", c.in.Start(e), fmt.Sprintf("write { topic: %q, ids: [event.messageId] }", topic),
 			"a reservation must be an object {topic, ids}, and is %s", what)
 		return
 	}
 	if c.isMessageID(e) {
 		instead := fmt.Sprintf("{ topic: %q, ids: [%s] }", topic, c.in.Source(e))
-		c.with(c.amend().Replace(c.place(e), instead)).warn("prepare.reservations", c.in.Start(e),
+		c.With(c.Amend().Replace(c.place(e), instead)).Warn("prepare.reservations", c.in.Start(e),
 			"write "+instead, "a reservation must be an object {topic, ids}, and this looks like a message id")
 		return
 	}
@@ -44,20 +44,20 @@ func (c *collector) reservation(e ast.Expression, d *sandbox.ConsumerDefinition)
 				fix = fmt.Sprintf("replace %s by ids: [event.messageId]", name)
 				if _, value := c.in.Member(o, name); c.isMessageID(value) {
 					fix = fmt.Sprintf("replace %s by ids: [%s]", name, c.in.Source(value))
-					edit = c.amend().Replace(c.in.Position(at[name]), fmt.Sprintf("ids: [%s]", c.in.Source(value)))
+					edit = c.Amend().Replace(c.in.Position(at[name]), fmt.Sprintf("ids: [%s]", c.in.Source(value)))
 				} else if _, call := value.(*ast.CallExpression); call {
-					edit = c.amend().Rename(c.in.Position(at[name]), name, "ids")
+					edit = c.Amend().Rename(c.in.Position(at[name]), name, "ids")
 				}
 				break
 			}
 		}
-		c.with(edit).warn("prepare.reservations", o.LeftBrace, fix, "this reservation has no ids, so it reserves nothing")
+		c.With(edit).Warn("prepare.reservations", o.LeftBrace, fix, "this reservation has no ids, so it reserves nothing")
 	case ids == nil:
 	case c.in.Never(ids, "array", "null", "undefined") != "":
-		c.fail("prepare.result", at["ids"], "write ids: [event.messageId]",
+		c.Fail("prepare.result", at["ids"], "write ids: [event.messageId]",
 			"ids must be an array of message ids, and is %s", c.in.Show(ids))
 	case c.isMessageID(ids):
-		c.with(c.amend().Replace(c.place(ids), "["+c.in.Source(ids)+"]")).warn("prepare.reservations", at["ids"],
+		c.With(c.Amend().Replace(c.place(ids), "["+c.in.Source(ids)+"]")).Warn("prepare.reservations", at["ids"],
 			fmt.Sprintf("write ids: [%s]", c.in.Source(ids)),
 			"ids must be an array of message ids, and this looks like one id")
 	case array != nil:
@@ -70,19 +70,19 @@ func (c *collector) reservation(e ast.Expression, d *sandbox.ConsumerDefinition)
 	text, known := c.in.TextOf(named)
 	switch {
 	case named == nil && whole && certain:
-		c.with(c.amend().Member(c.in.Position(o.LeftBrace), fmt.Sprintf("topic: %q", topic))).fail("reservation.unknown",
+		c.With(c.Amend().Member(c.in.Position(o.LeftBrace), fmt.Sprintf("topic: %q", topic))).Fail("reservation.unknown",
 			o.LeftBrace, fmt.Sprintf("add topic: %q", topic),
 			"this reservation names no topic")
 	case known && len(d.Subscribe) > 0 && !slices.Contains(d.Subscribe, text):
 		edit := sandbox.Edit{}
 		if close := similar.Names(text, d.Subscribe, 1); len(close) > 0 {
-			edit = c.amend().Replace(c.place(named), strconv.Quote(close[0]))
+			edit = c.Amend().Replace(c.place(named), strconv.Quote(close[0]))
 		} else if len(d.Subscribe) == 1 {
-			edit = c.amend().Replace(c.place(named), strconv.Quote(d.Subscribe[0]))
+			edit = c.Amend().Replace(c.place(named), strconv.Quote(d.Subscribe[0]))
 		}
-		say := c.with(edit).warn
+		say := c.With(edit).Warn
 		if certain {
-			say = c.fail
+			say = c.Fail
 		}
 		say("reservation.unknown", at["topic"], fmt.Sprintf("write a topic that it subscribes to: %s",
 			sandbox.Quoted(d.Subscribe)), "the reservation names topic %q, and consumer %q is not subscribed to it",

@@ -43,7 +43,7 @@ func (c *collector) reserved(prepare ast.Expression, d *sandbox.ConsumerDefiniti
 		if list, ok := c.in.Resolve(value).(*ast.ArrayLiteral); ok && i < len(list.Value) && list.Value[i] != nil {
 			place = c.in.Start(list.Value[i])
 		}
-		c.warn("reservation.never", place, fmt.Sprintf("reserve its events in prepare: { topic: %q, ids: [event.messageId] "+
+		c.Warn("reservation.never", place, fmt.Sprintf("reserve its events in prepare: { topic: %q, ids: [event.messageId] "+
 			"}, or take it out of subscribe", topic),
 			"prepare of %q never reserves an event of %q, so they stay pending for ever", sandbox.Clip(d.Name, 100),
 			sandbox.Clip(topic, 100))
@@ -174,9 +174,9 @@ func (r *reserving) width(ids, data ast.Expression) {
 	}
 	edit := sandbox.Edit{}
 	if id, named := list.(*ast.Identifier); named && value == ids {
-		edit = r.amend().Replace(r.place(ids), id.Name.String()+".map((each) => each.id)")
+		edit = r.Amend().Replace(r.place(ids), id.Name.String()+".map((each) => each.id)")
 	}
-	r.with(edit).warn("reservation.narrower", r.in.Start(ids), "reserve all that are used: ids: "+r.in.Source(list)+
+	r.With(edit).Warn("reservation.narrower", r.in.Start(ids), "reserve all that are used: ids: "+r.in.Source(list)+
 		".map((each) => each.id)",
 		"one event is reserved, and the data is made of all of them: the others are handled again in the next run")
 }
@@ -245,11 +245,11 @@ func (r *reserving) tooWide(ids ast.Expression, reserve *ast.CallExpression, lis
 	if all || first == "" {
 		return
 	}
-	edit := r.amend().Replace(r.place(ids), "["+first+".id]")
+	edit := r.Amend().Replace(r.place(ids), "["+first+".id]")
 	if value, ok := ids.(*ast.CallExpression); !ok || value != reserve {
 		edit = sandbox.Edit{}
 	}
-	r.with(edit).warn("reservation.wider", r.in.Start(ids),
+	r.With(edit).Warn("reservation.wider", r.in.Start(ids),
 		"reserve what is used: ids: ["+first+".id]; the consumer runs again for the others",
 		"all events are reserved, and only the first is used: the others are consumed unhandled")
 }
@@ -320,9 +320,9 @@ func (r *reserving) half(result *ast.ObjectLiteral, data ast.Expression, said ma
 		edit := sandbox.Edit{}
 		if id, ok := e.(*ast.Identifier); ok && o.event() {
 			event = id.Name.String()
-			edit = r.amend().Member(r.place(list), fmt.Sprintf("{ topic: %q, ids: [%s.id] }", topic, event))
+			edit = r.Amend().Member(r.place(list), fmt.Sprintf("{ topic: %q, ids: [%s.id] }", topic, event))
 		}
-		r.with(edit).warn("reservation.half", at, fmt.Sprintf("reserve it too: { topic: %q, ids: [%s.id] }",
+		r.With(edit).Warn("reservation.half", at, fmt.Sprintf("reserve it too: { topic: %q, ids: [%s.id] }",
 			sandbox.Clip(topic, 100), event),
 			"an event of %q is used in data and not reserved: it stays pending, and is used again",
 			sandbox.Clip(topic, 100))

@@ -24,23 +24,23 @@ func (c *collector) results(prepare ast.Expression, d *sandbox.ConsumerDefinitio
 	list := c.in.Returns(prepare)
 	closed = len(list) > 0
 	if len(list) == 0 && c.endsItself(prepare) {
-		c.fail("prepare.result", c.in.Start(prepare), "return "+script.ResultShape+", or "+nothing+
+		c.Fail("prepare.result", c.in.Start(prepare), "return "+script.ResultShape+", or "+nothing+
 			" when there is nothing to do", "prepare of %q returns nothing", d.Name)
 	}
 	for _, r := range list {
 		if r.Value == nil {
-			c.with(c.amend().After(c.in.Position(r.At), " "+nothing)).fail("prepare.result", r.At,
+			c.With(c.Amend().After(c.in.Position(r.At), " "+nothing)).Fail("prepare.result", r.At,
 				"write return "+nothing, "prepare of %q returns nothing here", d.Name)
 			continue
 		}
 		if what := c.in.Never(r.Value, "object"); what != "" {
 			fix, edit := "return "+script.ResultShape, sandbox.Edit{}
 			if kind := c.in.Kind(r.Value); kind == "null" || kind == "undefined" {
-				fix, edit = "write return "+nothing, c.amend().Replace(c.place(r.Value), nothing)
+				fix, edit = "write return "+nothing, c.Amend().Replace(c.place(r.Value), nothing)
 			} else if array, ok := c.in.Resolve(r.Value).(*ast.ArrayLiteral); ok && len(array.Value) == 0 {
-				fix, edit = "write return "+nothing, c.amend().Replace(c.place(r.Value), nothing)
+				fix, edit = "write return "+nothing, c.Amend().Replace(c.place(r.Value), nothing)
 			}
-			c.with(edit).fail("prepare.result", c.in.Start(r.Value), fix,
+			c.With(edit).Fail("prepare.result", c.in.Start(r.Value), fix,
 				"prepare of %q must return an object, and returns %s here", d.Name, what)
 			continue
 		}
@@ -90,24 +90,24 @@ func (c *collector) reservations(result *ast.ObjectLiteral, names []string, at m
 		switch close := similar.Names(name, resultMembers, 1); {
 		case slices.Contains(resultMembers, name):
 		case list == nil && whole && (slices.Contains(close, "reservations") || strings.HasPrefix(name, "reserv")):
-			c.with(c.amend().Rename(c.in.Position(at[name]), name, "reservations")).fail("prepare.result", at[name],
+			c.With(c.Amend().Rename(c.in.Position(at[name]), name, "reservations")).Fail("prepare.result", at[name],
 				"rename it to reservations",
 				"what prepare of %q returns has no reservations; did you mean them by %q?", d.Name,
 				sandbox.Clip(name, 100))
 			return
 		case len(close) > 0 && !slices.Contains(names, close[0]):
-			c.with(c.amend().Rename(c.in.Position(at[name]), name, close[0])).warn("prepare.unknownMember", at[name],
+			c.With(c.Amend().Rename(c.in.Position(at[name]), name, close[0])).Warn("prepare.unknownMember", at[name],
 				"rename it to "+close[0],
 				"%q of the result of prepare means nothing; did you mean %s?", sandbox.Clip(name, 100), close[0])
 		case name == "title" && !slices.Contains(names, "ui"):
-			c.with(c.amend().Nest(c.in.Position(at[name]), name, "ui")).warn("prepare.unknownMember", at[name],
+			c.With(c.Amend().Nest(c.in.Position(at[name]), name, "ui")).Warn("prepare.unknownMember", at[name],
 				"put it into ui: ui: { title: … }",
 				"the title of what prepare returns belongs into ui")
 		}
 	}
 	if list == nil {
 		if whole {
-			c.fail("prepare.result", result.LeftBrace,
+			c.Fail("prepare.result", result.LeftBrace,
 				`name the events that this run works on: reservations: [{ topic: "…", ids: [event.messageId] }], or `+
 					`reservations: [] for none`,
 				"what prepare of %q returns has no reservations", d.Name)
@@ -115,7 +115,7 @@ func (c *collector) reservations(result *ast.ObjectLiteral, names []string, at m
 		return
 	}
 	if what := c.in.Never(list, "array"); what != "" {
-		c.fail("prepare.result", at["reservations"],
+		c.Fail("prepare.result", at["reservations"],
 			`write reservations: [] for none, or reservations: [{ topic: "…", ids: [event.messageId] }]`,
 			"reservations must be an array, and is %s", what)
 	}
@@ -138,7 +138,7 @@ func (c *collector) wakeAt(result *ast.ObjectLiteral, at map[string]file.Idx, d 
 	}
 	_, list := c.in.Member(result, "reservations")
 	if array, ok := c.in.Resolve(list).(*ast.ArrayLiteral); ok && d.Concurrency != nil && len(array.Value) > 0 {
-		c.warn("prepare.wakeAt", at["wakeAt"], "remove it, or reserve nothing here",
+		c.Warn("prepare.wakeAt", at["wakeAt"], "remove it, or reserve nothing here",
 			"wakeAt is ignored: consumer %q has concurrency, and there it says when an event that was not reserved is "+
 				"looked at again", sandbox.Clip(d.Name, 100))
 		return
@@ -149,12 +149,12 @@ func (c *collector) wakeAt(result *ast.ObjectLiteral, at map[string]file.Idx, d 
 	}
 	if what != "" {
 		edit := sandbox.Edit{}
-		if text := c.amend().Expression(c.place(when)); text != "" && what == "a number" {
-			if c.amend().Expression(c.amend().Value(c.in.Position(at["wakeAt"]))) == text {
-				edit = c.amend().Replace(c.place(when), "new Date("+text+").toISOString()")
+		if text := c.Amend().Expression(c.place(when)); text != "" && what == "a number" {
+			if c.Amend().Expression(c.Amend().Value(c.in.Position(at["wakeAt"]))) == text {
+				edit = c.Amend().Replace(c.place(when), "new Date("+text+").toISOString()")
 			}
 		}
-		c.with(edit).warn("prepare.wakeAt", at["wakeAt"], "write wakeAt: new Date(…).toISOString()",
+		c.With(edit).Warn("prepare.wakeAt", at["wakeAt"], "write wakeAt: new Date(…).toISOString()",
 			"wakeAt must be a time as ISO 8601 text, and is %s, so it is ignored", what)
 	}
 }

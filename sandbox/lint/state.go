@@ -33,10 +33,10 @@ func (c *collector) state(reads, saves ast.Expression, name string, phase sandbo
 		if phase == sandbox.Prepare {
 			fix = "return the new state from next: async next(ctx, { data }, outcome) { return { … }; }"
 		}
-		c.warn("state.neverReturned", at, fix,
+		c.Warn("state.neverReturned", at, fix,
 			"the state is read here and %s %q never returns one, so it is always undefined", from, sandbox.Clip(name, 100))
 	case !reading && phase == sandbox.Prepare && saved.whole && len(saved.names) > 0 && !c.takesAny(reads, 1):
-		c.warn("state.neverRead", c.in.Start(saved.values[0]), "read it in prepare: async prepare(ctx, state); or "+
+		c.Warn("state.neverRead", c.in.Start(saved.values[0]), "read it in prepare: async prepare(ctx, state); or "+
 			"return nothing from next", "next of %q returns this as the state, and prepare does not ask for it",
 			sandbox.Clip(name, 100))
 	}
@@ -51,7 +51,7 @@ func (c *collector) state(reads, saves ast.Expression, name string, phase sandbo
 		if near := nearest(g.name, saved.names); near != "" {
 			fix, edit = "write "+near, c.renamed(g, near)
 		}
-		c.with(edit).warn("state.unknown", g.at, fix,
+		c.With(edit).Warn("state.unknown", g.at, fix,
 			"the state never has %s, so this is undefined: %s %q returns %s", sandbox.Clip(g.name, 100), from,
 			sandbox.Clip(name, 100), orNothing(saved.names))
 	}

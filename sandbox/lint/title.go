@@ -21,12 +21,12 @@ func (c *collector) title(result *ast.ObjectLiteral, names []string, at map[stri
 	missing := func(at file.Idx) {
 		edit := sandbox.Edit{}
 		if id := c.reservedID(result); id != "" {
-			edit = c.amend().Member(c.in.Position(result.LeftBrace), "ui: { title: `"+d.Name+" ${"+id+"}` }")
+			edit = c.Amend().Member(c.in.Position(result.LeftBrace), "ui: { title: `"+d.Name+" ${"+id+"}` }")
 			if ui := at; ui != result.LeftBrace {
 				edit = sandbox.Edit{}
 			}
 		}
-		c.with(edit).warn("ui.title", at, fix, "prepare of %q gives no ui.title, so people are not told what its "+
+		c.With(edit).Warn("ui.title", at, fix, "prepare of %q gives no ui.title, so people are not told what its "+
 			"mutation is about", d.Name)
 	}
 	_, ui := c.in.Member(result, "ui")
@@ -52,9 +52,9 @@ func (c *collector) title(result *ast.ObjectLiteral, names []string, at map[stri
 	case constant && !identifies(text):
 		edit := sandbox.Edit{}
 		if id := c.reservedID(result); id != "" {
-			edit = c.amend().Replace(c.place(title), "`"+text+" ${"+id+"}`")
+			edit = c.Amend().Replace(c.place(title), "`"+text+" ${"+id+"}`")
 		}
-		c.with(edit).warn("title.constant", places["title"], "name what it is about: title: `"+sandbox.Clip(text, 60)+
+		c.With(edit).Warn("title.constant", places["title"], "name what it is about: title: `"+sandbox.Clip(text, 60)+
 			" ${…}` with an address, a number or a name out of the data",
 			"every mutation of %q gets the same title %q, so people cannot tell them apart", d.Name,
 			sandbox.Clip(text, 100))

@@ -29,17 +29,17 @@ func (c *collector) topicsOf(t *touch, m sandbox.Member, e entry) {
 		declared := slices.Contains(c.definition.Topics, topic)
 		switch {
 		case m == sandbox.MemberPublish && !declared:
-			c.with(c.declared(expression, topic)).fail("topic.unknown", c.in.Start(expression),
+			c.With(c.declared(expression, topic)).Fail("topic.unknown", c.in.Start(expression),
 				undeclared(topic, c.definition.Topics),
 				"ctx.publish names topic %q, and topics does not declare it", sandbox.Clip(topic, 150))
 		case m == sandbox.MemberPublish && e.publishes != nil && !slices.Contains(e.publishes, topic):
 			edit := sandbox.Edit{}
 			if _, list := c.in.Find("consumers", e.handler, "publishes"); list != nil {
-				edit = c.amend().Member(c.place(list), strconv.Quote(topic))
+				edit = c.Amend().Member(c.place(list), strconv.Quote(topic))
 			} else if _, list := c.in.Find("producers", e.handler, "publishes"); list != nil {
-				edit = c.amend().Member(c.place(list), strconv.Quote(topic))
+				edit = c.Amend().Member(c.place(list), strconv.Quote(topic))
 			}
-			c.with(edit).fail("topic.unknown", c.in.Start(expression), fmt.Sprintf("add it: publishes: [%s]",
+			c.With(edit).Fail("topic.unknown", c.in.Start(expression), fmt.Sprintf("add it: publishes: [%s]",
 				sandbox.Quoted(append(slices.Clone(e.publishes), topic))),
 				"ctx.publish names topic %q, and publishes of %q does not", sandbox.Clip(topic, 150),
 				sandbox.Clip(e.handler, 100))
@@ -49,14 +49,14 @@ func (c *collector) topicsOf(t *touch, m sandbox.Member, e entry) {
 				sandbox.Quoted(append(slices.Clone(e.consumer.Subscribe), topic)))
 			edit := sandbox.Edit{}
 			if _, list := c.in.Find("consumers", e.handler, "subscribe"); list != nil && declared {
-				edit = c.amend().Member(c.place(list), strconv.Quote(topic))
+				edit = c.Amend().Member(c.place(list), strconv.Quote(topic))
 			}
 			if close := similar.Names(topic, e.consumer.Subscribe, 1); len(close) > 0 {
-				fix, edit = fmt.Sprintf("write %q", close[0]), c.amend().Replace(c.place(expression), strconv.Quote(close[0]))
+				fix, edit = fmt.Sprintf("write %q", close[0]), c.Amend().Replace(c.place(expression), strconv.Quote(close[0]))
 			} else if !declared {
 				fix = fmt.Sprintf("write a topic it is subscribed to: %s", sandbox.Quoted(e.consumer.Subscribe))
 			}
-			c.with(edit).fail("topic.notSubscribed", c.in.Start(expression), fix,
+			c.With(edit).Fail("topic.notSubscribed", c.in.Start(expression), fix,
 				"%s names topic %q, and consumer %q is not subscribed to it", t.name(), sandbox.Clip(topic, 150),
 				sandbox.Clip(e.handler, 100))
 		}
@@ -66,10 +66,10 @@ func (c *collector) topicsOf(t *touch, m sandbox.Member, e entry) {
 // declared writes a topic that is declared, or declares the one that is written.
 func (c *collector) declared(e ast.Expression, topic string) sandbox.Edit {
 	if close := similar.Names(topic, c.definition.Topics, 1); len(close) > 0 {
-		return c.amend().Replace(c.place(e), strconv.Quote(close[0]))
+		return c.Amend().Replace(c.place(e), strconv.Quote(close[0]))
 	}
 	if _, topics := c.in.Find("topics"); topics != nil {
-		return c.amend().Member(c.place(topics), strconv.Quote(topic)+": {}")
+		return c.Amend().Member(c.place(topics), strconv.Quote(topic)+": {}")
 	}
 	return sandbox.Edit{}
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/dop251/goja/file"
 
 	"github.com/pawl-run/pawl/sandbox"
+	"github.com/pawl-run/pawl/sandbox/lint/finding"
 	"github.com/pawl-run/pawl/sandbox/script"
 )
 
@@ -78,7 +79,7 @@ type role struct {
 
 // collector follows ctx from the handlers through the functions it is passed to.
 type collector struct {
-	*findings
+	*finding.List
 	in         *script.Text
 	definition *sandbox.Definition
 	uses       []sandbox.OperationUse

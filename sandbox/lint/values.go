@@ -90,7 +90,7 @@ func (c *collector) ofEvents(t *touch, g taking) {
 			return
 		}
 		fix := "take one event of the list: const [event] = await " + t.name() + "(…)"
-		c.with(c.oneOf(t)).warn("event.list", g.at, fix, "%s gives a list of events, which has no %s", t.name(),
+		c.With(c.oneOf(t)).Warn("event.list", g.at, fix, "%s gives a list of events, which has no %s", t.name(),
 			sandbox.Clip(g.name, 100))
 	case len(g.path) == 1 && g.path[0] == element:
 		c.ofEvent(t, g)
@@ -108,8 +108,8 @@ func (c *collector) oneOf(t *touch) sandbox.Edit {
 	if binding, ok := c.in.Parent(e).(*ast.Binding); ok {
 		if id, named := binding.Target.(*ast.Identifier); named {
 			name := id.Name.String()
-			return c.amend().Replace(c.in.Position(id.Idx), "["+name+"] = "+
-				c.amend().Initializer(c.in.Position(id.Idx)))
+			return c.Amend().Replace(c.in.Position(id.Idx), "["+name+"] = "+
+				c.Amend().Initializer(c.in.Position(id.Idx)))
 		}
 	}
 	return sandbox.Edit{}
@@ -127,25 +127,25 @@ func (c *collector) ofEvent(t *touch, g taking) {
 func (c *collector) notOfEvent(g taking) {
 	name := sandbox.Clip(g.name, 60)
 	if near := similar.Names(g.name, eventMembers, 1); len(near) > 0 {
-		c.with(c.renamed(g, near[0])).warn("event.unknown", g.at, "write "+near[0],
+		c.With(c.renamed(g, near[0])).Warn("event.unknown", g.at, "write "+near[0],
 			"an event has no %s; it has messageId (also as id), topic, title and payload", name)
 		return
 	}
-	c.with(c.within(g, "payload")).warn("event.unknown", g.at, "what was published is in its payload: write payload."+name,
+	c.With(c.within(g, "payload")).Warn("event.unknown", g.at, "what was published is in its payload: write payload."+name,
 		"an event has no %s, so this is undefined: it has messageId, topic, title and payload", name)
 }
 
 // renamed gives what is taken another name.
 func (c *collector) renamed(g taking, to string) sandbox.Edit {
-	return c.amend().Rename(c.in.Position(g.at), g.name, to)
+	return c.Amend().Rename(c.in.Position(g.at), g.name, to)
 }
 
 // within takes what is taken out of a member instead.
 func (c *collector) within(g taking, member string) sandbox.Edit {
 	if g.e == nil {
-		return c.amend().Nest(c.in.Position(g.at), g.name, member)
+		return c.Amend().Nest(c.in.Position(g.at), g.name, member)
 	}
-	return c.amend().Path(c.in.Position(g.at), g.name, member)
+	return c.Amend().Path(c.in.Position(g.at), g.name, member)
 }
 
 // ofPayload warns of a member of a payload that no publish of the script puts there.
@@ -193,7 +193,7 @@ func (c *collector) readPayloads() {
 		if near := nearest(r.name, have); near != "" {
 			fix, edit = "write "+near, c.renamed(r.taking, near)
 		}
-		c.with(edit).warn("payload.unknown", r.at, fix,
+		c.With(edit).Warn("payload.unknown", r.at, fix,
 			"no payload that this script publishes to %q has %s, so this is undefined; it has %s (line %d)",
 			sandbox.Clip(r.topic, 100), sandbox.Clip(r.name, 100), orNothing(have), published[0].line)
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/dop251/goja"
 
 	"github.com/pawl-run/pawl/sandbox"
-	"github.com/pawl-run/pawl/sandbox/lint"
+	"github.com/pawl-run/pawl/sandbox/lint/finding"
 	"github.com/pawl-run/pawl/sandbox/script"
 	"github.com/pawl-run/pawl/sandbox/vm/value"
 )
@@ -316,7 +316,7 @@ func (r *reader) unknown(on *goja.Object, path []string, what string, known ...s
 		if slices.Contains(known, key) {
 			continue
 		}
-		if len(r.problems) > lint.MaxProblems {
+		if len(r.problems) > finding.MaxProblems {
 			return
 		}
 		fix := "remove it, or use one of " + strings.Join(known, ", ")

@@ -10,6 +10,7 @@ import (
 
 	"github.com/pawl-run/pawl/sandbox"
 	"github.com/pawl-run/pawl/sandbox/lint"
+	"github.com/pawl-run/pawl/sandbox/lint/finding"
 )
 
 // Describe compiles a source and reads its definition under the given limits. The problems are
@@ -30,7 +31,7 @@ func Describe(ctx context.Context, around Surroundings, limits sandbox.Limits,
 	}
 	sc, text, problems := Prepare(source, limits.Source)
 	if sc == nil {
-		lint.Sort(problems)
+		finding.Sort(problems)
 		return sandbox.Definition{}, problems, nil
 	}
 	around.Scripts.put(source, sc, problems)
@@ -50,13 +51,13 @@ func Describe(ctx context.Context, around Surroundings, limits sandbox.Limits,
 	} else {
 		problems = append(problems, r.problems...)
 		r.definition.Incomplete = r.definition.Incomplete || len(r.definition.Unread) > 0
-		if len(r.definition.Unread) > lint.MaxProblems {
+		if len(r.definition.Unread) > finding.MaxProblems {
 			r.definition.Unread = nil // the rest is not read
 		}
 	}
 	r.definition.Places = r.text.Places(&r.definition)
 	problems = append(problems, lint.Check(r.text, &r.definition, s.globals())...)
-	return r.definition, lint.Listed(problems), nil
+	return r.definition, finding.Listed(problems), nil
 }
 
 // run executes the top-level code and reads what it exports, under the deadline.

@@ -10,7 +10,7 @@ import (
 	"github.com/dop251/goja"
 
 	"github.com/pawl-run/pawl/sandbox"
-	"github.com/pawl-run/pawl/sandbox/lint"
+	"github.com/pawl-run/pawl/sandbox/lint/global"
 	"github.com/pawl-run/pawl/sandbox/script"
 	"github.com/pawl-run/pawl/sandbox/vm/value"
 )
@@ -156,7 +156,7 @@ func (s *session) describe(v goja.Value) description {
 			d.message += " that cannot be described"
 		}
 	}
-	if hint, ok := lint.Absent(name, message); ok {
+	if hint, ok := global.Hint(name, message); ok {
 		d.message += ": " + hint
 	}
 	d.stack, d.at = authorStack(s.text(obj, "stack"), s.script.File)

@@ -11,7 +11,7 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 
 	"github.com/pawl-run/pawl/sandbox"
-	"github.com/pawl-run/pawl/sandbox/lint"
+	"github.com/pawl-run/pawl/sandbox/lint/finding"
 	"github.com/pawl-run/pawl/sandbox/vm"
 )
 
@@ -59,7 +59,7 @@ func FuzzDescribe(f *testing.F) {
 				t.Errorf("outside of the %d lines: %+v", lines, p)
 			}
 		}
-		if len(problems) > lint.MaxProblems+1 {
+		if len(problems) > finding.MaxProblems+1 {
 			t.Errorf("%d problems", len(problems))
 		}
 		for _, call := range d.Calls {
@@ -121,7 +121,7 @@ func TestDescribeOfLaboriousScripts(t *testing.T) { // not beside tests that mea
 			if err != nil {
 				t.Fatal(err)
 			}
-			if len(problems) > lint.MaxProblems+1 {
+			if len(problems) > finding.MaxProblems+1 {
 				t.Errorf("%d problems", len(problems))
 			}
 			if sandbox.HasErrors(problems) || len(problems) == 0 {

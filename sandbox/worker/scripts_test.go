@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/pawl-run/pawl/sandbox"
-	"github.com/pawl-run/pawl/sandbox/lint"
+	"github.com/pawl-run/pawl/sandbox/lint/global"
 	"github.com/pawl-run/pawl/sandbox/vm/globals/intl"
 )
 
@@ -113,7 +113,7 @@ func TestPageListsWhatIsAbsent(t *testing.T) {
 		listed = append(listed, code(row[0])...)
 	}
 	var hinted []string
-	for name := range lint.AbsentGlobals {
+	for name := range global.Absent {
 		hinted = append(hinted, name)
 	}
 	slices.Sort(listed)
@@ -133,7 +133,7 @@ func TestPageListsWhatIsAbsent(t *testing.T) {
 			_, err := runBody(t, sandbox.Prepare, "\nawait "+name+"(String('x'))")
 			e := wantFault(t, err, sandbox.FaultScript, "script.threw")
 			wantContains(t, e.Message, "ReferenceError", name+" does not exist in Pawl scripts",
-				lint.AbsentGlobals[name])
+				global.Absent[name])
 			if e.Line != 2 {
 				t.Errorf("line %d", e.Line)
 			}

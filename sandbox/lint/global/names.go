@@ -1,4 +1,4 @@
-package lint
+package global
 
 import (
 	"maps"
@@ -7,6 +7,7 @@ import (
 	"github.com/dop251/goja/ast"
 
 	"github.com/pawl-run/pawl/sandbox"
+	"github.com/pawl-run/pawl/sandbox/lint/finding"
 	"github.com/pawl-run/pawl/sandbox/script"
 	"github.com/pawl-run/pawl/sandbox/similar"
 )
@@ -21,7 +22,7 @@ var given = map[string]string{
 	"event":          "write const [event] = await ctx.peek(\"topic\", { limit: 1 }) in prepare",
 	"module":         "write export default Pawl.workflow({ … })",
 	"exports":        "write export default Pawl.workflow({ … })",
-	"publish":        "write await ctx.publish(\"topic\", " + eventShape + ")",
+	"publish":        "write await ctx.publish(\"topic\", " + finding.EventShape + ")",
 	"log":            "write ctx.log(…) or console.log(…)",
 	"logger":         "write ctx.log(…) or console.log(…)",
 	"workflow":       "write Pawl.workflow({ … })",
@@ -41,10 +42,13 @@ var given = map[string]string{
 	"fs":             "scripts have no files; " + throughConnectors,
 }
 
-// checkNames warns of names that do not exist here. They are warnings: a script may never come there.
+// globals judges the names of one text that no declaration of it stands for.
+type globals struct{ *finding.List }
+
+// Check warns of names that do not exist here. They are warnings: a script may never come there.
 // Names that it asks for with typeof it knows to be uncertain. exist are the names that do.
-func checkNames(in *script.Text, exist []string) []sandbox.Problem {
-	f := newFindings(in)
+func Check(in *script.Text, exist []string) []sandbox.Problem {
+	f := globals{finding.New(in)}
 	asked := in.Asked()
 	known := map[string]bool{"arguments": true, script.Global: true, script.OldGlobal: true, "undefined": true}
 	for _, name := range exist {
@@ -54,29 +58,29 @@ func checkNames(in *script.Text, exist []string) []sandbox.Problem {
 	said := make(map[string]bool)
 	for _, id := range in.Free {
 		name := id.Name.String()
-		if said[name] || asked[name] || len(f.problems) > MaxProblems {
+		if said[name] || asked[name] || len(f.Problems) > finding.MaxProblems {
 			continue
 		}
 		said[name] = true
-		fix, absent := AbsentGlobals[name]
+		fix, absent := Absent[name]
 		switch {
 		case absent:
-			f.warn("global.absent", id.Idx, fix, "%s does not exist here", name)
+			f.Warn("global.absent", id.Idx, fix, "%s does not exist here", name)
 		case known[name] || exist == nil:
 		default:
-			f.warn("global.unknown", id.Idx, f.meant(id, exist),
+			f.Warn("global.unknown", id.Idx, f.meant(id, exist),
 				"%s is not declared anywhere, so using it throws a ReferenceError", sandbox.Clip(name, 100))
 		}
 	}
 	f.shared()
-	return f.problems
+	return f.Problems
 }
 
 // meant says what to write instead of a name that nothing declares.
-func (f *findings) meant(id *ast.Identifier, exist []string) string {
+func (f globals) meant(id *ast.Identifier, exist []string) string {
 	name := id.Name.String()
 	var visible []string
-	for s := f.in.Around(f.in.Parent(id)); s != nil && len(visible) < 1000; s = s.Outer {
+	for s := f.In.Around(f.In.Parent(id)); s != nil && len(visible) < 1000; s = s.Outer {
 		visible = slices.AppendSeq(visible, maps.Keys(s.Variables))
 	}
 	visible = append(visible, script.Global, script.OldGlobal)

@@ -1,4 +1,4 @@
-package lint
+package global
 
 import (
 	"slices"
@@ -15,10 +15,10 @@ const sharedFix = "keep what must last in the handler's state: return it from ne
 	"back as its second parameter, like prepare"
 
 // addedGlobals notes the globals that the script makes through globalThis.
-func (f *findings) addedGlobals(known map[string]bool) {
-	for _, id := range f.in.Free {
-		member := f.in.MemberOf(id)
-		if id.Name.String() != "globalThis" || member == nil || !f.in.IsAssigned(member) {
+func (f globals) addedGlobals(known map[string]bool) {
+	for _, id := range f.In.Free {
+		member := f.In.MemberOf(id)
+		if id.Name.String() != "globalThis" || member == nil || !f.In.IsAssigned(member) {
 			continue
 		}
 		_, name, at, ok := script.SplitProperty(member)
@@ -26,8 +26,8 @@ func (f *findings) addedGlobals(known map[string]bool) {
 			continue
 		}
 		known[name] = true
-		if f.in.FunctionAround(member) != nil {
-			f.warn("global.shared", at, sharedFix,
+		if f.In.FunctionAround(member) != nil {
+			f.Warn("global.shared", at, sharedFix,
 				"globalThis.%s is set here: every handler call starts without it, so nothing is shared or remembered",
 				sandbox.Clip(name, 100))
 		}
@@ -39,16 +39,16 @@ var changers = []string{"push", "pop", "shift", "unshift", "splice", "sort", "re
 	"add", "delete", "clear"}
 
 // shared warns of top-level variables that a function changes: each handler call starts with them anew.
-func (f *findings) shared() {
-	for _, v := range f.in.All {
+func (f globals) shared() {
+	for _, v := range f.In.All {
 		if !v.Top || strings.HasPrefix(v.Name, "__") {
 			continue
 		}
 		for _, id := range v.Uses {
-			if f.in.FunctionAround(id) == nil || !f.changes(id) {
+			if f.In.FunctionAround(id) == nil || !f.changes(id) {
 				continue
 			}
-			f.warn("global.shared", id.Idx, sharedFix,
+			f.Warn("global.shared", id.Idx, sharedFix,
 				"%s is declared outside of the handlers and changed here: every handler call starts with it anew, so "+
 					"nothing is shared or remembered", sandbox.Clip(v.Name, 100))
 			break
@@ -57,16 +57,16 @@ func (f *findings) shared() {
 }
 
 // changes reports whether a mention of a variable changes it or what it holds.
-func (f *findings) changes(id *ast.Identifier) bool {
-	if f.in.IsAssigned(id) {
+func (f globals) changes(id *ast.Identifier) bool {
+	if f.In.IsAssigned(id) {
 		return true
 	}
-	var e ast.Expression = f.in.Dressed(id)
-	for m := f.in.MemberOf(e); m != nil; m = f.in.MemberOf(e) {
-		if f.in.IsAssigned(m) {
+	var e ast.Expression = f.In.Dressed(id)
+	for m := f.In.MemberOf(e); m != nil; m = f.In.MemberOf(e) {
+		if f.In.IsAssigned(m) {
 			return true
 		}
-		switch p := f.in.Parent(m).(type) {
+		switch p := f.In.Parent(m).(type) {
 		case *ast.UnaryExpression:
 			if p.Operator == token.DELETE {
 				return true
@@ -75,14 +75,14 @@ func (f *findings) changes(id *ast.Identifier) bool {
 			left, name, _, ok := script.SplitProperty(m)
 			return p.Callee == m && ok && slices.Contains(changers, name) && f.isCollection(left)
 		}
-		e = f.in.Dressed(m)
+		e = f.In.Dressed(m)
 	}
 	return false
 }
 
 // isCollection tells an array, a Map and the like from an object with methods of the author's.
-func (f *findings) isCollection(e ast.Expression) bool {
-	switch value := f.in.Resolve(e).(type) {
+func (f globals) isCollection(e ast.Expression) bool {
+	switch value := f.In.Resolve(e).(type) {
 	case *ast.ArrayLiteral:
 		return true
 	case *ast.NewExpression:

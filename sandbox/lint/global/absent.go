@@ -1,4 +1,4 @@
-package lint
+package global
 
 import (
 	"regexp"
@@ -7,8 +7,8 @@ import (
 const throughConnectors = "reach the outside through ctx.<connector>.<operation>(params), such as " +
 	"ctx.http.get in prepare"
 
-// AbsentGlobals are names that scripts are used to find elsewhere and will not find here.
-var AbsentGlobals = map[string]string{
+// Absent are names that scripts are used to find elsewhere and will not find here.
+var Absent = map[string]string{
 	"fetch":                throughConnectors,
 	"XMLHttpRequest":       throughConnectors,
 	"WebSocket":            throughConnectors,
@@ -49,8 +49,8 @@ var AbsentGlobals = map[string]string{
 // undefinedName is what the interpreter says of a name that stands for nothing.
 var undefinedName = regexp.MustCompile(`^([A-Za-z_]{1,40}) is not defined$`)
 
-// Absent says what to use instead of a name that a script did not find.
-func Absent(errorName, message string) (hint string, ok bool) {
+// Hint says what to use instead of a name that a script did not find.
+func Hint(errorName, message string) (hint string, ok bool) {
 	if errorName != "ReferenceError" {
 		return "", false
 	}
@@ -58,6 +58,6 @@ func Absent(errorName, message string) (hint string, ok bool) {
 	if found == nil {
 		return "", false
 	}
-	fix, ok := AbsentGlobals[found[1]]
+	fix, ok := Absent[found[1]]
 	return found[1] + " does not exist in Pawl scripts; " + fix, ok
 }
