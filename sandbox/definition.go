@@ -20,7 +20,7 @@ type Definition struct {
 	Calls []WrittenCall `json:"calls,omitempty"`
 	// Results are the members that the text takes of what operations give.
 	Results []ResultRead `json:"results,omitempty"`
-	// MutateCalls are the calls of connector operations in mutate phases; see lint.MutateProblems.
+	// MutateCalls are the calls of connector operations in mutate phases; see lint/onecall.
 	MutateCalls []MutateCall `json:"mutateCalls,omitempty"`
 	// Places are where the members are written, as far as the text shows it; see Place.
 	Places map[string]Place `json:"places,omitempty"`

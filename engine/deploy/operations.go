@@ -13,6 +13,7 @@ import (
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/sandbox"
 	"github.com/pawl-run/pawl/sandbox/lint"
+	"github.com/pawl-run/pawl/sandbox/lint/onecall"
 )
 
 // operations checks every use and pins what it names.
@@ -144,9 +145,9 @@ func didYouMean(similar []string, otherwise string) string {
 // mutates repeats the check for code after a mutation call: only here is it known which of the calls in a mutate are
 // mutations.
 func (c *check) mutates() {
-	c.found = slices.DeleteFunc(c.found, lint.IsMutateProblem)
+	c.found = slices.DeleteFunc(c.found, onecall.IsProblem)
 	c.found = append(c.found,
-		lint.MutateProblems(&c.in.Definition, func(connectorName, operation string) sandbox.OperationKind {
+		onecall.Problems(&c.in.Definition, func(connectorName, operation string) sandbox.OperationKind {
 			pin, _ := c.accepted.Operation(connectorName, operation)
 			return sandbox.OperationKind(pin.Kind)
 		})...)

@@ -8,10 +8,11 @@ import (
 	"github.com/dop251/goja/token"
 
 	"github.com/pawl-run/pawl/sandbox"
+	"github.com/pawl-run/pawl/sandbox/lint/onecall"
 	"github.com/pawl-run/pawl/sandbox/script"
 )
 
-// mutateCalls notes the calls of a mutate, and what the text has after each, for MutateProblems.
+// mutateCalls notes the calls of a mutate, and what the text has after each, for package onecall.
 func (c *collector) mutateCalls(f ast.Expression, h *holder, e entry) {
 	m := mutateBody{collector: c, f: f, calls: make(map[ast.Node]*touch), number: make(map[ast.Node]int)}
 	for i := range h.touches {
@@ -64,7 +65,7 @@ func (m *mutateBody) within(n ast.Node) sandbox.CallRange {
 	var found sandbox.CallRange
 	script.Walk(n, func(n ast.Node) bool {
 		if i, ok := m.number[n]; ok {
-			found = joined(found, sandbox.CallRange{From: i, To: i + 1})
+			found = onecall.Joined(found, sandbox.CallRange{From: i, To: i + 1})
 		}
 		return true
 	})
@@ -82,7 +83,7 @@ func (m *mutateBody) after(list []ast.Statement) {
 				m.definition.MutateCalls[call].After = m.in.Position(m.code(list[i+1]))
 			}
 		}
-		later = joined(later, here)
+		later = onecall.Joined(later, here)
 	}
 }
 
@@ -109,7 +110,7 @@ func (m *mutateBody) parallel(list *ast.ArrayLiteral) {
 				*parallel = later
 			}
 		}
-		later = joined(later, here)
+		later = onecall.Joined(later, here)
 	}
 }
 

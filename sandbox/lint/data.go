@@ -6,6 +6,7 @@ import (
 	"github.com/dop251/goja/ast"
 
 	"github.com/pawl-run/pawl/sandbox"
+	"github.com/pawl-run/pawl/sandbox/lint/flow"
 	"github.com/pawl-run/pawl/sandbox/script"
 )
 
@@ -73,10 +74,10 @@ func (c *collector) dataOf(prepare ast.Expression) shape {
 // data follows what prepare returns in data into mutate and next.
 func (c *collector) data(prepare, mutate, next ast.Expression, d *sandbox.ConsumerDefinition) {
 	s := c.dataOf(prepare)
-	take := func(g taking) {
+	take := func(g flow.Taking) {
 		switch {
-		case len(g.path) == 0 || g.path[0] != "data":
-		case len(g.path) == 1:
+		case len(g.Path) == 0 || g.Path[0] != "data":
+		case len(g.Path) == 1:
 			c.ofData(s, g, d)
 		default:
 			c.inData(s, g)
@@ -111,41 +112,41 @@ func (h handedOn) written() []ast.Expression {
 }
 
 // ofData warns of a member of data that prepare does not put there.
-func (c *collector) ofData(s shape, g taking, d *sandbox.ConsumerDefinition) {
-	if inherits(g.name) || len(s.values) == 0 {
+func (c *collector) ofData(s shape, g flow.Taking, d *sandbox.ConsumerDefinition) {
+	if inherits(g.Name) || len(s.values) == 0 {
 		return
 	}
 	if c.allEvents(s.values) {
-		if !slices.Contains(eventMembers, g.name) && !slices.Contains(knownMembers, g.name) {
+		if !slices.Contains(eventMembers, g.Name) && !slices.Contains(knownMembers, g.Name) {
 			c.notOfEvent(g)
 		}
 		return
 	}
-	if !s.whole || s.members[g.name] != nil {
+	if !s.whole || s.members[g.Name] != nil {
 		return
 	}
 	fix, edit := "return it from prepare in data", sandbox.Edit{}
-	if near := nearest(g.name, s.names); near != "" {
+	if near := nearest(g.Name, s.names); near != "" {
 		fix, edit = "write "+near, c.renamed(g, near)
 	}
-	c.With(edit).Warn("data.unknown", g.at, fix,
+	c.With(edit).Warn("data.unknown", g.At, fix,
 		"prepare of %q puts no %s into data, so this is undefined; it has %s", sandbox.Clip(d.Name, 100),
-		sandbox.Clip(g.name, 100), orNothing(s.names))
+		sandbox.Clip(g.Name, 100), orNothing(s.names))
 }
 
 // inData judges what is taken of a member of data.
-func (c *collector) inData(s shape, g taking) {
-	of := s.members[g.path[1]]
-	if len(of) == 0 || slices.Contains(listMembers, g.name) || inherits(g.name) {
+func (c *collector) inData(s shape, g flow.Taking) {
+	of := s.members[g.Path[1]]
+	if len(of) == 0 || slices.Contains(listMembers, g.Name) || inherits(g.Name) {
 		return
 	}
 	switch {
-	case len(g.path) == 2 && c.allEvents(of):
-		if !slices.Contains(eventMembers, g.name) && !slices.Contains(knownMembers, g.name) {
+	case len(g.Path) == 2 && c.allEvents(of):
+		if !slices.Contains(eventMembers, g.Name) && !slices.Contains(knownMembers, g.Name) {
 			c.notOfEvent(g)
 		}
-	case len(g.path) == 3 && g.path[2] == element && c.allLists(of):
-		if !slices.Contains(eventMembers, g.name) && !slices.Contains(knownMembers, g.name) {
+	case len(g.Path) == 3 && g.Path[2] == flow.Element && c.allLists(of):
+		if !slices.Contains(eventMembers, g.Name) && !slices.Contains(knownMembers, g.Name) {
 			c.notOfEvent(g)
 		}
 	}
@@ -161,11 +162,11 @@ func (c *collector) allLists(values []ast.Expression) bool {
 
 // outcome takes down what next takes of the result of the mutation.
 func (c *collector) outcome(next ast.Expression, d *sandbox.ConsumerDefinition) {
-	c.handed(next, 2, func(g taking) {
-		if len(g.path) > 0 && g.path[0] == "result" {
-			g.path = slices.Clone(g.path[1:])
-			if len(g.path) == 0 {
-				g.path = nil
+	c.handed(next, 2, func(g flow.Taking) {
+		if len(g.Path) > 0 && g.Path[0] == "result" {
+			g.Path = slices.Clone(g.Path[1:])
+			if len(g.Path) == 0 {
+				g.Path = nil
 			}
 			c.result(sandbox.ResultRead{Handler: d.Name}, g)
 		}

@@ -1,11 +1,12 @@
 // Package lint judges the text of a workflow script before it runs. It runs nothing: each of its files is one check.
 //
-// A value that is handed on is followed by flow.go: through names, members, patterns, loops and the methods of lists.
+// What several checks need stands below: package finding lists the problems, and package flow follows a value that is
+// handed on. What needs no handler is judged in package global (names) and package onecall (R4).
 //
 // Guaranteed:
 //   - An error is what certainly fails when it is reached; a warning is what an author will hardly have meant.
 //   - Each problem has a code, the place in the author's file where that is known, and a fix in words.
-//   - One script has at most MaxProblems problems and one that counts the others, errors before warnings.
+//   - One script has at most finding.MaxProblems problems and one that counts the others, errors before warnings.
 //
 // The codes, and the file of each:
 //
@@ -49,12 +50,12 @@
 //	concurrency.state          concurrency.go  a state that a consumer with concurrency returns or reads (C4)
 //	concurrency.key            concurrency.go  a key that no published payload has (C2)
 //	ui.title, title.constant   title.go        a mutation that people cannot tell from others
-//	mutate.codeAfter           mutatecall.go   code behind the mutation call, which never runs (R4)
-//	mutate.secondCall          mutatecall.go   a second mutation call, which is never sent (R4)
-//	mutate.loop                mutatecall.go   a mutation call in a loop, which is sent once (R4)
-//	global.absent, .unknown    names.go        a name that does not exist here
-//	global.shared              shared.go       a variable that does not outlive the handler call
-//	script.problems            listed.go       how many problems are not listed
+//	mutate.codeAfter           onecall         code behind the mutation call, which never runs (R4)
+//	mutate.secondCall          onecall         a second mutation call, which is never sent (R4)
+//	mutate.loop                onecall         a mutation call in a loop, which is sent once (R4)
+//	global.absent, .unknown    global          a name that does not exist here
+//	global.shared              global          a variable that does not outlive the handler call
+//	script.problems            finding         how many problems are not listed
 //
 // The codes of the definition (shape.*) are those of package vm, which reads it; script.syntax, script.import and
 // script.suspicious are those of package script.

@@ -8,6 +8,8 @@ import (
 
 	"github.com/pawl-run/pawl/sandbox"
 	"github.com/pawl-run/pawl/sandbox/lint/finding"
+	"github.com/pawl-run/pawl/sandbox/lint/global"
+	"github.com/pawl-run/pawl/sandbox/lint/onecall"
 	"github.com/pawl-run/pawl/sandbox/script"
 )
 
@@ -192,4 +194,13 @@ func (c *collector) consumer(d *sandbox.ConsumerDefinition) {
 			c.emptyRun(prepare, next, d)
 		}
 	}
+}
+
+// Check judges what the text of a script shows about the handlers of its definition, and completes the
+// definition with what they call. exist are the names of the runtime's global object.
+func Check(in *script.Text, d *sandbox.Definition, exist []string) []sandbox.Problem {
+	uses, problems := checkHandlers(in, d)
+	d.Uses = uses
+	problems = append(problems, onecall.Problems(d, func(string, string) sandbox.OperationKind { return "" })...)
+	return append(problems, global.Check(in, exist)...)
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/dop251/goja/file"
 
 	"github.com/pawl-run/pawl/sandbox"
+	"github.com/pawl-run/pawl/sandbox/lint/flow"
 	"github.com/pawl-run/pawl/sandbox/script"
 	"github.com/pawl-run/pawl/sandbox/similar"
 )
@@ -101,7 +102,7 @@ func (c *collector) preparedMembers(f ast.Expression, returned []string, data sh
 		fix := "return it from prepare in data, and write prepared.data." + sandbox.Clip(t.name, 60)
 		edit := sandbox.Edit{}
 		if inData {
-			edit = c.within(taking{name: t.name, at: t.at, e: t.e}, "data")
+			edit = c.within(flow.Taking{Name: t.name, At: t.at, E: t.e}, "data")
 		} else if near := similar.Names(t.name, resultMembers, 1); len(near) > 0 {
 			fix, edit = "write "+near[0], c.Amend().Rename(c.in.Position(t.at), t.name, near[0])
 		}

@@ -8,6 +8,7 @@ import (
 	"github.com/dop251/goja/token"
 
 	"github.com/pawl-run/pawl/sandbox"
+	"github.com/pawl-run/pawl/sandbox/lint/flow"
 	"github.com/pawl-run/pawl/sandbox/script"
 )
 
@@ -39,7 +40,7 @@ func (c *collector) outcomes(next ast.Expression) {
 			case "data", "value", "response", "output":
 				fix, edit = "write mutationResult.result", c.Amend().Rename(c.in.Position(t.at), t.name, "result")
 			default:
-				edit = c.within(taking{name: t.name, at: t.at, e: t.e}, "result")
+				edit = c.within(flow.Taking{Name: t.name, At: t.at, E: t.e}, "result")
 			}
 			c.With(edit).Warn("mutationResult.unknown", t.at, fix, "a mutation result has status and result, and no %s",
 				sandbox.Clip(t.name, 100))

@@ -4,6 +4,7 @@ import (
 	"github.com/dop251/goja/ast"
 
 	"github.com/pawl-run/pawl/sandbox"
+	"github.com/pawl-run/pawl/sandbox/lint/flow"
 	"github.com/pawl-run/pawl/sandbox/script"
 )
 
@@ -12,10 +13,10 @@ import (
 func (c *collector) state(reads, saves ast.Expression, name string, phase sandbox.Phase) {
 	saved, returns := c.saved(saves)
 	reading := false
-	var taken []taking
-	c.handed(reads, 1, func(g taking) {
+	var taken []flow.Taking
+	c.handed(reads, 1, func(g flow.Taking) {
 		reading = true
-		if len(g.path) == 0 {
+		if len(g.Path) == 0 {
 			taken = append(taken, g)
 		}
 	}, func([]string, ast.Expression) { reading = true })
@@ -44,15 +45,15 @@ func (c *collector) state(reads, saves ast.Expression, name string, phase sandbo
 		return
 	}
 	for _, g := range taken {
-		if saved.members[g.name] != nil || inherits(g.name) {
+		if saved.members[g.Name] != nil || inherits(g.Name) {
 			continue
 		}
 		fix, edit := "return it too", sandbox.Edit{}
-		if near := nearest(g.name, saved.names); near != "" {
+		if near := nearest(g.Name, saved.names); near != "" {
 			fix, edit = "write "+near, c.renamed(g, near)
 		}
-		c.With(edit).Warn("state.unknown", g.at, fix,
-			"the state never has %s, so this is undefined: %s %q returns %s", sandbox.Clip(g.name, 100), from,
+		c.With(edit).Warn("state.unknown", g.At, fix,
+			"the state never has %s, so this is undefined: %s %q returns %s", sandbox.Clip(g.Name, 100), from,
 			sandbox.Clip(name, 100), orNothing(saved.names))
 	}
 }

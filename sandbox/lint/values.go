@@ -8,6 +8,7 @@ import (
 	"github.com/dop251/goja/ast"
 
 	"github.com/pawl-run/pawl/sandbox"
+	"github.com/pawl-run/pawl/sandbox/lint/flow"
 	"github.com/pawl-run/pawl/sandbox/script"
 	"github.com/pawl-run/pawl/sandbox/similar"
 )
@@ -19,7 +20,7 @@ type origin struct {
 }
 
 // event reports whether a value is one event that ctx.peek or ctx.getByIds has given.
-func (o origin) event() bool { return o.events() && len(o.path) == 1 && o.path[0] == element }
+func (o origin) event() bool { return o.events() && len(o.path) == 1 && o.path[0] == flow.Element }
 
 // list reports whether a value is a list of such events.
 func (o origin) list() bool { return o.events() && len(o.path) == 0 }
@@ -57,15 +58,15 @@ func (c *collector) given() {
 				continue
 			}
 			c.flowed[t.call] = true
-			take := func(g taking) { c.ofEvents(t, g) }
+			take := func(g flow.Taking) { c.ofEvents(t, g) }
 			if !own {
-				take = func(g taking) { c.result(sandbox.ResultRead{Connector: t.member, Operation: t.operation}, g) }
+				take = func(g flow.Taking) { c.result(sandbox.ResultRead{Connector: t.member, Operation: t.operation}, g) }
 			}
-			newFlow(c.in, take, func(path []string, e ast.Expression) {
+			flow.New(c.in, take, func(path []string, e ast.Expression) {
 				if _, known := c.origins[e]; !known {
 					c.origins[e] = origin{t, path}
 				}
-			}).from(t.call, nil)
+			}).From(t.call, nil)
 		}
 	}
 }
@@ -74,27 +75,27 @@ func (c *collector) given() {
 const maxResultReads = 2000
 
 // result takes down a member that is taken of a result: whether it is there is judged where the schemas are known.
-func (c *collector) result(r sandbox.ResultRead, g taking) {
+func (c *collector) result(r sandbox.ResultRead, g flow.Taking) {
 	if len(c.definition.Results) == maxResultReads {
 		return
 	}
-	r.Place, r.Path, r.Name, r.Pattern, r.Called = c.in.Position(g.at), g.path, g.name, g.e == nil, g.called
+	r.Place, r.Path, r.Name, r.Pattern, r.Called = c.in.Position(g.At), g.Path, g.Name, g.E == nil, g.Called
 	c.definition.Results = append(c.definition.Results, r)
 }
 
 // ofEvents judges what is taken of a list of events, of an event and of its payload.
-func (c *collector) ofEvents(t *touch, g taking) {
+func (c *collector) ofEvents(t *touch, g flow.Taking) {
 	switch {
-	case len(g.path) == 0:
-		if slices.Contains(listMembers, g.name) {
+	case len(g.Path) == 0:
+		if slices.Contains(listMembers, g.Name) {
 			return
 		}
 		fix := "take one event of the list: const [event] = await " + t.name() + "(…)"
-		c.With(c.oneOf(t)).Warn("event.list", g.at, fix, "%s gives a list of events, which has no %s", t.name(),
-			sandbox.Clip(g.name, 100))
-	case len(g.path) == 1 && g.path[0] == element:
+		c.With(c.oneOf(t)).Warn("event.list", g.At, fix, "%s gives a list of events, which has no %s", t.name(),
+			sandbox.Clip(g.Name, 100))
+	case len(g.Path) == 1 && g.Path[0] == flow.Element:
 		c.ofEvent(t, g)
-	case len(g.path) == 2 && g.path[1] == "payload":
+	case len(g.Path) == 2 && g.Path[1] == "payload":
 		c.ofPayload(t, g)
 	}
 }
@@ -115,41 +116,41 @@ func (c *collector) oneOf(t *touch) sandbox.Edit {
 	return sandbox.Edit{}
 }
 
-func (c *collector) ofEvent(t *touch, g taking) {
-	if slices.Contains(eventMembers, g.name) || inherits(g.name) || t.member == "getByIds" &&
-		slices.Contains(knownMembers, g.name) {
+func (c *collector) ofEvent(t *touch, g flow.Taking) {
+	if slices.Contains(eventMembers, g.Name) || inherits(g.Name) || t.member == "getByIds" &&
+		slices.Contains(knownMembers, g.Name) {
 		return
 	}
 	c.notOfEvent(g)
 }
 
 // notOfEvent warns of a member that an event does not have.
-func (c *collector) notOfEvent(g taking) {
-	name := sandbox.Clip(g.name, 60)
-	if near := similar.Names(g.name, eventMembers, 1); len(near) > 0 {
-		c.With(c.renamed(g, near[0])).Warn("event.unknown", g.at, "write "+near[0],
+func (c *collector) notOfEvent(g flow.Taking) {
+	name := sandbox.Clip(g.Name, 60)
+	if near := similar.Names(g.Name, eventMembers, 1); len(near) > 0 {
+		c.With(c.renamed(g, near[0])).Warn("event.unknown", g.At, "write "+near[0],
 			"an event has no %s; it has messageId (also as id), topic, title and payload", name)
 		return
 	}
-	c.With(c.within(g, "payload")).Warn("event.unknown", g.at, "what was published is in its payload: write payload."+name,
+	c.With(c.within(g, "payload")).Warn("event.unknown", g.At, "what was published is in its payload: write payload."+name,
 		"an event has no %s, so this is undefined: it has messageId, topic, title and payload", name)
 }
 
 // renamed gives what is taken another name.
-func (c *collector) renamed(g taking, to string) sandbox.Edit {
-	return c.Amend().Rename(c.in.Position(g.at), g.name, to)
+func (c *collector) renamed(g flow.Taking, to string) sandbox.Edit {
+	return c.Amend().Rename(c.in.Position(g.At), g.Name, to)
 }
 
 // within takes what is taken out of a member instead.
-func (c *collector) within(g taking, member string) sandbox.Edit {
-	if g.e == nil {
-		return c.Amend().Nest(c.in.Position(g.at), g.name, member)
+func (c *collector) within(g flow.Taking, member string) sandbox.Edit {
+	if g.E == nil {
+		return c.Amend().Nest(c.in.Position(g.At), g.Name, member)
 	}
-	return c.Amend().Path(c.in.Position(g.at), g.name, member)
+	return c.Amend().Path(c.in.Position(g.At), g.Name, member)
 }
 
 // ofPayload warns of a member of a payload that no publish of the script puts there.
-func (c *collector) ofPayload(t *touch, g taking) {
+func (c *collector) ofPayload(t *touch, g flow.Taking) {
 	if len(t.call.ArgumentList) == 0 {
 		return
 	}
@@ -161,7 +162,7 @@ func (c *collector) ofPayload(t *touch, g taking) {
 // payloadRead is a member that is taken of the payload of an event of a topic.
 type payloadRead struct {
 	topic string
-	taking
+	flow.Taking
 }
 
 // readPayloads judges them once all that is published is known. Topics to which requests of other systems are
@@ -182,20 +183,20 @@ func (c *collector) readPayloads() {
 			}
 			for _, m := range p.value.Members {
 				have = append(have, m.Name)
-				lacking = lacking && m.Name != r.name
+				lacking = lacking && m.Name != r.Name
 			}
 		}
-		if !lacking || inherits(r.name) {
+		if !lacking || inherits(r.Name) {
 			continue
 		}
 		fix, edit := "publish it in the payload (line "+fmt.Sprint(published[0].line)+"), or write one of those it has",
 			sandbox.Edit{}
-		if near := nearest(r.name, have); near != "" {
-			fix, edit = "write "+near, c.renamed(r.taking, near)
+		if near := nearest(r.Name, have); near != "" {
+			fix, edit = "write "+near, c.renamed(r.Taking, near)
 		}
-		c.With(edit).Warn("payload.unknown", r.at, fix,
+		c.With(edit).Warn("payload.unknown", r.At, fix,
 			"no payload that this script publishes to %q has %s, so this is undefined; it has %s (line %d)",
-			sandbox.Clip(r.topic, 100), sandbox.Clip(r.name, 100), orNothing(have), published[0].line)
+			sandbox.Clip(r.topic, 100), sandbox.Clip(r.Name, 100), orNothing(have), published[0].line)
 	}
 }
 
@@ -226,10 +227,11 @@ func nearest(name string, have []string) string {
 }
 
 // handed follows what a handler is given in a parameter.
-func (c *collector) handed(f ast.Expression, parameter int, take func(taking), hold func([]string, ast.Expression)) {
+func (c *collector) handed(f ast.Expression, parameter int, take func(flow.Taking),
+	hold func([]string, ast.Expression)) {
 	params, _, ok := script.Function(f)
 	if ok && parameter < len(params.List) {
-		newFlow(c.in, take, hold).bind(params.List[parameter].Target, nil)
+		flow.New(c.in, take, hold).Bind(params.List[parameter].Target, nil)
 	}
 }
 

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/pawl-run/pawl/sandbox"
-	"github.com/pawl-run/pawl/sandbox/lint"
+	"github.com/pawl-run/pawl/sandbox/lint/onecall"
 )
 
 // TestCodeAfterHasAPlace: whatever the code behind the mutation call is, the warning stands at it.
@@ -33,7 +33,7 @@ func TestCodeAfterHasAPlace(t *testing.T) {
 			}
 			var got []string
 			for _, p := range problems {
-				if lint.IsMutateProblem(p) {
+				if onecall.IsProblem(p) {
 					got = append(got, fmt.Sprintf("%s@%d:%d", p.Code, p.Line, p.Column))
 				}
 			}

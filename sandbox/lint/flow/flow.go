@@ -1,4 +1,4 @@
-package lint
+package flow
 
 import (
 	"slices"
@@ -9,27 +9,27 @@ import (
 	"github.com/pawl-run/pawl/sandbox/script"
 )
 
-// element is the step of a path that leads to any element of a list.
-const element = "*"
+// Element is the step of a path that leads to any element of a list.
+const Element = "*"
 
-// taking is a member that the text takes of a value that is followed.
-type taking struct {
-	// path leads from the value to what the member is taken of; name is the member.
-	path []string
-	name string
-	at   file.Idx
-	// e takes the member; nil where a pattern does.
-	e ast.Expression
-	// called tells that the member is called as a method.
-	called bool
+// Taking is a member that the text takes of a value that is followed.
+type Taking struct {
+	// Path leads from the value to what the member is taken of; Name is the member.
+	Path []string
+	Name string
+	At   file.Idx
+	// E takes the member; nil where a pattern does.
+	E ast.Expression
+	// Called tells that the member is called as a method.
+	Called bool
 }
 
-// flow follows a value through names, members, patterns, loops and the methods of lists, as far as the text shows it.
+// Flow follows a value through names, members, patterns, loops and the methods of lists, as far as the text shows it.
 // What it does not follow it leaves out.
-type flow struct {
+type Flow struct {
 	in *script.Text
 	// take is told of each member that is taken; hold of each expression that is the value or a part of it.
-	take func(t taking)
+	take func(t Taking)
 	hold func(path []string, e ast.Expression)
 	seen map[*script.Variable]bool
 	left int
@@ -41,8 +41,9 @@ const (
 	maxSteps = 30
 )
 
-func newFlow(in *script.Text, take func(taking), hold func(path []string, e ast.Expression)) *flow {
-	return &flow{in: in, take: take, hold: hold, seen: make(map[*script.Variable]bool), left: maxFlow}
+// New follows in one text; From or Bind says where it begins.
+func New(in *script.Text, take func(Taking), hold func(path []string, e ast.Expression)) *Flow {
+	return &Flow{in: in, take: take, hold: hold, seen: make(map[*script.Variable]bool), left: maxFlow}
 }
 
 func step(path []string, name string) []string { return append(slices.Clone(path), name) }
@@ -56,8 +57,8 @@ var (
 	comparing = []string{"sort", "toSorted"}
 )
 
-// from follows an expression that is the value at a path.
-func (f *flow) from(e ast.Expression, path []string) {
+// From follows an expression that is the value at a path.
+func (f *Flow) From(e ast.Expression, path []string) {
 	if f.left--; f.left < 0 || len(path) > maxSteps {
 		return
 	}
@@ -67,27 +68,27 @@ func (f *flow) from(e ast.Expression, path []string) {
 	whole := f.in.Dressed(e)
 	switch p := f.in.Parent(whole).(type) {
 	case *ast.AwaitExpression:
-		f.from(p, path)
+		f.From(p, path)
 	case *ast.DotExpression, *ast.BracketExpression:
 		f.member(p, whole, path)
 	case *ast.Binding:
 		if p.Initializer == whole {
-			f.bind(p.Target, path)
+			f.Bind(p.Target, path)
 		}
 	case *ast.BinaryExpression:
 		switch op := p.Operator.String(); {
 		case op == "??" || op == "||":
-			f.from(p, path)
+			f.From(p, path)
 		case op == "&&" && p.Right == whole:
-			f.from(p, path)
+			f.From(p, path)
 		}
 	case *ast.ForOfStatement:
 		if p.Source == whole {
 			switch into := p.Into.(type) {
 			case *ast.ForDeclaration:
-				f.bind(into.Target, step(path, element))
+				f.Bind(into.Target, step(path, Element))
 			case *ast.ForIntoVar:
-				f.bind(into.Binding.Target, step(path, element))
+				f.Bind(into.Binding.Target, step(path, Element))
 			}
 		}
 	case *ast.CallExpression:
@@ -96,7 +97,7 @@ func (f *flow) from(e ast.Expression, path []string) {
 }
 
 // member follows what takes a member of the value.
-func (f *flow) member(p ast.Node, whole ast.Expression, path []string) {
+func (f *Flow) member(p ast.Node, whole ast.Expression, path []string) {
 	e, _ := p.(ast.Expression)
 	left, name, at, named := script.SplitProperty(e)
 	if bracket, ok := p.(*ast.BracketExpression); ok {
@@ -105,7 +106,7 @@ func (f *flow) member(p ast.Node, whole ast.Expression, path []string) {
 		}
 		if !named { // [i] and [name] alike: a number of a list, or any member
 			if _, number := bracket.Member.(*ast.NumberLiteral); number || f.in.Numeric(bracket.Member) {
-				f.from(e, step(path, element))
+				f.From(e, step(path, Element))
 			}
 			return
 		}
@@ -116,9 +117,9 @@ func (f *flow) member(p ast.Node, whole ast.Expression, path []string) {
 	outer := f.in.Dressed(e)
 	call, _ := f.in.Parent(outer).(*ast.CallExpression)
 	called := call != nil && call.Callee == outer
-	f.take(taking{path: path, name: name, at: at, e: e, called: called})
+	f.take(Taking{Path: path, Name: name, At: at, E: e, Called: called})
 	if !called {
-		f.from(e, step(path, name))
+		f.From(e, step(path, name))
 		return
 	}
 	if len(call.ArgumentList) > 0 {
@@ -126,17 +127,17 @@ func (f *flow) member(p ast.Node, whole ast.Expression, path []string) {
 	}
 	switch {
 	case slices.Contains(passing, name):
-		f.from(call, path)
+		f.From(call, path)
 	case slices.Contains(picking, name):
-		f.from(call, step(path, element))
+		f.From(call, step(path, Element))
 	case name == "then" && len(call.ArgumentList) > 0:
 		f.parameter(call.ArgumentList[0], 0, path)
 	}
 }
 
 // callback follows the elements of a list into the function that a method of it is given.
-func (f *flow) callback(method string, call *ast.CallExpression, path []string) {
-	function, inside := call.ArgumentList[0], step(path, element)
+func (f *Flow) callback(method string, call *ast.CallExpression, path []string) {
+	function, inside := call.ArgumentList[0], step(path, Element)
 	switch {
 	case slices.Contains(visiting, method):
 		f.parameter(function, 0, inside)
@@ -149,7 +150,7 @@ func (f *flow) callback(method string, call *ast.CallExpression, path []string) 
 }
 
 // argument follows a value into a function of the script that is called at this place only.
-func (f *flow) argument(call *ast.CallExpression, whole ast.Expression, path []string) {
+func (f *Flow) argument(call *ast.CallExpression, whole ast.Expression, path []string) {
 	id, named := script.Bare(call.Callee).(*ast.Identifier)
 	if !named || call.Callee == whole {
 		return
@@ -160,15 +161,15 @@ func (f *flow) argument(call *ast.CallExpression, whole ast.Expression, path []s
 }
 
 // parameter follows a value into a parameter of a function.
-func (f *flow) parameter(function ast.Expression, at int, path []string) {
+func (f *Flow) parameter(function ast.Expression, at int, path []string) {
 	params, _, ok := script.Function(f.in.Resolve(function))
 	if ok && at >= 0 && at < len(params.List) {
-		f.bind(params.List[at].Target, path)
+		f.Bind(params.List[at].Target, path)
 	}
 }
 
-// bind follows the names of a declaration.
-func (f *flow) bind(target ast.Node, path []string) {
+// Bind follows the names of a declaration.
+func (f *Flow) Bind(target ast.Node, path []string) {
 	switch target := target.(type) {
 	case *ast.Identifier:
 		v := f.in.Declaring[target]
@@ -177,32 +178,32 @@ func (f *flow) bind(target ast.Node, path []string) {
 		}
 		f.seen[v] = true
 		for _, use := range v.Uses {
-			f.from(use, path)
+			f.From(use, path)
 		}
 	case *ast.AssignExpression:
-		f.bind(target.Left, path)
+		f.Bind(target.Left, path)
 	case *ast.ObjectPattern:
 		for _, p := range target.Properties {
 			switch p := p.(type) {
 			case *ast.PropertyShort:
 				name := p.Name.Name.String()
-				f.take(taking{path: path, name: name, at: p.Name.Idx})
-				f.bind(&p.Name, step(path, name))
+				f.take(Taking{Path: path, Name: name, At: p.Name.Idx})
+				f.Bind(&p.Name, step(path, name))
 			case *ast.PropertyKeyed:
 				if key, ok := p.Key.(*ast.StringLiteral); ok && !p.Computed {
-					f.take(taking{path: path, name: key.Value.String(), at: key.Idx})
-					f.bind(p.Value, step(path, key.Value.String()))
+					f.take(Taking{Path: path, Name: key.Value.String(), At: key.Idx})
+					f.Bind(p.Value, step(path, key.Value.String()))
 				}
 			}
 		}
 	case *ast.ArrayPattern:
 		for _, e := range target.Elements {
 			if e != nil {
-				f.bind(e, step(path, element))
+				f.Bind(e, step(path, Element))
 			}
 		}
 		if target.Rest != nil {
-			f.bind(target.Rest, path)
+			f.Bind(target.Rest, path)
 		}
 	}
 }

@@ -1,4 +1,4 @@
-package lint
+package onecall
 
 import (
 	"math"
@@ -7,9 +7,9 @@ import (
 	"github.com/pawl-run/pawl/sandbox"
 )
 
-// TestMutateProblemsOfAnyNumbers: the calls may come from a worker that answers what no script can make
+// TestProblemsOfAnyNumbers: the calls may come from a worker that answers what no script can make
 // it answer; they are judged as far as they make sense.
-func TestMutateProblemsOfAnyNumbers(t *testing.T) {
+func TestProblemsOfAnyNumbers(t *testing.T) {
 	t.Parallel()
 	mutates := func(string, string) sandbox.OperationKind { return sandbox.KindMutate }
 	for _, numbers := range []sandbox.CallRange{{From: -5, To: 9}, {From: math.MinInt, To: math.MaxInt},
@@ -19,20 +19,20 @@ func TestMutateProblemsOfAnyNumbers(t *testing.T) {
 				Later: numbers},
 			{Handler: "h", Connector: "a", Operation: "c", Place: sandbox.Place{Line: 2, Column: 1}, Loop: "this loop"},
 		}}
-		for _, p := range MutateProblems(&d, mutates) {
-			if p.Line < 1 || p.Line > 2 || p.Code != codeSecondCall && p.Code != codeLoop || !IsMutateProblem(p) {
+		for _, p := range Problems(&d, mutates) {
+			if p.Line < 1 || p.Line > 2 || p.Code != codeSecondCall && p.Code != codeLoop || !IsProblem(p) {
 				t.Errorf("%v: %+v", numbers, p)
 			}
 		}
 	}
-	if problems := MutateProblems(&sandbox.Definition{}, mutates); problems != nil {
+	if problems := Problems(&sandbox.Definition{}, mutates); problems != nil {
 		t.Errorf("%+v", problems)
 	}
 }
 
-// TestMutateProblemsKnowKinds: a read is no mutation call, and of unknown operations the last
+// TestProblemsKnowKinds: a read is no mutation call, and of unknown operations the last
 // one is where reads by id are declared.
-func TestMutateProblemsKnowKinds(t *testing.T) {
+func TestProblemsKnowKinds(t *testing.T) {
 	t.Parallel()
 	calls := func(byID bool) *sandbox.Definition {
 		d := sandbox.Definition{}
@@ -65,7 +65,7 @@ func TestMutateProblemsKnowKinds(t *testing.T) {
 			"mutate.codeAfter 3"},
 	} {
 		var got string
-		for _, p := range MutateProblems(calls(c.byID), func(_, operation string) sandbox.OperationKind {
+		for _, p := range Problems(calls(c.byID), func(_, operation string) sandbox.OperationKind {
 			return c.kinds[operation]
 		}) {
 			got += p.Code + " " + string(rune('0'+p.Line))

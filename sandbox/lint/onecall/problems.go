@@ -1,4 +1,4 @@
-package lint
+package onecall
 
 import (
 	"fmt"
@@ -6,8 +6,8 @@ import (
 	"github.com/pawl-run/pawl/sandbox"
 )
 
-// joined is the range over both; an empty one adds nothing.
-func joined(r, o sandbox.CallRange) sandbox.CallRange {
+// Joined is the range over both; an empty one adds nothing.
+func Joined(r, o sandbox.CallRange) sandbox.CallRange {
 	switch {
 	case r.From == r.To:
 		return o
@@ -21,23 +21,23 @@ func nameOf(m *sandbox.MutateCall) string {
 	return "ctx." + sandbox.Clip(m.Connector, 100) + "." + sandbox.Clip(m.Operation, 100)
 }
 
-// The codes of MutateProblems.
+// The codes of Problems.
 const (
 	codeCodeAfter  = "mutate.codeAfter"
 	codeSecondCall = "mutate.secondCall"
 	codeLoop       = "mutate.loop"
 )
 
-// IsMutateProblem reports whether a problem is one that MutateProblems finds.
-func IsMutateProblem(p sandbox.Problem) bool {
+// IsProblem reports whether a problem is one that Problems finds.
+func IsProblem(p sandbox.Problem) bool {
 	return p.Code == codeCodeAfter || p.Code == codeSecondCall || p.Code == codeLoop
 }
 
-// MutateProblems warns of what a mutate cannot do: the host takes over at its mutation call, so no code
+// Problems warns of what a mutate cannot do: the host takes over at its mutation call, so no code
 // behind it runs and no second call is sent (R4). kind says what an operation is, nothing for one that
 // is not known. Describe knows no kinds; a caller that knows them asks again and drops the first answer. One that is
 // not known is taken for a mutation, or where reads by id are declared only the last call of the text.
-func MutateProblems(d *sandbox.Definition,
+func Problems(d *sandbox.Definition,
 	kind func(connector, operation string) sandbox.OperationKind) []sandbox.Problem {
 	j := judgement{calls: d.MutateCalls, next: make([]int, len(d.MutateCalls)+1), said: make(map[sandbox.Problem]bool)}
 	j.next[len(j.calls)] = len(j.calls)

@@ -1,0 +1,5 @@
+// Package global judges the names that a script uses and does not declare, and the variables that it hopes to keep
+// from one handler call to the next.
+//
+// Guaranteed: all that it finds in a text is a warning, for a script may never come there.
+package global
