@@ -1,0 +1,130 @@
+package network
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/pawl-run/pawl/engine"
+	"github.com/pawl-run/pawl/engine/lease"
+)
+
+// Way is a way that may be cut.
+type Way int
+
+// The ways of an engine.
+const (
+	ToLeases Way = iota
+	ToPeers
+	ToLog
+	ways
+)
+
+// Link is the ways of one engine. Its methods are safe for concurrent use.
+type Link struct {
+	network *Network
+	number  int
+	latency time.Duration
+
+	mu      sync.Mutex
+	cut     [ways]bool
+	dead    bool
+	frozen  bool
+	stopped time.Duration // since when it stands still
+	changed chan struct{} // closed and replaced with each change
+}
+
+var (
+	_ lease.Bucket = (*Link)(nil)
+	_ engine.Peers = (*Link)(nil)
+)
+
+// Join adds the engine of a number, which no other one has.
+func (n *Network) Join(number int) *Link {
+	// Each has a time of its own on the way, so that what two of them do at once has an order.
+	return &Link{network: n, number: number, latency: time.Millisecond + time.Duration(number)*17*time.Microsecond,
+		changed: make(chan struct{})}
+}
+
+// Cut breaks a way, or mends it.
+func (l *Link) Cut(way Way, cut bool) { l.change(func() { l.cut[way] = cut }) }
+
+// IsCut reports whether the way is broken.
+func (l *Link) IsCut(way Way) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.cut[way]
+}
+
+// Freeze lets the process stand still, or go on.
+func (l *Link) Freeze(frozen bool) {
+	l.change(func() {
+		if frozen && !l.frozen {
+			l.stopped = l.network.Elapsed()
+		}
+		l.frozen = frozen
+	})
+}
+
+// Kill ends the process without a word.
+func (l *Link) Kill() { l.change(func() { l.dead = true }) }
+
+func (l *Link) change(do func()) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	do()
+	close(l.changed)
+	l.changed = make(chan struct{})
+}
+
+// Elapsed is what the process reads from a clock that cannot be set: while it stands still it reads none, and then one
+// that has gone on.
+func (l *Link) Elapsed() time.Duration {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.frozen {
+		return l.stopped
+	}
+	return l.network.Elapsed()
+}
+
+// errLost says that an answer did not come in time.
+var errLost = errors.New("no answer came in time")
+
+// Pass returns nil once the process goes on and its way is whole; else, when ctx ends, or for the dead when the network
+// is closed, an error.
+func (l *Link) Pass(ctx context.Context, way Way) error {
+	for {
+		l.mu.Lock()
+		dead, frozen, cut, changed := l.dead, l.frozen, l.cut[way], l.changed
+		l.mu.Unlock()
+		done := ctx.Done()
+		switch {
+		case dead || frozen:
+			done = nil // it does not see that its time is over
+		case ctx.Err() != nil:
+			return errLost
+		case !cut:
+			return nil
+		}
+		select {
+		case <-changed:
+		case <-done:
+			return errLost
+		case <-l.network.over:
+			return errLost
+		}
+	}
+}
+
+// travel carries a request there, has it done, and carries the answer back.
+func (l *Link) travel(ctx context.Context, way Way, do func()) error {
+	if err := l.Pass(ctx, way); err != nil {
+		return err
+	}
+	time.Sleep(l.latency) // in the time of the bubble
+	do()
+	time.Sleep(l.latency)
+	return l.Pass(ctx, way)
+}

@@ -1,0 +1,99 @@
+package network
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/pawl-run/pawl/engine/peer"
+)
+
+// answerer is an engine that answers for a partition.
+type answerer struct {
+	link   *Link
+	ctx    context.Context
+	answer func(ctx context.Context, request []byte) []byte
+}
+
+// Ask implements engine.Peers. Of two engines that answer for a partition the one that came last is asked, if there is a
+// way to it: what is sent to one that is cut off, or stands still, is not answered in time.
+func (l *Link) Ask(ctx context.Context, partition int, request []byte) ([]byte, error) {
+	if l.IsCut(ToPeers) {
+		return nil, fmt.Errorf("ask for partition %d: %w: not connected", partition, peer.ErrNobody)
+	}
+	var owner *answerer
+	if err := l.travel(ctx, ToPeers, func() { owner = l.network.answerer(partition) }); err != nil {
+		return nil, err
+	}
+	if owner == nil {
+		return nil, fmt.Errorf("ask for partition %d: %w", partition, peer.ErrNobody)
+	}
+	answered := make(chan []byte, 1)
+	go func() {
+		if owner.link.Pass(owner.ctx, ToPeers) != nil {
+			return
+		}
+		text := owner.answer(owner.ctx, request)
+		if owner.link.Pass(owner.ctx, ToPeers) == nil {
+			answered <- text
+		}
+	}()
+	select {
+	case text := <-answered:
+		time.Sleep(l.latency) // in the time of the bubble
+		return text, l.Pass(ctx, ToPeers)
+	case <-ctx.Done():
+	case <-l.network.over:
+	}
+	return nil, errLost
+}
+
+// answerer is the engine that is asked for the partition; nil where none answers.
+func (n *Network) answerer(partition int) *answerer {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	all := n.answering[partition]
+	for _, a := range slices.Backward(all) {
+		a.link.mu.Lock()
+		reachable := !a.link.dead && !a.link.cut[ToPeers]
+		a.link.mu.Unlock()
+		if reachable {
+			return a
+		}
+	}
+	for _, a := range all { // the server has not noticed yet that it is cut off; it sees a connection that is closed
+		a.link.mu.Lock()
+		dead := a.link.dead
+		a.link.mu.Unlock()
+		if !dead {
+			return a
+		}
+	}
+	return nil
+}
+
+// subscribeTimeout bounds how long the server may take to know which engine answers.
+const subscribeTimeout = 5 * time.Second
+
+// Answer implements engine.Peers.
+func (l *Link) Answer(ctx context.Context, partition int,
+	answer func(ctx context.Context, request []byte) []byte) (stop func(), err error) {
+	a := &answerer{l, ctx, answer}
+	limited, cancel := context.WithTimeout(ctx, subscribeTimeout)
+	defer cancel()
+	err = l.travel(limited, ToPeers, func() {
+		l.network.mu.Lock()
+		defer l.network.mu.Unlock()
+		l.network.answering[partition] = append(l.network.answering[partition], a)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("answer for partition %d: %w", partition, err)
+	}
+	return func() {
+		l.network.mu.Lock()
+		defer l.network.mu.Unlock()
+		l.network.answering[partition] = slices.DeleteFunc(l.network.answering[partition],
+			func(other *answerer) bool { return other == a })
+	}, nil
+}
