@@ -16,8 +16,8 @@ type answerer struct {
 	answer func(ctx context.Context, request []byte) []byte
 }
 
-// Ask implements engine.Peers. Of two engines that answer for a partition the one that came last is asked, if there is a
-// way to it: what is sent to one that is cut off, or stands still, is not answered in time.
+// Ask implements engine.Peers. Of two engines that answer for a partition the one that came last is asked, if there is
+// a way to it: what is sent to one that is cut off, or stands still, is not answered in time.
 func (l *Link) Ask(ctx context.Context, partition int, request []byte) ([]byte, error) {
 	if l.IsCut(ToPeers) {
 		return nil, fmt.Errorf("ask for partition %d: %w: not connected", partition, peer.ErrNobody)
