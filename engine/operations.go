@@ -289,6 +289,12 @@ func (e *Engine) CloseLogin(ctx context.Context, actor eventlog.Actor, id eventl
 	return e.operateInstallation(ctx, actor, decide.CloseLogin{ID: id}, "closeLogin")
 }
 
+// ResumeSubscription records that a person has ended the parking of an outgoing webhook; it answers once that is
+// durable. Errors are those of CreateToken.
+func (e *Engine) ResumeSubscription(ctx context.Context, actor eventlog.Actor, cmd decide.ResumeSubscription) error {
+	return e.operateInstallation(ctx, actor, cmd, "resumeSubscription")
+}
+
 func (e *Engine) operateInstallation(ctx context.Context, actor eventlog.Actor, cmd decide.Command,
 	operation string) error {
 	if err := e.available(ctx); err != nil {

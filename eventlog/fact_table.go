@@ -79,6 +79,7 @@ var facts = map[FactType]struct {
 	"token.revoked":                {1, func() Fact { return new(TokenRevoked) }},
 	"login.opened":                 {1, func() Fact { return new(LoginOpened) }},
 	"login.closed":                 {1, func() Fact { return new(LoginClosed) }},
+	"subscription.resumed":         {1, func() Fact { return new(SubscriptionResumed) }},
 	"log.restored":                 {1, func() Fact { return new(LogRestored) }},
 }
 

@@ -3,7 +3,7 @@ package eventlog
 // FormatVersion is the newest format of a log (`pawl.format` in its metadata) that this version reads; a log with
 // a newer one is refused. A log gets a format with the first message that needs it: without one, an older binary
 // reads the log as ever.
-const FormatVersion = formatRestored
+const FormatVersion = formatOperators
 
 // FormatFirst is the format of a log that holds nothing of what a later one has added.
 const FormatFirst = 1
@@ -26,6 +26,9 @@ const (
 	// formatRestored: the log was restored from a backup. A binary that does not know that must not start: it would run
 	// workflows that a person has to look at first.
 	formatRestored = 7
+	// formatOperators: the installation holds logins of browsers, and what people did to outgoing webhooks. A binary that
+	// does not know that must not start: it would stop at the first of them, and accept no named token any more.
+	formatOperators = 8
 )
 
 // concurrentFacts are the types that concurrent consumers have added, and the versions from which on others say
@@ -50,36 +53,38 @@ var concurrentFacts = map[FactType]int{
 
 // formatOf is the lowest format of a log that may hold the transition.
 func formatOf(t *Transition) int {
-	for _, f := range t.Facts {
-		if _, ok := f.(*LogRestored); ok {
-			return formatRestored
-		}
+	format := FormatFirst
+	if t.Workflow == Installation {
+		format = formatInstallation
 	}
 	for _, f := range t.Facts {
-		if _, ok := f.(*EventTraced); ok {
-			return formatTraced
-		}
+		format = max(format, formatOfFact(f))
 	}
-	for _, f := range t.Facts {
-		if _, ok := f.(*MutationResent); ok || resends(f) {
-			return formatResends
-		}
-	}
-	for _, f := range t.Facts {
-		if deployed, ok := f.(*WorkflowDeployed); ok && len(deployed.Definition.Hooks) > 0 {
+	return format
+}
+
+func formatOfFact(f Fact) int {
+	switch f := f.(type) {
+	case *LoginOpened, *LoginClosed, *SubscriptionResumed:
+		return formatOperators
+	case *LogRestored:
+		return formatRestored
+	case *EventTraced:
+		return formatTraced
+	case *MutationResent:
+		return formatResends
+	case *WorkflowDeployed:
+		if len(f.Definition.Hooks) > 0 {
 			return formatHooks
 		}
+	case *MutationCommented:
+		return formatConcurrent
 	}
-	for _, f := range t.Facts {
-		if _, ok := f.(*MutationCommented); ok {
-			return formatConcurrent
-		}
-		if since, ok := concurrentFacts[f.FactType()]; ok && versionOf(f) >= since {
-			return formatConcurrent
-		}
+	if resends(f) {
+		return formatResends
 	}
-	if t.Workflow == Installation {
-		return formatInstallation
+	if since, ok := concurrentFacts[f.FactType()]; ok && versionOf(f) >= since {
+		return formatConcurrent
 	}
 	return FormatFirst
 }

@@ -37,7 +37,11 @@ func TestFormatOfATransition(t *testing.T) {
 		"resent":           {"w", &MutationResent{}, 1, 5},
 		"published":        {"w", &EventPublished{}, 1, 1},
 		"traced":           {"w", &EventTraced{}, 1, 6},
+		"restored":         {"w", &LogRestored{}, 1, 7},
 		"the installation": {Installation, &TokenRevoked{}, 1, 2},
+		"a login":          {Installation, &LoginOpened{}, 1, 8},
+		"a login's end":    {Installation, &LoginClosed{}, 1, 8},
+		"resumed webhooks": {Installation, &SubscriptionResumed{}, 1, 8},
 	} {
 		entry, err := NewEntry(Transition{Workflow: c.workflow, Kind: c.fact.FactType(), Facts: []Fact{c.fact}}, Head{})
 		if err != nil {

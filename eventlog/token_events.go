@@ -23,7 +23,7 @@ func (n WorkflowName) ValidateOwner() error {
 // OfInstallation reports whether facts of the type are of Installation only: no feed and no list shows them.
 func OfInstallation(t FactType) bool {
 	about, _, _ := strings.Cut(string(t), ".")
-	return about == "token" || about == "login"
+	return about == "token" || about == "login" || about == "subscription"
 }
 
 // TokenName is the name of a token, and of its user: `[A-Za-z0-9][A-Za-z0-9_.@-]{0,63}`.

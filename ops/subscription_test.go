@@ -4,6 +4,8 @@ import (
 	"context"
 	"net/http"
 	"net/http/httptest"
+	"reflect"
+	"slices"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -14,6 +16,7 @@ import (
 	"github.com/pawl-run/pawl/embeddednats/natstest"
 	"github.com/pawl-run/pawl/engine/enginetest"
 	"github.com/pawl-run/pawl/engine/schedule"
+	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/ops/subscription"
 	"github.com/pawl-run/pawl/ops/webhook"
 )
@@ -67,13 +70,15 @@ func parked(t testing.TB) setting {
 	return func(c *Config, _ *enginetest.Harness) { c.Subscriptions = all }
 }
 
-// What is parked is shown with the command that ends it, and is resumed once.
+// What is parked is shown with the commands that end it, and is resumed once, without what was refused where a person
+// says so; that and the person's name are in the log.
 func TestSubscriptions(t *testing.T) {
 	t.Parallel()
 	b := setup(t, parked(t))
 	var found struct{ Subscriptions []subscription.Status }
 	b.do("getDiagnostics", nil, &found)
-	if len(found.Subscriptions) != 1 || found.Subscriptions[0].Commands[0] != "pawl subscriptions resume warehouse" {
+	if len(found.Subscriptions) != 1 || !slices.Equal(found.Subscriptions[0].Commands,
+		[]string{"pawl subscriptions resume warehouse", "pawl subscriptions resume warehouse --skip"}) {
 		t.Errorf("diagnostics: %+v", found)
 	}
 	b.figures(`pawl_subscription_parked{subscription="warehouse"} 1`,
@@ -81,8 +86,23 @@ func TestSubscriptions(t *testing.T) {
 	if p := b.refused("resumeSubscription", map[string]any{"name": "other"}); p.Code != "subscription.unknown" {
 		t.Errorf("%+v", p)
 	}
-	var status subscription.Status
-	b.do("resumeSubscription", map[string]any{"name": "warehouse"}, &status)
+	refused := *found.Subscriptions[0].Refused
+	var resumed struct{ Skipped *eventlog.SkippedMessage }
+	b.do("resumeSubscription", map[string]any{"name": "warehouse", "skip": true}, &resumed)
+	if resumed.Skipped == nil || *resumed.Skipped != refused || refused.ID != "01TEST-1" {
+		t.Errorf("skipped %+v, and %+v was refused", resumed.Skipped, refused)
+	}
+	var recorded []eventlog.Transition
+	for r, err := range b.bench.Log.ReadWorkflow(t.Context(), eventlog.Installation, 1) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		recorded = append(recorded, r.Transition)
+	}
+	want := []eventlog.Fact{&eventlog.SubscriptionResumed{Name: "warehouse", Skipped: &refused}}
+	if len(recorded) != 1 || !reflect.DeepEqual(recorded[0].Facts, want) || recorded[0].Actor.Name == "" {
+		t.Errorf("recorded %+v", recorded) // O10
+	}
 	if p := b.refused("resumeSubscription", map[string]any{"name": "warehouse"}); p.Code != "subscription.notParked" {
 		t.Errorf("%+v", p)
 	}

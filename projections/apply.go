@@ -247,6 +247,8 @@ func (f *folding) apply(fact eventlog.Fact) error {
 		return f.loginOpened(e)
 	case *eventlog.LoginClosed:
 		return f.loginClosed(e)
+	case *eventlog.SubscriptionResumed: // the webhook's own position says how it stands
+		return f.ofInstallation()
 	default:
 		return errors.New("unknown fact type")
 	}

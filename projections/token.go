@@ -71,7 +71,7 @@ func (f *folding) restored(e *eventlog.LogRestored) {
 
 func (f *folding) ofInstallation() error {
 	if f.t.Workflow != eventlog.Installation {
-		return fmt.Errorf("tokens belong to %s, not to a workflow", eventlog.Installation)
+		return fmt.Errorf("the fact belongs to %s, not to a workflow", eventlog.Installation)
 	}
 	return nil
 }

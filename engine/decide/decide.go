@@ -28,7 +28,7 @@ func Decide(s projections.State, w eventlog.WorkflowName, env Env, known Known, 
 	}
 	if !s.Exists() {
 		switch cmd.(type) {
-		case Deploy, CreateToken, RevokeToken, OpenLogin, CloseLogin, AcceptLoss, ConfirmNames,
+		case Deploy, CreateToken, RevokeToken, OpenLogin, CloseLogin, ResumeSubscription, AcceptLoss, ConfirmNames,
 			Restore:
 		case Tick, Recover:
 			return Decision{}, nil // a worker may look before the first deploy is recorded
@@ -191,6 +191,13 @@ func ownsNo(w eventlog.WorkflowName, cmd Command) error {
 		}
 		return refuse(Invalid, "token.misplaced", "tokens belong to the installation, not to workflow %s", w).
 			hint(hint.TokenForWorkflow, w)
+	case ResumeSubscription:
+		if installation {
+			return nil
+		}
+		return refuse(Invalid, "subscription.misplaced", "outgoing webhooks belong to the installation, not to workflow %s",
+			w).
+			hint(hint.Subscriptions)
 	}
 	if installation {
 		return unknownWorkflow(w)

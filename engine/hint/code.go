@@ -70,6 +70,8 @@ const (
 	TokenInUse       Code = "token.inUse"
 	RevokeUnused     Code = "token.revokeUnused"
 	LoginAgain       Code = "login.again"
+	// Outgoing webhooks.
+	Subscriptions Code = "subscription.list"
 	// The log and the clock.
 	NamesKnown     Code = "log.namesKnown"
 	Verify         Code = "log.verify"

@@ -86,14 +86,17 @@ var actions = []action{
 		says: "Each of these events of workflow {workflow} ends unprocessed, as skipped."},
 	{id: "cancelEvents", label: "Cancel", danger: true, many: true, path: []string{"workflow"}, asks: []asked{reason},
 		says: "The jobs of these events of workflow {workflow} are cancelled."},
-	{id: "resumeSubscription", label: "Resume", path: []string{"name"},
+	{id: "resumeSubscription", label: "Resume", path: []string{"name"}, asks: []asked{skip},
 		says: "The outgoing webhook {name} goes on with the message at which it was parked."},
 	{id: "revokeToken", label: "Revoke", danger: true, path: []string{"name"},
 		says: "The token {name} lets no one in any more, at once, and neither does a browser login that was made with it."},
 }
 
-var including = asked{"includingUnknown",
-	"Also those whose call was applied, or may have been: that may repeat its effect", "check"}
+var (
+	including = asked{"includingUnknown",
+		"Also those whose call was applied, or may have been: that may repeat its effect", "check"}
+	skip = asked{"skip", "Leave that message undelivered, and go on behind it", "check"}
+)
 
 // actionOf finds an action by its name: the operation's id, with the resolution behind it where it has one.
 func actionOf(name string) *action {

@@ -103,6 +103,8 @@ var hints = map[hint.Code]string{
 	hint.LoginAgain:       "ask for a new link: pawl open",
 	hint.RevokeUnused:     "revoke those that are not used any more: pawl tokens list, pawl tokens revoke NAME",
 
+	hint.Subscriptions: "pawl subscriptions lists those that there are",
+
 	hint.NamesKnown:     "pawl verify --accept-loss --names-known",
 	hint.Verify:         "check the log and the local store: pawl verify",
 	hint.VerifyWorkflow: "pawl verify says what is wrong with its log",

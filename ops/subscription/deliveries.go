@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"sync"
 	"time"
 
@@ -109,11 +108,13 @@ type Status struct {
 	Target string `json:"target" jsonschema:"where the messages are posted, without the path"`
 	About  string `json:"about" jsonschema:"what is delivered"`
 	// Since is when it began to fail or was parked.
-	Since    eventlog.Instant `json:"since" jsonschema:"since when it fails or is parked, null otherwise"`
-	Error    *string          `json:"error" jsonschema:"why it fails or is parked, null otherwise"`
-	Oldest   eventlog.Instant `json:"oldest" jsonschema:"when the oldest message that waits was published, null when none waits"`
-	Waiting  int              `json:"waiting" jsonschema:"how many messages are read and not delivered"`
-	Commands []string         `json:"commands" jsonschema:"what a person can do about it"`
+	Since   eventlog.Instant `json:"since" jsonschema:"since when it fails or is parked, null otherwise"`
+	Error   *string          `json:"error" jsonschema:"why it fails or is parked, null otherwise"`
+	Oldest  eventlog.Instant `json:"oldest" jsonschema:"when the oldest message that waits was published, null when none waits"`
+	Waiting int              `json:"waiting" jsonschema:"how many messages are read and not delivered"`
+	// Refused is the message at which it is parked.
+	Refused  *eventlog.SkippedMessage `json:"refused" jsonschema:"the message at which it is parked, null otherwise"`
+	Commands []string                 `json:"commands" jsonschema:"what a person can do about it"`
 }
 
 // List tells how all stand, in the order of the configuration.
@@ -135,6 +136,9 @@ func (d *delivery) status() Status {
 		s.State, s.Since, s.Oldest = StateParked, eventlog.At(d.at.Parked.At), eventlog.At(d.at.Parked.Since)
 		why(d.at.Parked.Error)
 		s.Commands = append(s.Commands, d.Resume())
+		if s.Refused = d.at.Parked.Message; s.Refused != nil {
+			s.Commands = append(s.Commands, d.Resume()+" --skip")
+		}
 		return s
 	case d.trouble != nil && d.now == nil:
 		s.State = StateFailing
@@ -160,27 +164,41 @@ func (d *delivery) status() Status {
 var (
 	ErrUnknown   = errors.New("there is no such subscription")
 	ErrNotParked = errors.New("the subscription is not parked")
+	ErrNotNoted  = errors.New("it is not noted at which message the subscription was parked")
 )
 
-// Resume lets a parked subscription go on with the message at which it was parked; by is who asks for it. It returns
-// ErrUnknown or ErrNotParked for a name where there is nothing to resume.
-func (d *Deliveries) Resume(ctx context.Context, by, name string) (Status, error) {
-	for _, one := range d.all {
-		if one.Name == name {
-			if err := one.resume(ctx); err != nil {
-				return Status{}, err
-			}
-			d.cfg.Logger.Log(ctx, slog.LevelInfo, "the subscription was resumed", "subscription", name, "by", by)
-			return one.status(), nil
-		}
-	}
-	return Status{}, fmt.Errorf("%w: %s", ErrUnknown, name)
+// Resumption is how a person ends a parking.
+type Resumption struct {
+	Name string
+	// By names the person for the engine's own log.
+	By string
+	// Skip leaves the message undelivered at which the subscription was parked.
+	Skip bool
+	// Record makes the act durable, with the message that is left undelivered, nil for none. Nothing is changed when it
+	// fails.
+	Record func(skipped *eventlog.SkippedMessage) error
 }
 
-func (d *delivery) resume(ctx context.Context) error {
+// Resume lets a parked subscription go on with the message at which it was parked, or without that one, which it
+// returns then. Its errors are ErrUnknown and ErrNotParked for a name where there is nothing to resume, ErrNotNoted
+// where there is nothing to skip, that of Record, and those of the position's stream.
+func (d *Deliveries) Resume(ctx context.Context, r Resumption) (Status, *eventlog.SkippedMessage, error) {
+	for _, one := range d.all {
+		if one.Name == r.Name {
+			skipped, err := one.resume(ctx, r)
+			if err != nil {
+				return Status{}, nil, err
+			}
+			return one.status(), skipped, nil
+		}
+	}
+	return Status{}, nil, fmt.Errorf("%w: %s", ErrUnknown, r.Name)
+}
+
+func (d *delivery) resume(ctx context.Context, r Resumption) (*eventlog.SkippedMessage, error) {
 	store, err := openPositions(ctx, *d.cfg, d.js)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	d.storing.Lock()
 	defer d.storing.Unlock()
@@ -188,11 +206,21 @@ func (d *delivery) resume(ctx context.Context) error {
 	at, kept := d.at, d.kept
 	d.mu.Unlock()
 	if !kept || at.Parked == nil {
-		return fmt.Errorf("%w: %s", ErrNotParked, d.Name)
+		return nil, fmt.Errorf("%w: %s", ErrNotParked, d.Name)
+	}
+	var skipped *eventlog.SkippedMessage
+	if r.Skip {
+		if skipped = at.Parked.Message; skipped == nil {
+			return nil, fmt.Errorf("%w: %s", ErrNotNoted, d.Name)
+		}
+		at.skip(skipped)
 	}
 	at.Parked, at.FailingSince = nil, nil
+	if err := r.Record(skipped); err != nil {
+		return nil, err
+	}
 	if err := store.save(ctx, d.Name, at); err != nil {
-		return err
+		return nil, err
 	}
 	d.mu.Lock()
 	d.at = at
@@ -201,5 +229,10 @@ func (d *delivery) resume(ctx context.Context) error {
 	case d.resumed <- struct{}{}:
 	default:
 	}
-	return nil
+	said := []any{"by", r.By}
+	if skipped != nil {
+		said = append(said, "skipped", skipped.ID)
+	}
+	d.logger.Info("the subscription was resumed", said...)
+	return skipped, nil
 }

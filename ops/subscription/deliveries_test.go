@@ -278,14 +278,16 @@ func TestParkedUntilResumed(t *testing.T) {
 	for range 2 {
 		got := d.List()[0]
 		if got.State != StateParked || got.Since == 0 || got.Oldest == 0 || got.Error == nil ||
-			!slices.Equal(got.Commands, []string{"pawl subscriptions resume all"}) {
+			!slices.Equal(got.Commands, []string{"pawl subscriptions resume all", "pawl subscriptions resume all --skip"}) ||
+			got.Refused == nil || *got.Refused != (eventlog.SkippedMessage{ID: ids[0], Type: "pawl.run.failed.v1",
+			Workflow: "w"}) {
 			t.Fatalf("%+v", got)
 		}
 		stop()
 		d, stop = s.start()
 		s.caughtUp(d)
 	}
-	if _, err := d.Resume(t.Context(), "ann", "none"); !errors.Is(err, ErrUnknown) {
+	if _, err := s.resume(d, Resumption{Name: "none"}); !errors.Is(err, ErrUnknown) {
 		t.Errorf("resumed what is not there: %v", err)
 	}
 	s.mu.Lock()
@@ -294,13 +296,19 @@ func TestParkedUntilResumed(t *testing.T) {
 	}
 	s.answer = func(delivered) int { return http.StatusOK }
 	s.mu.Unlock()
-	if _, err := d.Resume(t.Context(), "ann", "all"); err != nil {
-		t.Fatal(err)
+	full := errors.New("the disk is full")
+	if _, _, err := d.Resume(t.Context(), Resumption{Name: "all", Record: func(*eventlog.SkippedMessage) error {
+		return full
+	}}); !errors.Is(err, full) || d.List()[0].State != StateParked {
+		t.Errorf("resumed what was not recorded: %v, %+v", err, d.List()[0])
+	}
+	if skipped, err := s.resume(d, Resumption{Name: "all"}); err != nil || skipped != nil {
+		t.Fatal(skipped, err)
 	}
 	if got := s.received(2); !slices.Equal(got, ids) {
 		t.Errorf("received %v, want %v", got, ids)
 	}
-	if _, err := d.Resume(t.Context(), "ann", "all"); !errors.Is(err, ErrNotParked) {
+	if _, err := s.resume(d, Resumption{Name: "all"}); !errors.Is(err, ErrNotParked) {
 		t.Errorf("resumed what is not parked: %v", err)
 	}
 }

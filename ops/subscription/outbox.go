@@ -8,14 +8,18 @@ import (
 	"time"
 
 	"github.com/pawl-run/pawl/engine/schedule"
+	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/ops/webhook"
 )
 
 // What is on its way at once, to one target.
 const (
-	// maxWaiting bounds the messages that are read and not delivered: so far others go on while one workflow's is
-	// tried again and again.
+	// maxWaiting bounds the messages that are read and not delivered. One workflow alone may fill it: then the others wait
+	// too.
 	maxWaiting = 64
+	// maxAhead bounds the messages from the first that is not delivered on, those between that were delivered included: a
+	// restart delivers these once more.
+	maxAhead = 4096
 	// maxWaitingBytes bounds what their bodies take together, but for one: a receiver that hangs must not fill the memory.
 	maxWaitingBytes = 16 << 20
 	// maxAttempts bounds the attempts under way at once.
@@ -30,11 +34,14 @@ const freshPart = 24
 type item struct {
 	seq uint64
 	// line names those that keep their order: the workflow.
-	line     string
-	message  webhook.Message
+	line    string
+	message webhook.Message
+	// kind is the message's ce-type.
+	kind     string
 	recorded time.Time
 	// at is what a position says of the message; the zero value for what is in no stream.
-	at place
+	at        place
+	delivered bool
 }
 
 // outbox delivers messages, those of a line one after the other. It knows nothing of where they come from.
@@ -50,10 +57,10 @@ type outbox struct {
 	room     chan struct{}
 
 	mu    sync.Mutex
-	lines map[string][]item // a line that is there has a goroutine
-	order []item            // all that is not passed, oldest first
-	bytes int               // of the bodies of those that are not delivered
-	done  map[uint64]bool   // of order
+	lines map[string][]*item // what is not delivered; a line that is there has a goroutine
+	order []*item            // all that is not passed, oldest first
+	// waiting counts those of order that are not delivered, and bytes those of their bodies.
+	waiting, bytes int
 	// passed is the last message up to which all are delivered.
 	passed item
 	// since is when attempts began to fail, by the sequence of the message.
@@ -72,8 +79,8 @@ type outbox struct {
 func newOutbox(post func(context.Context, webhook.Message) webhook.Result, policy schedule.Transient,
 	patience time.Duration, failingSince *time.Time) *outbox {
 	o := &outbox{post: post, policy: policy, patience: patience, attempts: make(chan struct{}, maxAttempts),
-		room: make(chan struct{}, maxWaiting), lines: map[string][]item{}, done: map[uint64]bool{},
-		since: map[uint64]time.Time{}, changed: make(chan struct{}), stuck: make(chan parked, 1),
+		room: make(chan struct{}, maxWaiting), lines: map[string][]*item{}, since: map[uint64]time.Time{},
+		changed: make(chan struct{}), stuck: make(chan parked, 1),
 		attempted: func(webhook.Result) {}, failing: func(error) {}}
 	if failingSince != nil {
 		o.inherited = *failingSince
@@ -88,16 +95,19 @@ func (o *outbox) add(ctx context.Context, i item) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	if !o.until(ctx, func() bool { return o.bytes == 0 || o.bytes+len(i.message.Body) <= maxWaitingBytes }) {
+	if !o.until(ctx, func() bool {
+		return len(o.order) < maxAhead && (o.bytes == 0 || o.bytes+len(i.message.Body) <= maxWaitingBytes)
+	}) {
 		<-o.room
 		return ctx.Err()
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	o.waiting++
 	o.bytes += len(i.message.Body)
-	o.order = append(o.order, i)
+	o.order = append(o.order, &i)
 	line, busy := o.lines[i.line]
-	o.lines[i.line] = append(line, i)
+	o.lines[i.line] = append(line, &i)
 	if !busy {
 		o.running.Go(func() { o.deliver(ctx, i.line) })
 	}
@@ -116,7 +126,7 @@ func (o *outbox) deliver(ctx context.Context, line string) {
 		}
 		next := waiting[0]
 		o.mu.Unlock()
-		if !o.try(ctx, next) {
+		if !o.try(ctx, *next) {
 			return
 		}
 		o.mu.Lock()
@@ -128,12 +138,12 @@ func (o *outbox) deliver(ctx context.Context, line string) {
 }
 
 // delivered notes that a message needs nothing more. The caller locks.
-func (o *outbox) delivered(i item) {
-	o.done[i.seq] = true
+func (o *outbox) delivered(i *item) {
+	o.waiting--
 	o.bytes -= len(i.message.Body)
-	for len(o.order) > 0 && o.done[o.order[0].seq] {
-		delete(o.done, o.order[0].seq)
-		o.passed = o.order[0]
+	i.delivered, i.message.Body = true, nil
+	for len(o.order) > 0 && o.order[0].delivered {
+		o.passed = *o.order[0]
 		o.order = o.order[1:]
 	}
 	close(o.changed)
@@ -231,7 +241,8 @@ func (o *outbox) failed(i item, result webhook.Result) bool {
 		why = fmt.Sprintf("the receiver wants no more (410): %v", result.Err)
 	}
 	select {
-	case o.stuck <- parked{At: now.UTC(), Since: i.recorded.UTC(), Error: why}:
+	case o.stuck <- parked{At: now.UTC(), Since: i.recorded.UTC(), Error: why, Message: &eventlog.SkippedMessage{
+		ID: i.message.ID, Type: i.kind, Workflow: eventlog.WorkflowName(i.line)}}:
 	default: // another message was first
 	}
 	return true
@@ -250,7 +261,7 @@ type standing struct {
 func (o *outbox) standing() standing {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	s := standing{passed: o.passed, waiting: len(o.order), failingSince: o.inherited, last: o.last}
+	s := standing{passed: o.passed, waiting: o.waiting, failingSince: o.inherited, last: o.last}
 	if len(o.order) > 0 {
 		s.oldest = o.order[0].recorded
 	}

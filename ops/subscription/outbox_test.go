@@ -85,6 +85,33 @@ func TestFailureHoldsItsWorkflowBack(t *testing.T) {
 	})
 }
 
+// What is delivered beyond one that fails is bounded, since a restart delivers it again, and its bodies are let go.
+func TestWhatIsDeliveredAheadIsBounded(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := &receiver{answer: refusal("a1")}
+		o := newOutbox(r.post, policy, DefaultPatience, nil)
+		ctx, cancel := context.WithCancel(t.Context())
+		added := make(chan uint64, 1)
+		go func() {
+			seq := uint64(1)
+			for line := "a"; o.add(ctx, sent(line, seq)) == nil; seq++ {
+				line = "b"
+			}
+			added <- seq
+		}()
+		time.Sleep(time.Minute)
+		if s := o.standing(); len(r.accepted) != maxAhead-1 || s.waiting != 1 || s.passed.seq != 0 {
+			t.Errorf("%d are accepted; %+v", len(r.accepted), s)
+		}
+		cancel()
+		if blocked := <-added; blocked != maxAhead+1 {
+			t.Errorf("message %d found no room", blocked)
+		}
+		o.running.Wait()
+	})
+}
+
 // Attempts follow the policy of transient failures, one failure is told once, and the order stays.
 func TestAttemptsUntilAccepted(t *testing.T) {
 	t.Parallel()

@@ -5,9 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/pawl-run/pawl/eventlog"
 )
 
 // position is what is kept of a subscription: one message, so that all of it changes together.
@@ -30,6 +33,22 @@ type position struct {
 	Parked *parked `json:"parked,omitempty"`
 	// Gap is what the stream has dropped undelivered and the receiver is not told of yet.
 	Gap *gap `json:"gap,omitempty"`
+	// Skipped are the ids of the messages that a person chose to leave undelivered, the newest last. They are needed until
+	// Next has passed them.
+	Skipped []string `json:"skipped,omitempty"`
+}
+
+// mostSkipped bounds Skipped. Next passes a message long before a person has skipped so many others.
+const mostSkipped = 100
+
+// skip leaves the message undelivered.
+func (at *position) skip(m *eventlog.SkippedMessage) {
+	if m.Type == typeGap {
+		at.Gap = nil
+		return
+	}
+	at.Skipped = append(slices.Clone(at.Skipped), m.ID)
+	at.Skipped = at.Skipped[max(0, len(at.Skipped)-mostSkipped):]
 }
 
 // place is where a message stands in the stream and in the log.
@@ -54,6 +73,8 @@ type parked struct {
 	// Since is when the message that could not be delivered was recorded.
 	Since time.Time `json:"since"`
 	Error string    `json:"error"`
+	// Message is the one that could not be delivered. Positions of earlier versions do not name it: then it is nil.
+	Message *eventlog.SkippedMessage `json:"message,omitempty"`
 }
 
 // gap is a part of the stream, both ends included.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -128,15 +129,23 @@ func (s *session) take(ctx context.Context, m jetstream.Msg) error {
 	if err != nil {
 		return fmt.Errorf("message %d of stream %s: %w", seq, s.Stream, err)
 	}
-	if !before(h.Get("pawl-position"), s.begin) {
-		err = s.out.add(ctx, item{seq: seq, line: h.Get("ce-partitionkey"), message: message, recorded: meta.Timestamp,
-			at: place{id: message.ID, seq: seq, position: h.Get("pawl-position"), through: h.Get("pawl-positions")}})
+	if !s.skips(message.ID) && !before(h.Get("pawl-position"), s.begin) {
+		err = s.out.add(ctx, item{seq: seq, line: h.Get("ce-partitionkey"), message: message, kind: h.Get("ce-type"),
+			recorded: meta.Timestamp, at: place{id: message.ID, seq: seq, position: h.Get("pawl-position"),
+				through: h.Get("pawl-positions")}})
 	}
 	if err != nil {
 		return nil // ctx has ended
 	}
 	s.looked = seq
 	return nil
+}
+
+// skips reports whether a person chose to leave the message undelivered.
+func (s *session) skips(id string) bool {
+	s.keeping.Lock()
+	defer s.keeping.Unlock()
+	return slices.Contains(s.at.Skipped, id)
 }
 
 // passDropped announces what the stream has dropped unread, which begins at first now. The caller locks reading.
@@ -170,7 +179,7 @@ func (s *session) announce(ctx context.Context) bool {
 	if err != nil {
 		panic("unreachable: numbers and texts are written as JSON: " + err.Error())
 	}
-	err = s.out.add(ctx, item{seq: lost.To, message: message, recorded: time.Now()})
+	err = s.out.add(ctx, item{seq: lost.To, message: message, kind: typeGap, recorded: time.Now()})
 	if err != nil || !s.out.empty(ctx) {
 		return false
 	}

@@ -1,24 +1,25 @@
 package rest
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 
 	"github.com/pawl-run/pawl/cmd/pawl/internal/client"
 	"github.com/pawl-run/pawl/cmd/pawl/internal/term"
+	"github.com/pawl-run/pawl/eventlog"
 )
 
 type (
 	// Subscriptions is `pawl subscriptions`: list outgoing webhooks and let a parked one go on.
 	Subscriptions struct {
 		List   listSubscriptions  `cmd:"" default:"withargs" help:"List the outgoing webhooks of the configuration, and how each stands."`
-		Resume resumeSubscription `cmd:"" help:"Let a parked one go on with the message at which it was parked."`
+		Resume resumeSubscription `cmd:"" help:"Let a parked one go on with the message at which it was parked, or behind it."`
 	}
 	listSubscriptions  struct{ client.Flags }
 	resumeSubscription struct {
 		client.Flags
 		Name string `arg:"" help:"Its name in the configuration."`
+		Skip bool   `help:"Leave that message undelivered, and go on behind it."`
 	}
 )
 
@@ -43,8 +44,18 @@ func (c *resumeSubscription) Run(engine *client.Finder, screen term.Screen) erro
 	if err != nil {
 		return err
 	}
-	return client.Answer(connected, "resumeSubscription", map[string]any{"name": c.Name}, func(json.RawMessage) error {
-		fmt.Fprintf(screen.Out, "%s goes on with the message at which it was parked\n", c.Name)
+	type answer struct{ Skipped *eventlog.SkippedMessage }
+	params := map[string]any{"name": c.Name, "skip": c.Skip}
+	return client.Answer(connected, "resumeSubscription", params, func(a answer) error {
+		if a.Skipped == nil {
+			fmt.Fprintf(screen.Out, "%s goes on with the message at which it was parked\n", c.Name)
+			return nil
+		}
+		of := ""
+		if a.Skipped.Workflow != "" {
+			of = " of " + string(a.Skipped.Workflow)
+		}
+		fmt.Fprintf(screen.Out, "%s goes on without message %s (%s%s)\n", c.Name, a.Skipped.ID, a.Skipped.Type, of)
 		return nil
 	})
 }
