@@ -64,13 +64,12 @@ func view(
 			if err != nil {
 				return nil, nil, err
 			}
-			if bytes += len(e.Payload) + len(e.Title); bytes > most.Bytes && len(events) > 0 {
+			shown := handler.Shown(e)
+			if bytes += shown.Size(); bytes > most.Bytes && len(events) > 0 {
 				more = append(more, string(topic))
 				break
 			}
-			events = append(events, sandbox.Event{
-				MessageID: string(e.MessageID), Topic: string(topic), Title: e.Title, Payload: e.Payload,
-			})
+			events = append(events, shown)
 		}
 		pending[string(topic)] = events
 	}

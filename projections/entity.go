@@ -157,7 +157,10 @@ type (
 		// State is nil when never saved (R13).
 		State     json.RawMessage  `msgpack:"state,omitempty"`
 		NextRunAt eventlog.Instant `msgpack:"nextRunAt,omitempty"`
-		WakeAt    eventlog.Instant `msgpack:"wakeAt,omitempty"`
+		// AskedAt is when the schedule asked for the run of a producer that is owed since: it has begun and no run has
+		// committed yet. Zero for none (S2).
+		AskedAt eventlog.Instant `msgpack:"askedAt,omitempty"`
+		WakeAt  eventlog.Instant `msgpack:"wakeAt,omitempty"`
 		// DirtyAt is the revision at which the consumer last got something to look at, zero
 		// when it has seen all (S3).
 		DirtyAt uint64 `msgpack:"dirtyAt,omitempty"`
@@ -231,6 +234,8 @@ type (
 		// Engine is the process incarnation that runs it (R14).
 		Engine  string  `msgpack:"engine"`
 		Created Ordinal `msgpack:"created"`
+		// ScheduledAt is the time that the schedule of a producer asked for, the same in each further try (S2).
+		ScheduledAt eventlog.Instant `msgpack:"scheduledAt,omitempty"`
 		// Event is that of a concurrent consumer's run, Key its key as canonical JSON (C1, C2); nil for a plain run.
 		Event *eventlog.EventRef `msgpack:"event,omitempty"`
 		Key   string             `msgpack:"key,omitempty"`

@@ -1,6 +1,7 @@
 package projections
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -38,6 +39,9 @@ func (f *folding) runStarted(e *eventlog.RunStarted) error {
 		}
 		r.follows(first)
 	}
+	if h := f.Handler(e.Handler); h != nil && e.HandlerType == eventlog.ProducerHandler {
+		r.ScheduledAt = cmp.Or(h.AskedAt, h.NextRunAt)
+	}
 	f.Current = r.ID
 	f.putRun(&r)
 	if x, ok := f.sessions.get(e.Session); ok && f.Session == e.Session {
@@ -50,7 +54,7 @@ func (f *folding) runStarted(e *eventlog.RunStarted) error {
 	if e.RetryOf != "" {
 		return nil // it does not peek (R15)
 	}
-	return f.changeHandler(e.Handler, func(h *Handler) { h.LookedAt = f.at() })
+	return f.changeHandler(e.Handler, func(h *Handler) { h.LookedAt, h.AskedAt = f.at(), r.ScheduledAt })
 }
 
 // follows takes over what the whole chain of a retry sees alike: the prepare result and the mutation (R15).
@@ -99,6 +103,11 @@ func (f *folding) runCommitted(e *eventlog.RunCommitted) error {
 		return err
 	}
 	f.leave(e.Run)
+	if run := f.Run(e.Run); run.ScheduledAt != 0 {
+		if err := f.changeHandler(run.Handler, func(h *Handler) { h.AskedAt = 0 }); err != nil {
+			return err
+		}
+	}
 	return f.changeRun(e.Run, func(r *Run) { r.Status, r.EndedAt = eventlog.RunStatusCommitted, f.at() })
 }
 

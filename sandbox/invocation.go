@@ -33,6 +33,26 @@ type Event struct {
 	// discarded; of a pending one that waits for its retry also the time of it, as ISO 8601 text (R19).
 	Status      string `json:"status,omitempty"`
 	ScheduledAt string `json:"scheduledAt,omitempty"`
+	// Attempt is which try of the event this is, or would be, from 1 (J1); 0 means 1. LastError is what its last
+	// failed try has ended with, nil for none.
+	Attempt   int         `json:"attempt,omitempty"`
+	LastError *EventError `json:"lastError,omitempty"`
+}
+
+// EventError is the failure of an earlier try of an event, as a script sees it.
+type EventError struct {
+	Class   string `json:"class"`
+	Code    string `json:"code"`
+	Message string `json:"message"`
+}
+
+// Size is what the event takes of what a handler is given.
+func (e *Event) Size() int {
+	size := len(e.MessageID) + len(e.Title) + len(e.Payload)
+	if e.LastError != nil {
+		size += len(e.LastError.Code) + len(e.LastError.Message)
+	}
+	return size
 }
 
 // Invocation is one handler call, complete: the executor looks nothing up.
@@ -63,6 +83,8 @@ type Invocation struct {
 	// Now is where ctx.now() and Date start; they advance from it with real time. Zero is the
 	// real time.
 	Now time.Time
+	// ScheduledAt is the time that the schedule of a producer asked for; zero stands for Now.
+	ScheduledAt time.Time
 	// Still has the script's time stand at Now: what it makes of the time is the same in each call.
 	Still bool
 	// Seed seeds Math.random.
@@ -110,7 +132,7 @@ func (c *Invocation) TooLarge(limits Limits) *Error {
 	size := len(c.State) + len(c.Prepared) + len(c.MutationResult)
 	for _, events := range c.Pending {
 		for i := range events {
-			size += len(events[i].MessageID) + len(events[i].Title) + len(events[i].Payload)
+			size += events[i].Size()
 		}
 	}
 	if size <= limits.Argument {

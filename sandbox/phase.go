@@ -14,6 +14,8 @@ const (
 	MemberLog
 	MemberNow
 	MemberConsole
+	MemberScheduledAt
+	MemberHash
 	MemberCount
 )
 
@@ -39,9 +41,11 @@ var phaseTable = [MemberCount][4]rule{
 	MemberLog:           {yes, yes, yes, yes},
 	MemberNow:           {yes, yes, yes, yes},
 	MemberConsole:       {yes, yes, yes, yes},
+	MemberScheduledAt:   {yes, no, no, no},
+	MemberHash:          {yes, yes, yes, yes},
 }
 
-// Builtins are the functions of ctx that are no connector.
+// Builtins are the members of ctx that are no connector: functions, and the value scheduledAt.
 var Builtins = map[string]Member{
 	"peek":          MemberPeek,
 	"getByIds":      MemberGetByIDs,
@@ -49,10 +53,12 @@ var Builtins = map[string]Member{
 	"registerInput": MemberRegisterInput,
 	"log":           MemberLog,
 	"now":           MemberNow,
+	"hash":          MemberHash,
+	"scheduledAt":   MemberScheduledAt,
 }
 
 // BuiltinNames lists them in the order in which messages name them.
-var BuiltinNames = []string{"peek", "getByIds", "publish", "registerInput", "log", "now"}
+var BuiltinNames = []string{"peek", "getByIds", "publish", "registerInput", "log", "now", "hash", "scheduledAt"}
 
 func (p Phase) column() int {
 	switch p {
@@ -113,6 +119,8 @@ func WhereAllowed(m Member) string {
 		return "only producers and next may publish: move it to next"
 	case MemberRegisterInput:
 		return "only producers may register inputs; what next publishes inherits the inputs of its reserved events"
+	case MemberScheduledAt:
+		return "only a producer has a schedule: publish the time as a part of the event"
 	case MemberList:
 		return "only producers and prepare may list or search: do it in prepare and return what is needed in `data`"
 	case MemberGet:

@@ -31,6 +31,15 @@ interface PawlEvent<P = any, K = string> {
   readonly topic: K;
   readonly title: string;
   readonly payload: P;
+  /** Which try of the event this run is, if it reserves it: 1 at first. A try that a crash has ended counts too. */
+  readonly attempt: number;
+  /** What the last failed try has ended with, null if none has failed. */
+  readonly lastError: {
+    readonly class: "transient" | "logic" | "auth" | "permission" | "precondition" | "internal";
+    readonly code: string;
+    /** For people; its first 300 bytes. */
+    readonly message: string;
+  } | null;
 }
 
 /** A topic event of any status, as getByIds returns it. */
@@ -97,6 +106,8 @@ interface PawlBaseCtx {
   log(...values: unknown[]): void;
   /** Milliseconds since 1970, as Date.now(). */
   now(): number;
+  /** The digest of a text, as UTF-8, or of bytes, as lower-case hex; the same for the same data. */
+  hash(algorithm: "sha256" | "sha512" | "sha1", data: string | Uint8Array | ArrayBuffer): string;
   /** The plain settings under `vars:` of the engine's configuration, by name. */
   readonly vars: { readonly [name: string]: any };
 }
@@ -107,6 +118,11 @@ interface PawlProducerCtx<T = any> extends PawlBaseCtx, PawlCalls<"list" | "get"
   publish<K extends keyof T & string>(topic: K | K[], event: PawlEventFor<T, K> & { inputId?: string }): Promise<void>;
   /** Names the outside thing that events come from; returns the inputId for publish. */
   registerInput(input: { source: string; type: string; id: string; title: string }): string;
+  /**
+   * The time that the schedule asked for, as ISO 8601 text: the same in each further try of this run, however late it
+   * is. For a run that makes up for several times it is the first of them, for one that a person asked for its start.
+   */
+  readonly scheduledAt: string;
   readonly peek: PawlOnlyIn<"prepare">;
   readonly getByIds: PawlOnlyIn<"prepare">;
 }
@@ -123,6 +139,7 @@ interface PawlPrepareCtx<T = any> extends PawlBaseCtx, PawlCalls<"list" | "get">
   ): Promise<PawlKnownEvent<PawlPayload<T, K, P>, K>[]>;
   readonly publish: PawlOnlyIn<"a producer or next">;
   readonly registerInput: PawlOnlyIn<"a producer">;
+  readonly scheduledAt: PawlOnlyIn<"a producer">;
 }
 
 /** What mutate has in any case. */
@@ -131,6 +148,7 @@ interface PawlAnyMutateCtx extends PawlBaseCtx {
   readonly getByIds: PawlOnlyIn<"prepare">;
   readonly publish: PawlOnlyIn<"a producer or next">;
   readonly registerInput: PawlOnlyIn<"a producer">;
+  readonly scheduledAt: PawlOnlyIn<"a producer">;
 }
 
 /** May make one call that changes something, which ends the handler: no code after it runs. */

@@ -200,6 +200,9 @@ func (b *bench) look(line string) string {
 		if r.EndedAt != 0 {
 			out += " ended"
 		}
+		if r.ScheduledAt != 0 {
+			out += " scheduled=" + r.ScheduledAt.Sub(b.now).String()
+		}
 		return show("%s v%s result=%s", out, r.Version, r.PrepareResult)
 	case "event":
 		ref := refs(w.bare)[0]

@@ -69,12 +69,33 @@ func (h *host) eventsOf(ctx context.Context, query sandbox.IDsQuery) (json.RawMe
 	return append(answer, ']'), nil
 }
 
-// seen is the event as the script sees it. An event that may be reserved is remembered: if it is skipped
+// maxLastError bounds the message of an earlier failure that a script is given: prepare is given a thousand events.
+const maxLastError = 300
+
+// Shown is the event as prepare sees it, with the try that it is at (J1) and what the last failed one ended with.
+func Shown(e *projections.TopicEvent) sandbox.Event {
+	shown := sandbox.Event{
+		MessageID: string(e.MessageID), Topic: string(e.Topic), Title: e.Title, Payload: e.Payload,
+		Attempt: e.Executions,
+	}
+	if e.Status == eventlog.EventPending {
+		shown.Attempt++
+	}
+	for _, a := range slices.Backward(e.Attempts) {
+		if f := a.Failure; f != nil {
+			shown.LastError = &sandbox.EventError{Class: string(f.Class), Code: f.Code,
+				Message: eventlog.Clip(f.Message, maxLastError)}
+			break
+		}
+	}
+	return shown
+}
+
+// seen is the event as getByIds gives it. An event that may be reserved is remembered: if it is skipped
 // meanwhile, that is not the author's fault (R9).
 func (h *host) seen(e *projections.TopicEvent) sandbox.Event {
-	shown := sandbox.Event{
-		MessageID: string(e.MessageID), Topic: string(e.Topic), Title: e.Title, Payload: e.Payload, Status: string(e.Status),
-	}
+	shown := Shown(e)
+	shown.Status = string(e.Status)
 	switch now := h.caller.now(); {
 	case e.Visible(now):
 		h.mu.Lock()

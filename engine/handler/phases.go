@@ -19,6 +19,9 @@ func (c *Caller) Produce(ctx context.Context, s *projections.State, run *project
 		return decide.CommitRun{Run: run.ID, Failure: bad}
 	}
 	call.State = handlerState(s, run)
+	if run.ScheduledAt != 0 {
+		call.ScheduledAt = run.ScheduledAt.Time()
+	}
 	out, err := c.host(s, run, call).invoke(ctx, call)
 	return commit(run, out, err)
 }
@@ -99,9 +102,7 @@ func (c *Caller) lookAtOne(
 		call.Pending[string(topic)] = []sandbox.Event{}
 	}
 	for _, e := range s.ReservedBy(run) {
-		call.Pending[string(e.Topic)] = []sandbox.Event{{
-			MessageID: string(e.MessageID), Topic: string(e.Topic), Title: e.Title, Payload: e.Payload,
-		}}
+		call.Pending[string(e.Topic)] = []sandbox.Event{Shown(e)}
 	}
 	out, err := c.host(s, run, call).invoke(ctx, call)
 	return s, nil, out, err

@@ -88,7 +88,7 @@ func Advise(member string) string {
 // loose reports members of ctx that are used in another way than as ctx.<connector>.<operation>.
 func (c *collector) loose(h *holder) {
 	const keep = "keep values in variables, or return them: from prepare in data, from next as the new state"
-	functions := "ctx has the functions " + strings.Join(sandbox.BuiltinNames, ", ") +
+	functions := "ctx has " + strings.Join(sandbox.BuiltinNames, ", ") +
 		"; a connector's operations are called as ctx.<connector>.<operation>(params)"
 	const written = "write every operation out, as in ctx.csv.appendRow({ … }): a workflow gets those that " +
 		"its text names"

@@ -51,7 +51,8 @@ func (t *touch) promises() bool {
 	switch m, own := t.builtin(); {
 	case !own:
 		return t.ofConnector()
-	case m == sandbox.MemberLog || m == sandbox.MemberNow || m == sandbox.MemberRegisterInput:
+	case m == sandbox.MemberLog || m == sandbox.MemberNow || m == sandbox.MemberRegisterInput ||
+		m == sandbox.MemberHash || m == sandbox.MemberScheduledAt:
 		return false
 	}
 	return true

@@ -35,7 +35,7 @@ func (o origin) events() bool {
 
 // eventMembers are those of an event that a script sees; knownMembers are those that getByIds gives besides.
 var (
-	eventMembers = []string{"messageId", "id", "topic", "title", "payload"}
+	eventMembers = []string{"messageId", "id", "topic", "title", "payload", "attempt", "lastError"}
 	knownMembers = []string{"status", "scheduledAt"}
 )
 

@@ -143,7 +143,7 @@ func (inv *invocation) inherited(name string) bool {
 	return inv.rt.NewObject().Get(name) != nil
 }
 
-// builtin makes a function of ctx that is no connector's.
+// builtin makes a member of ctx that is no connector's.
 func (inv *invocation) builtin(name string, m sandbox.Member) goja.Value {
 	var f func([]goja.Value) goja.Value
 	switch m {
@@ -161,6 +161,11 @@ func (inv *invocation) builtin(name string, m sandbox.Member) goja.Value {
 			inv.write("info", call.Arguments)
 			return goja.Undefined()
 		})
+	case sandbox.MemberHash:
+		return inv.native(inv.hash)
+	case sandbox.MemberScheduledAt:
+		inv.admit(m, "ctx."+name)
+		return inv.rt.ToValue(inv.scheduledAt())
 	case sandbox.MemberNow:
 		return inv.native(func(goja.FunctionCall) goja.Value {
 			inv.alive()

@@ -51,3 +51,12 @@ type invocation struct {
 }
 
 func (inv *invocation) title() string { return inv.call.Title() }
+
+// scheduledAt is what ctx.scheduledAt says: the time that the schedule asked for, as ISO 8601 text.
+func (inv *invocation) scheduledAt() string {
+	at := inv.call.ScheduledAt
+	if at.IsZero() {
+		at = inv.call.Now
+	}
+	return at.UTC().Format("2006-01-02T15:04:05.000Z")
+}

@@ -62,3 +62,23 @@ func TestAnEventThatIsNotJSONIsNoFaultOfTheScript(t *testing.T) {
 	_, err := newExecutor(t).Invoke(t.Context(), call, world)
 	wantContains(t, wantFault(t, err, sandbox.FaultInternal, "internal").Message, "m-1", "unexpected end of JSON")
 }
+
+// J1: prepare sees which try of an event it is, and what the last failed one has ended with; in this process and in one
+// of its own. Data that has a whole event in it does not change with that.
+func TestJ1_TriesOfAnEvent(t *testing.T) {
+	t.Parallel()
+	call := invocationOf(sandbox.Prepare, `return (await ctx.peek("t.a")).map((e) => [e.attempt, e.lastError, `+
+		`Object.keys(e).length])`)
+	call.Pending = map[string][]sandbox.Event{"t.a": {
+		{MessageID: "1", Topic: "t.a", Title: "T"},
+		{MessageID: "2", Topic: "t.a", Title: "T", Attempt: 3,
+			LastError: &sandbox.EventError{Class: "logic", Code: "script.threw", Message: "Error: \"x\""}},
+	}}
+	const want = `[[1,null,5],[3,{"class":"logic","code":"script.threw","message":"Error: \"x\""},5]]`
+	for name, e := range executors(t) {
+		r, err := e.Invoke(t.Context(), call, world)
+		if err != nil || string(r.Value) != want {
+			t.Errorf("%s: got %s, %v", name, r.Value, err)
+		}
+	}
+}

@@ -21,6 +21,8 @@ func TestR8_PhaseTable(t *testing.T) {
 		"log":           `ctx.log("x");`,
 		"now":           `ctx.now();`,
 		"console":       `console.log("x");`,
+		"hash":          `ctx.hash("sha256", "x");`,
+		"scheduledAt":   `ctx.scheduledAt;`,
 	}
 	cells := []struct {
 		operation                       string
@@ -36,6 +38,8 @@ func TestR8_PhaseTable(t *testing.T) {
 		{"log", true, true, true, true},
 		{"now", true, true, true, true},
 		{"console", true, true, true, true},
+		{"hash", true, true, true, true},
+		{"scheduledAt", true, false, false, false},
 	}
 	if len(cells) != int(sandbox.MemberCount) || len(calls) != len(cells) {
 		t.Fatalf("the table has %d rows, this test %d", sandbox.MemberCount, len(cells))

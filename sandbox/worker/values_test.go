@@ -191,6 +191,46 @@ func TestClockAndChance(t *testing.T) {
 	}
 }
 
+// S2: a producer sees the time that its schedule asked for, however late it runs.
+func TestS2_ScheduledAt(t *testing.T) {
+	t.Parallel()
+	call := invocationOf(sandbox.Producer, `return ctx.scheduledAt`)
+	for name, e := range executors(t) {
+		call.ScheduledAt = time.Time{}
+		if r, err := e.Invoke(t.Context(), call, world); err != nil || string(r.Value) != `"2026-01-02T03:04:05.000Z"` {
+			t.Errorf("%s without a schedule: %s, %v", name, r.Value, err)
+		}
+		call.ScheduledAt = call.Now.Add(-time.Hour)
+		if r, err := e.Invoke(t.Context(), call, world); err != nil || string(r.Value) != `"2026-01-02T02:04:05.000Z"` {
+			t.Errorf("%s: %s, %v", name, r.Value, err)
+		}
+	}
+}
+
+// TestHash: the digests of FIPS 180 for "abc", of a text as of its bytes, and no others.
+func TestHash(t *testing.T) {
+	t.Parallel()
+	r := succeed(t, sandbox.Mutate, `
+		const bytes = new TextEncoder().encode("abc");
+		const all = [ctx.hash("sha256", "abc"), ctx.hash("sha1", "abc"), ctx.hash("sha512", "abc").slice(0, 16),
+			ctx.hash("sha256", bytes), ctx.hash("sha256", bytes.buffer), ctx.hash("sha256", "ä") === ctx.hash("sha256", new TextEncoder().encode("ä"))];
+		await ctx.mail.send({ all });`)
+	const sum = `"ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"`
+	if got, want := string(r.Call.Params), `{"all":[`+sum+`,"a9993e364706816aba3e25717850c26c9cd0d89d","ddaf35a193617aba",`+
+		sum+`,`+sum+`,true]}`; got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+	for body, says := range map[string]string{
+		`ctx.hash("md5", "abc")`:            `"sha256", "sha512" and "sha1"`,
+		`ctx.hash("sha256")`:                "a text",
+		`ctx.hash("sha256", { a: 1 })`:      "JSON.stringify",
+		`try { ctx.hash(1, "a") } catch {}`: "algorithm",
+	} {
+		_, err := runBody(t, sandbox.Next, body)
+		wantContains(t, wantFault(t, err, sandbox.FaultScript, "call.params").Message, says)
+	}
+}
+
 // TestLogs: log and console write what a person can read, in order, with the level; also when the
 // handler fails afterwards.
 func TestLogs(t *testing.T) {

@@ -120,6 +120,12 @@ func packCall(p *packer, serial uint64, script scriptRef, c *sandbox.Invocation)
 			p.text(e.Topic)
 			p.text(e.Title)
 			p.bytes(e.Payload)
+			p.num(int64(e.Attempt))
+			if p.flag(e.LastError != nil); e.LastError != nil {
+				p.text(e.LastError.Class)
+				p.text(e.LastError.Code)
+				p.text(e.LastError.Message)
+			}
 		})
 	}
 	p.texts(c.More)
@@ -137,6 +143,8 @@ func packCall(p *packer, serial uint64, script scriptRef, c *sandbox.Invocation)
 	p.flag(c.ReadsByID)
 	p.flag(!c.Now.IsZero())
 	p.num(c.Now.UnixNano())
+	p.flag(!c.ScheduledAt.IsZero())
+	p.num(c.ScheduledAt.UnixNano())
 	p.flag(c.Still)
 	p.num(int64(c.Seed))
 	packLimits(p, c.Limits)
@@ -152,7 +160,12 @@ func unpackCall(u *unpacker) (serial uint64, script scriptRef, c sandbox.Invocat
 	for range topics {
 		topic := u.text()
 		c.Pending[topic] = unpackEach(u, func() sandbox.Event {
-			return sandbox.Event{MessageID: u.text(), Topic: u.text(), Title: u.text(), Payload: u.bytes()}
+			e := sandbox.Event{MessageID: u.text(), Topic: u.text(), Title: u.text(), Payload: u.bytes(),
+				Attempt: int(u.num())}
+			if u.flag() {
+				e.LastError = &sandbox.EventError{Class: u.text(), Code: u.text(), Message: u.text()}
+			}
+			return e
 		})
 	}
 	c.More = u.texts()
@@ -170,6 +183,9 @@ func unpackCall(u *unpacker) (serial uint64, script scriptRef, c sandbox.Invocat
 	given, now := u.flag(), u.num()
 	if given {
 		c.Now = time.Unix(0, now).UTC()
+	}
+	if given, now = u.flag(), u.num(); given {
+		c.ScheduledAt = time.Unix(0, now).UTC()
 	}
 	c.Still = u.flag()
 	c.Seed, c.Limits = uint64(u.num()), unpackLimits(u)

@@ -1,6 +1,7 @@
 package value
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strconv"
@@ -61,6 +62,16 @@ func (j Parser) Event(e *sandbox.Event) (goja.Value, error) {
 			return nil, err
 		}
 	}
+	lastError := goja.Null()
+	if e.LastError != nil {
+		raw, err := json.Marshal(e.LastError)
+		if err != nil {
+			return nil, err
+		}
+		if lastError, err = j.Parse(string(raw)); err != nil {
+			return nil, err
+		}
+	}
 	id := j.textOf(e.MessageID)
 	o := j.rt.CreateObject(nil)
 	for _, member := range [...]struct {
@@ -74,6 +85,16 @@ func (j Parser) Event(e *sandbox.Event) (goja.Value, error) {
 		{"payload", payload},
 	} {
 		if err := o.Set(member.name, member.value); err != nil {
+			return nil, err
+		}
+	}
+	// These are not enumerable: data that has a whole event in it must not be another one at each try.
+	for _, member := range [...]struct {
+		name  string
+		value goja.Value
+	}{{"attempt", j.rt.ToValue(max(e.Attempt, 1))}, {"lastError", lastError}} {
+		if err := o.DefineDataProperty(member.name, member.value, goja.FLAG_TRUE, goja.FLAG_TRUE,
+			goja.FLAG_FALSE); err != nil {
 			return nil, err
 		}
 	}
