@@ -19,8 +19,9 @@ func TestJ1_ShownTries(t *testing.T) {
 		attempt int
 		failed  bool
 	}{
-		"new":     {projections.TopicEvent{Status: eventlog.EventPending}, 1, false},
-		"held by": {projections.TopicEvent{Status: eventlog.EventStatusReserved, Executions: 1, Attempts: []projections.Attempt{{N: 1}}}, 1, false},
+		"new": {projections.TopicEvent{Status: eventlog.EventPending}, 1, false},
+		"of a run of one event": {projections.TopicEvent{Status: eventlog.EventStatusReserved, Executions: 1,
+			Attempts: []projections.Attempt{{N: 1}}}, 1, false},
 		"failed and crashed": {projections.TopicEvent{Status: eventlog.EventPending, Executions: 2,
 			Attempts: []projections.Attempt{failed, crashed}}, 3, true},
 		"redriven": {projections.TopicEvent{Status: eventlog.EventPending, Attempts: []projections.Attempt{failed}}, 1, true},
@@ -29,7 +30,8 @@ func TestJ1_ShownTries(t *testing.T) {
 		if shown.Attempt != c.attempt || (shown.LastError != nil) != c.failed {
 			t.Errorf("%s: attempt %d, last error %+v", name, shown.Attempt, shown.LastError)
 		}
-		if e := shown.LastError; e != nil && (e.Class != "logic" || e.Code != "script.threw" || len(e.Message) > maxLastError+8) {
+		e := shown.LastError
+		if e != nil && (e.Class != "logic" || e.Code != "script.threw" || len(e.Message) > maxLastError+8) {
 			t.Errorf("%s: last error %+v", name, e)
 		}
 	}

@@ -12,8 +12,8 @@ import (
 	"github.com/pawl-run/pawl/sandbox/vm/value"
 )
 
-// hash is ctx.hash(algorithm, data): the digest of a text, as UTF-8, or of bytes, as lower-case hex. It answers at once,
-// in every phase, and the same for the same data: an id can be made of it.
+// hash is ctx.hash(algorithm, data): the digest of a text, as UTF-8, or of bytes, as lower-case hex. It answers at
+// once, in every phase, and the same for the same data: an id can be made of it.
 func (inv *invocation) hash(call goja.FunctionCall) goja.Value {
 	inv.alive()
 	const usage = `write ctx.hash("sha256", text)`

@@ -213,7 +213,8 @@ func TestHash(t *testing.T) {
 	r := succeed(t, sandbox.Mutate, `
 		const bytes = new TextEncoder().encode("abc");
 		const all = [ctx.hash("sha256", "abc"), ctx.hash("sha1", "abc"), ctx.hash("sha512", "abc").slice(0, 16),
-			ctx.hash("sha256", bytes), ctx.hash("sha256", bytes.buffer), ctx.hash("sha256", "ä") === ctx.hash("sha256", new TextEncoder().encode("ä"))];
+			ctx.hash("sha256", bytes), ctx.hash("sha256", bytes.buffer), ctx.hash("sha256", "ä") ===
+			 ctx.hash("sha256", new TextEncoder().encode("ä"))];
 		await ctx.mail.send({ all });`)
 	const sum = `"ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"`
 	if got, want := string(r.Call.Params), `{"all":[`+sum+`,"a9993e364706816aba3e25717850c26c9cd0d89d","ddaf35a193617aba",`+
