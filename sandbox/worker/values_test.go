@@ -217,8 +217,9 @@ func TestHash(t *testing.T) {
 			 ctx.hash("sha256", new TextEncoder().encode("ä"))];
 		await ctx.mail.send({ all });`)
 	const sum = `"ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"`
-	if got, want := string(r.Call.Params), `{"all":[`+sum+`,"a9993e364706816aba3e25717850c26c9cd0d89d","ddaf35a193617aba",`+
-		sum+`,`+sum+`,true]}`; got != want {
+	const want = `{"all":[` + sum + `,"a9993e364706816aba3e25717850c26c9cd0d89d","ddaf35a193617aba",` + sum + `,` + sum +
+		`,true]}`
+	if got := string(r.Call.Params); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
 	for body, says := range map[string]string{
