@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/pawl-run/pawl/engine/connector/publicnet"
+	"github.com/pawl-run/pawl/engine/connector/tunnel/tunneltest"
 	"github.com/pawl-run/pawl/engine/hook"
 	"github.com/pawl-run/pawl/engine/secret"
 	"github.com/pawl-run/pawl/eventlog"
@@ -165,6 +166,58 @@ func TestPrivateAddressIsRefused(t *testing.T) {
 	}
 }
 
+// Messages go through the proxy that is configured, which is asked to connect and sees nothing else, and no error shows
+// its password.
+func TestPostThroughAProxy(t *testing.T) {
+	t.Parallel()
+	const user = "http://pawl:planted-password@"
+	for _, scheme := range []string{"http", "https"} {
+		start := httptest.NewServer
+		if scheme == "https" {
+			start = httptest.NewTLSServer // its certificate is one for example.com
+		}
+		server := start(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+			if r.URL.Path != "/in" || r.Header["Proxy-Authorization"] != nil {
+				t.Errorf("%s %v", r.URL, r.Header)
+			}
+		}))
+		t.Cleanup(server.Close)
+		port := map[string]string{"http": ":80", "https": ":443"}[scheme]
+		proxy := tunneltest.New(t, map[string]string{"example.com" + port: server.Listener.Addr().String()})
+		to := target(t, Config{URL: scheme + "://example.com/in", Private: scheme == "http", Proxy: user + proxy.Address})
+		if scheme == "https" {
+			to.client.Transport.(*http.Transport).TLSClientConfig =
+				server.Client().Transport.(*http.Transport).TLSClientConfig.Clone()
+		}
+		for range 2 { // over one connection
+			if result := to.Post(t.Context(), Message{ID: "1", ContentType: "text/plain"}); result.Err != nil {
+				t.Error(result.Err)
+			}
+		}
+		asked := proxy.Asked()
+		if len(asked) != 1 || asked[0].Method != http.MethodConnect {
+			t.Fatalf("%s: the proxy was asked %d times: %v", scheme, len(asked), asked)
+		}
+		if name, password := tunneltest.Auth(asked[0]); name != "pawl" || password != "planted-password" {
+			t.Errorf("the proxy was asked by %q with %q", name, password)
+		}
+	}
+	refusing := tunneltest.Refusing(t, http.StatusProxyAuthRequired)
+	to := target(t, Config{URL: "https://example.com/in", Proxy: user + refusing.Address})
+	result := to.Post(t.Context(), Message{ID: "1"})
+	if result.Err == nil || !strings.Contains(result.Err.Error(), "it answered 407") ||
+		strings.Contains(result.Err.Error(), "planted") {
+		t.Errorf("%v", result.Err)
+	}
+	before := len(refusing.Asked())
+	to = target(t, Config{URL: "https://10.1.2.3/in", Proxy: user + refusing.Address})
+	var private *publicnet.RefusedError
+	if result := to.post(t.Context(), Message{ID: "1"}); !errors.As(result.Err, &private) ||
+		len(refusing.Asked()) != before {
+		t.Errorf("the proxy was asked for a private address: %v", result.Err)
+	}
+}
+
 func TestSettingsThatCannotBe(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -176,6 +229,7 @@ func TestSettingsThatCannotBe(t *testing.T) {
 		{Config{URL: "http://example.com"}, "url must begin with https"}, {Config{URL: "https://%planted"}, "url is not"},
 		{Config{URL: "https://a.b", Timeout: time.Hour}, "timeout is"},
 		{Config{URL: "https://a.b", Timeout: -1}, "timeout is"},
+		{Config{URL: "https://a.b", Proxy: "socks5://u:planted@a.b"}, "proxy is no proxy: want http://"},
 		{Config{URL: "https://a.b", Secret: secretOf(t, "not base64 planted")}, "secret has a value"},
 	} {
 		if _, err := New(c.config); err == nil || !strings.HasPrefix(err.Error(), c.want) ||

@@ -13,6 +13,7 @@ import (
 
 	"github.com/pawl-run/pawl/engine/connector/publicnet"
 	"github.com/pawl-run/pawl/engine/connector/redact"
+	"github.com/pawl-run/pawl/engine/connector/tunnel"
 	"github.com/pawl-run/pawl/engine/secret"
 )
 
@@ -35,6 +36,9 @@ type Config struct {
 	Private bool
 	// Timeout bounds one attempt; 0 means DefaultTimeout.
 	Timeout time.Duration
+	// Proxy is where messages go through, as in "http://proxy.example.com:3128", with user and password where it asks for
+	// them; empty for none.
+	Proxy string
 	// Hidden are values that no error may show: those that were filled into the URL.
 	Hidden []string
 }
@@ -48,7 +52,7 @@ type Target struct {
 	hide    *redact.Redactor
 }
 
-// New checks the configuration. Its errors name the setting (url, secret or timeout) and show no value of it.
+// New checks the configuration. Its errors name the setting (url, secret, timeout or proxy) and show no value of it.
 func New(c Config) (*Target, error) {
 	u, err := url.Parse(c.URL)
 	switch {
@@ -68,6 +72,17 @@ func New(c Config) (*Target, error) {
 		t.timeout = DefaultTimeout
 	}
 	hidden := slices.Concat(c.Hidden, t.keys, hiddenIn(u))
+	dial := dialer(u.Host, c.Private)
+	if c.Proxy != "" {
+		proxy, err := tunnel.New(c.Proxy)
+		if err != nil {
+			return nil, &SettingError{"proxy", "is no proxy: " + err.Error()}
+		}
+		hidden = append(hidden, proxy.Password())
+		dial = func(ctx context.Context, _, address string) (net.Conn, error) {
+			return proxy.Dial(ctx, u.Host, address, c.Private)
+		}
+	}
 	for _, key := range t.keys {
 		hidden = append(hidden, strings.TrimPrefix(key, "whsec_"))
 	}
@@ -76,19 +91,24 @@ func New(c Config) (*Target, error) {
 		return nil, &SettingError{"secret", "has a value that is no key of Standard Webhooks: write whsec_ and 24 to 64 " +
 			"random bytes in base64"}
 	}
-	dialer := &net.Dialer{KeepAlive: 30 * time.Second}
-	if !c.Private {
-		dialer.Control = publicnet.Control(u.Host)
-	}
 	t.client = &http.Client{
-		Transport: &http.Transport{ // no proxy: the address dialled must be the target's own
-			DialContext: dialer.DialContext, ForceAttemptHTTP2: true, MaxConnsPerHost: maxConnections,
+		Transport: &http.Transport{ // no proxy of the environment
+			DialContext: dial, ForceAttemptHTTP2: true, MaxConnsPerHost: maxConnections,
 			MaxIdleConnsPerHost: maxConnections, IdleConnTimeout: time.Minute, MaxResponseHeaderBytes: 64 << 10,
 			DisableCompression: true,
 		},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 	return t, nil
+}
+
+// dialer opens connections to the host.
+func dialer(host string, private bool) func(ctx context.Context, network, address string) (net.Conn, error) {
+	d := &net.Dialer{KeepAlive: 30 * time.Second}
+	if !private {
+		d.Control = publicnet.Control(host)
+	}
+	return d.DialContext
 }
 
 // longSegment is how long a part of a path is that may be a token.
@@ -116,7 +136,7 @@ func hiddenIn(u *url.URL) []string {
 
 // SettingError says which setting of a target cannot be as it is.
 type SettingError struct {
-	// Key is the setting: url, secret or timeout.
+	// Key is the setting: url, secret, timeout or proxy.
 	Key     string
 	Problem string
 }

@@ -17,6 +17,7 @@ import (
 	"golang.org/x/net/idna"
 
 	"github.com/pawl-run/pawl/engine/connector"
+	"github.com/pawl-run/pawl/engine/connector/tunnel"
 	"github.com/pawl-run/pawl/engine/connector/turn"
 	"github.com/pawl-run/pawl/engine/secret"
 )
@@ -106,9 +107,9 @@ type host struct {
 	timeout   time.Duration
 	quiet     *time.Duration // nil unless the operator has said it
 	private   bool
-	proxy     *url.URL    // nil for none
-	turns     *turn.Queue // nil for no bounds
-	oauth     *oauth      // nil for none
+	proxy     *tunnel.Proxy // nil for none
+	turns     *turn.Queue   // nil for no bounds
+	oauth     *oauth        // nil for none
 	reads     listedReads
 	reconcile *ReconcileConfig
 }
@@ -183,10 +184,10 @@ func newHost(name string, config HostConfig) (*host, []string, error) {
 		h.secrets = append(h.secrets, secretsIn(header, value)...)
 	}
 	if config.Proxy != "" {
-		if h.proxy, err = newProxy(config.Proxy); err != nil {
-			return nil, nil, err
+		if h.proxy, err = tunnel.New(config.Proxy); err != nil {
+			return nil, nil, wrong("proxy", "proxy: %v", err)
 		}
-		if password, ok := h.proxy.User.Password(); ok {
+		if password := h.proxy.Password(); password != "" {
 			h.secrets = append(h.secrets, password)
 		}
 	}

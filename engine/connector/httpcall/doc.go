@@ -17,9 +17,8 @@
 //
 // And for all calls: only configured hosts; private, loopback, link-local and similar addresses are refused on the
 // address really dialled, unless the host is configured as private, so neither redirects nor DNS get round it. A proxy
-// is used only where the configuration names it for the host, and never one of the environment: the connection is a
-// tunnel through it (CONNECT, also for http), so that what is said above of requests holds as well. The proxy resolves
-// the name; an address can be checked only if it is what is configured. A host's configured headers go to it only, and
+// is used only where the configuration names it for the host, as package tunnel says, so that what is said above of
+// requests holds as well. A host's configured headers go to it only, and
 // only when the workflow calls it: a hop of a redirect to another host has none, since the host that sends on chooses
 // what is asked for. Each value that ${env:} or ${file:} filled into the configuration, and each access token that was
 // given for a host, is blanked out of results, headers and errors, in the forms in which answers repeat it.

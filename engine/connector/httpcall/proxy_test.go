@@ -1,87 +1,18 @@
 package httpcall_test
 
 import (
-	"bufio"
 	"errors"
 	"io"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/pawl-run/pawl/engine/connector"
 	"github.com/pawl-run/pawl/engine/connector/httpcall"
+	"github.com/pawl-run/pawl/engine/connector/tunnel/tunneltest"
 	"github.com/pawl-run/pawl/eventlog"
 )
-
-// tunnels is a proxy that knows some names, and what it was asked.
-type tunnels struct {
-	address string
-	names   map[string]string // "name:port" to the address behind it
-	refuses int               // the status with which it refuses all, 0 for none
-
-	mu    sync.Mutex
-	asked []*http.Request
-}
-
-func newTunnels(t *testing.T, names map[string]string) *tunnels {
-	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	p := &tunnels{address: listener.Addr().String(), names: names}
-	var all sync.WaitGroup
-	t.Cleanup(func() {
-		listener.Close()
-		all.Wait()
-	})
-	all.Go(func() {
-		for {
-			c, err := listener.Accept()
-			if err != nil {
-				return
-			}
-			all.Go(func() { p.serve(c) })
-		}
-	})
-	return p
-}
-
-func (p *tunnels) serve(c net.Conn) {
-	defer c.Close()
-	request, err := http.ReadRequest(bufio.NewReader(c))
-	if err != nil {
-		return
-	}
-	p.mu.Lock()
-	p.asked = append(p.asked, request)
-	p.mu.Unlock()
-	if p.refuses != 0 || request.Method != http.MethodConnect {
-		reply(c, max(p.refuses, 400), "")
-		return
-	}
-	behind, err := net.Dial("tcp", p.names[request.Host])
-	if err != nil {
-		reply(c, 502, "")
-		return
-	}
-	defer behind.Close()
-	_, _ = io.WriteString(c, "HTTP/1.1 200 Connection established\r\n\r\n")
-	go func() {
-		_, _ = io.Copy(behind, c)
-		behind.Close()
-	}()
-	_, _ = io.Copy(c, behind)
-}
-
-func (p *tunnels) count() int {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return len(p.asked)
-}
 
 // Through a proxy one call is one request as well, over https and http, whatever becomes of it; the proxy resolves the
 // name, and the host sees nothing of it.
@@ -99,11 +30,11 @@ func TestCallsThroughAProxy(t *testing.T) {
 	secure := httptest.NewTLSServer(handle) // its certificate is one for example.com
 	t.Cleanup(secure.Close)
 	_, plain := server(t, handle)
-	p := newTunnels(t, map[string]string{"example.com:443": strings.TrimPrefix(secure.URL, "https://"),
+	p := tunneltest.New(t, map[string]string{"example.com:443": strings.TrimPrefix(secure.URL, "https://"),
 		"example.com:80": plain})
 	r := client(t, "example.com", func(c *httpcall.Config, h *httpcall.HostConfig) {
 		c.RootCAs = secure.Client().Transport.(*http.Transport).TLSClientConfig.RootCAs
-		h.Private, h.Proxy = false, "http://pawl:pass-of-proxy@"+p.address
+		h.Private, h.Proxy = false, "http://pawl:pass-of-proxy@"+p.Address
 	})
 	for n, scheme := range []string{"https", "http"} {
 		drop = false
@@ -113,67 +44,60 @@ func TestCallsThroughAProxy(t *testing.T) {
 		if got.Host != "example.com" || got.RequestURI != "/orders" || got.Header["Proxy-Authorization"] != nil {
 			t.Errorf("%s: %s %s %v", scheme, got.Host, got.RequestURI, got.Header)
 		}
-		p.mu.Lock()
-		if user, password, _ := proxyAuth(p.asked[n]); len(p.asked) != n+1 || user != "pawl" || password != "pass-of-proxy" {
-			t.Errorf("%s: the proxy was asked %d times, by %q", scheme, len(p.asked), user)
+		asked := p.Asked()
+		if user, password := tunneltest.Auth(asked[n]); len(asked) != n+1 || user != "pawl" || password != "pass-of-proxy" {
+			t.Errorf("%s: the proxy was asked %d times, by %q", scheme, len(asked), user)
 		}
-		p.mu.Unlock()
 		drop = true // the connection is kept alive, and breaks
 		wantOutcome(t, r.Perform(t.Context(), call), connector.Uncertain, eventlog.Transient, "")
 		<-requests
-		if p.count() != n+1 || len(requests) != 0 {
-			t.Errorf("%s: sent again: %d requests, %d connections", scheme, len(requests), p.count())
+		if len(p.Asked()) != n+1 || len(requests) != 0 {
+			t.Errorf("%s: sent again: %d requests, %d connections", scheme, len(requests), len(p.Asked()))
 		}
 	}
-}
-
-func proxyAuth(r *http.Request) (user, password string, ok bool) {
-	r.Header["Authorization"] = r.Header["Proxy-Authorization"]
-	return r.BasicAuth()
 }
 
 // What the proxy refuses was not sent, and nothing that is said of it holds the proxy's password.
 func TestAProxyThatRefuses(t *testing.T) {
 	t.Parallel()
-	p := newTunnels(t, nil)
-	p.refuses = http.StatusProxyAuthRequired
+	p := tunneltest.Refusing(t, http.StatusProxyAuthRequired)
 	proxied := func(_ *httpcall.Config, h *httpcall.HostConfig) {
-		h.Private, h.Proxy = false, "http://pawl:pass-of-proxy@"+p.address
+		h.Private, h.Proxy = false, "http://pawl:pass-of-proxy@"+p.Address
 	}
 	r := client(t, "example.com", proxied)
 	out := r.Perform(t.Context(), mutation("post", object{"url": "https://example.com/"}))
 	wantOutcome(t, out, connector.Failed, eventlog.Transient, "http.connect")
-	if !strings.Contains(out.Failure.Message, "proxy "+p.address+": it answered 407") ||
+	if !strings.Contains(out.Failure.Message, "proxy "+p.Address+": it answered 407") ||
 		strings.Contains(out.Failure.Message, "pass-of") {
 		t.Errorf("%s", out.Failure.Message)
 	}
 	// An address that is written in the configuration can be checked, and is not asked for.
-	before := p.count()
+	before := len(p.Asked())
 	inner := client(t, "10.1.2.3", proxied)
 	out = inner.Perform(t.Context(), mutation("post", object{"url": "http://10.1.2.3/"}))
 	wantOutcome(t, out, connector.Failed, eventlog.Permission, connector.CodeHostPrivate)
-	if p.count() != before {
+	if len(p.Asked()) != before {
 		t.Error("the proxy was asked for a private address")
 	}
 	// A host that is not configured is not asked for either.
 	out = r.Perform(t.Context(), mutation("post", object{"url": "https://other.example/"}))
 	wantOutcome(t, out, connector.Failed, eventlog.Permission, connector.CodeHost)
-	if p.count() != before {
+	if len(p.Asked()) != before {
 		t.Error("the proxy was asked for a host that is not configured")
 	}
 }
 
 // The proxy that the environment names is not used: nobody has said that what is configured for a host may go there.
 func TestProxiesOfTheEnvironmentAreNotUsed(t *testing.T) {
-	p := newTunnels(t, nil)
+	p := tunneltest.New(t, nil)
 	for _, name := range []string{"HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy", "ALL_PROXY"} {
-		t.Setenv(name, "http://"+p.address)
+		t.Setenv(name, "http://"+p.Address)
 	}
 	for _, name := range []string{"NO_PROXY", "no_proxy", "REQUEST_METHOD"} {
 		t.Setenv(name, "")
 	}
 	request := httptest.NewRequest(http.MethodGet, "https://nowhere.invalid/", nil)
-	if proxy, err := http.ProxyFromEnvironment(request); err != nil || proxy == nil || proxy.Host != p.address {
+	if proxy, err := http.ProxyFromEnvironment(request); err != nil || proxy == nil || proxy.Host != p.Address {
 		t.Fatalf("net/http would use %v (%v): this test says nothing", proxy, err)
 	}
 	for _, scheme := range []string{"http", "https"} {
@@ -191,8 +115,8 @@ func TestProxiesOfTheEnvironmentAreNotUsed(t *testing.T) {
 			}
 		}
 	}
-	if p.count() != 0 {
-		t.Errorf("the proxy of the environment was asked %d times", p.count())
+	if len(p.Asked()) != 0 {
+		t.Errorf("the proxy of the environment was asked %d times", len(p.Asked()))
 	}
 }
 

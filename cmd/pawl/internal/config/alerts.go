@@ -15,7 +15,7 @@ import (
 	"github.com/pawl-run/pawl/ops/webhook"
 )
 
-// alerts are those who are told what a person should look at, by name.
+// alerts are the receivers of what a person should look at, by name.
 type alerts map[string]alertSettings
 
 type alertSettings struct {
@@ -23,11 +23,14 @@ type alertSettings struct {
 	Secret    string        `yaml:"secret"`
 	Private   bool          `yaml:"private"`
 	Timeout   time.Duration `yaml:"timeout"`
+	Proxy     string        `yaml:"proxy"`
 	On        []string      `yaml:"on"`
 	Workflows []string      `yaml:"workflows"`
 }
 
-func (s alertSettings) receiver() receiver { return receiver{s.URL, s.Secret, s.Private, s.Timeout} }
+func (s alertSettings) receiver() receiver {
+	return receiver{s.URL, s.Secret, s.Private, s.Timeout, s.Proxy}
+}
 
 // wanted is what the receiver is told.
 func (s alertSettings) wanted() (alert.Wanted, error) {

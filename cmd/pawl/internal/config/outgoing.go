@@ -23,9 +23,10 @@ type receiver struct {
 	sign    string
 	private bool
 	timeout time.Duration
+	proxy   string
 }
 
-// subscriptions are those who are sent facts of the feed, by name.
+// subscriptions are the receivers of facts of the feed, by name.
 type subscriptions map[string]subscriptionSettings
 
 type subscriptionSettings struct {
@@ -33,12 +34,13 @@ type subscriptionSettings struct {
 	Secret    string        `yaml:"secret"`
 	Private   bool          `yaml:"private"`
 	Timeout   time.Duration `yaml:"timeout"`
+	Proxy     string        `yaml:"proxy"`
 	Facts     []string      `yaml:"facts"`
 	Workflows []string      `yaml:"workflows"`
 }
 
 func (s subscriptionSettings) receiver() receiver {
-	return receiver{s.URL, s.Secret, s.Private, s.Timeout}
+	return receiver{s.URL, s.Secret, s.Private, s.Timeout, s.Proxy}
 }
 
 // Subscription is one that is configured.
@@ -95,8 +97,12 @@ func (r receiver) target(key string, from connector.Secrets, named secret.Set, w
 	if err != nil {
 		return nil, wrong("secret", err)
 	}
+	proxy, err := from.Expand(r.proxy)
+	if err != nil {
+		return nil, wrong("proxy", err)
+	}
 	to, err := webhook.New(webhook.Config{URL: address, Secret: sign, Private: r.private, Timeout: r.timeout,
-		Hidden: hidden})
+		Proxy: proxy, Hidden: hidden})
 	var setting *webhook.SettingError
 	switch {
 	case errors.As(err, &setting):
@@ -107,6 +113,7 @@ func (r receiver) target(key string, from connector.Secrets, named secret.Set, w
 	return to, nil
 }
 
+// secret signs what is posted; it is the zero Secret where nothing is signed.
 func (r receiver) secret(from connector.Secrets, named secret.Set) (secret.Secret, error) {
 	if r.sign == "" {
 		return secret.Secret{}, nil

@@ -9,13 +9,14 @@ import (
 func TestWebhooksOfTheFile(t *testing.T) {
 	t.Parallel()
 	env := func(name string) (string, bool) {
-		value, ok := map[string]string{"KEY": "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", "BAD": "planted?",
+		value, ok := map[string]string{"KEY": "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", "BAD": "planted?", "PASS": "p",
 			"URL": "https://example.com/planted", "HTTP": "http://planted.example.com/"}[name]
 		return value, ok
 	}
 	const key = `, secret: "${env:KEY}"}}`
 	c, err := loadText(t, "secrets: {A: {value: \"${env:KEY}\"}}\nsubscriptions:\n  b: {url: \"${env:URL}\", secret: A, "+
-		"facts: [run.*], timeout: 3s}\n  a: {url: \"https://example.com\", secret: \"${env:KEY}\", workflows: [w]}\n"+
+		"facts: [run.*], timeout: 3s, proxy: \"http://pawl:${env:PASS}@proxy.example.com:3128\"}\n"+
+		"  a: {url: \"https://example.com\", secret: \"${env:KEY}\", workflows: [w]}\n"+
 		"alerts: {c: {url: \"${env:URL}\", on: [discarded]}, d: {url: \"https://a.b\"}}\n")
 	if err == nil {
 		err = c.Expand(env)
@@ -38,6 +39,9 @@ func TestWebhooksOfTheFile(t *testing.T) {
 		{"subscriptions: {a: {url: \"https://a.b\", timeout: 5" + key, "want a duration"},
 		{"subscriptions: {a: {url: \"https://a.b\", timeout: 1h" + key, "subscriptions.a.timeout: is 1h0m0s"},
 		{"subscriptions: {a: {url: \"http://a.b\"" + key, "must begin with https"},
+		{"subscriptions: {a: {url: \"https://a.b\", proxy: \"http://u:${env:BAD}@a.b\"" + key,
+			"subscriptions.a.proxy: is no proxy"},
+		{"alerts: {a: {url: \"https://a.b\", proxy: \"${env:GONE}\"}}", "alerts.a.proxy: "},
 		{"subscriptions: {a: {url: \"${env:HTTP}\"" + key, "c.yaml:1:26: subscriptions.a.url: must"},
 		{"subscriptions: {a: {url: \"${env:GONE}\"" + key, "GONE is not set"},
 		{"subscriptions: {a: {url: \"https://a.b\", secret: planted}}", "it is neither the name"},
