@@ -49,13 +49,25 @@ func SecretGranted(grants map[string]eventlog.Grant, name string) bool {
 	return grants[eventlog.SecretCapability(name)] == eventlog.GrantAllow
 }
 
+// allowing stands in the message of DeniedSecret before the capability that is missing.
+const allowing = "; an admin can allow "
+
+// Missing returns the capability that the failure of DeniedSecret asks for, and an empty text for another failure.
+func Missing(f *eventlog.Failure) string {
+	if f == nil || f.Code != CodeDenied {
+		return ""
+	}
+	_, missing, _ := strings.Cut(f.Message, allowing)
+	return missing
+}
+
 // DeniedSecret returns the failure of a call that uses a secret which the workflow is not granted. It names the first
 // such secret. It returns nil if all are granted.
 func DeniedSecret(w eventlog.WorkflowName, grants map[string]eventlog.Grant, names []string) *eventlog.Failure {
 	for _, name := range names {
 		if !SecretGranted(grants, name) {
-			return refused("workflow %s is not allowed to use the secret %s; an operator can allow %s", w,
-				eventlog.ClipName(name), eventlog.SecretCapability(eventlog.ClipName(name)))
+			return refused("workflow %s is not allowed to use the secret %s%s%s", w, eventlog.ClipName(name), allowing,
+				eventlog.SecretCapability(eventlog.ClipName(name)))
 		}
 	}
 	return nil
@@ -67,7 +79,7 @@ func Denied(w eventlog.WorkflowName, connector, operation, host string) *eventlo
 	if host != "" {
 		at = " at " + host
 	}
-	return refused("workflow %s is not allowed to call %s.%s%s; an operator can change its grants", w, connector,
+	return refused("workflow %s is not allowed to call %s.%s%s; an admin can change its grants", w, connector,
 		operation, at)
 }
 

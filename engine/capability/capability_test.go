@@ -1,6 +1,7 @@
 package capability_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/pawl-run/pawl/engine/capability"
@@ -92,5 +93,12 @@ func TestCallsWithSecretsNeedTheirGrants(t *testing.T) {
 		if test.denied && (failure.Code != capability.CodeDenied || failure.Class != eventlog.Permission) {
 			t.Errorf("%s: %+v", name, failure)
 		}
+		if missing := capability.Missing(failure); test.denied && !strings.HasPrefix(missing, "secret.") || !test.denied &&
+			missing != "" {
+			t.Errorf("%s: %q is missing", name, missing)
+		}
+	}
+	if missing := capability.Missing(capability.Denied("shop", "http", "get", "")); missing != "" {
+		t.Errorf("of a call that is not about a secret, %q is missing", missing)
 	}
 }

@@ -71,6 +71,26 @@ func (r *Registry) Judge(name, operation string, params *Partial) []Violation {
 	return nil
 }
 
+// WrittenSecret is the name of a secret that parameters carry, as far as the text of a script shows it.
+type WrittenSecret struct {
+	Name  string
+	Where []string // it is written
+}
+
+// SecretWriter is a connector whose calls may carry secrets that the script names.
+type SecretWriter interface {
+	WrittenSecrets(params *Partial) []WrittenSecret
+}
+
+// WrittenSecrets asks a connector that is a [SecretWriter]; calls of the others carry none.
+func (r *Registry) WrittenSecrets(name string, params *Partial) []WrittenSecret {
+	c, _ := r.Connector(name)
+	if writer, ok := c.(SecretWriter); ok {
+		return writer.WrittenSecrets(params)
+	}
+	return nil
+}
+
 // ParamSchema is the schema of one operation's parameters.
 type ParamSchema struct {
 	connector, operation string

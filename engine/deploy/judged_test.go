@@ -2,10 +2,13 @@ package deploy_test
 
 import (
 	"encoding/json"
+	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/pawl-run/pawl/engine/connector"
 	"github.com/pawl-run/pawl/engine/deploy"
+	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/sandbox"
 	"github.com/pawl-run/pawl/sandbox/vm"
 )
@@ -76,5 +79,48 @@ func TestConnectorsJudgeWhatIsCertain(t *testing.T) {
 		if got != want {
 			t.Errorf("%s: %q is certain, not %q: %+v", expression, got, want, problems)
 		}
+	}
+}
+
+// WrittenSecrets are the texts of the parameter secret.
+func (addresses) WrittenSecrets(params *connector.Partial) []connector.WrittenSecret {
+	var list []connector.WrittenSecret
+	for _, m := range params.Members {
+		name := ""
+		if m.Name == "secret" && json.Unmarshal(m.Value.Value, &name) == nil {
+			list = append(list, connector.WrittenSecret{Name: name, Where: []string{"secret"}})
+		}
+	}
+	return list
+}
+
+// TestSecretsOfCallsNeedTheirGrants: a configured secret that a call carries, and that the workflow is not granted, is
+// named with the grant when the script is checked.
+func TestSecretsOfCallsNeedTheirGrants(t *testing.T) {
+	t.Parallel()
+	registry, err := connector.NewRegistry(addresses{tool{"shop", []connector.Operation{
+		{Name: "find", Kind: connector.Get, Schema: json.RawMessage(`{"type": "object"}`)}}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	executor := vm.NewExecutor(vm.Config{})
+	defer executor.Close()
+	code := `export default Pawl.workflow({ name: "w", topics: { t: {} }, consumers: { c: Pawl.consumer({ subscribe: ["t"],
+  async prepare(ctx) { await ctx.shop.find({ secret: "KEY" }); await ctx.shop.find({ secret: "OPEN" });
+    await ctx.shop.find({ secret: "NONE" }); return { reservations: [] }; } }) } });`
+	definition, found, err := executor.Describe(t.Context(), sandbox.Source{Filename: "w.ts", Code: code})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, problems := checked(deploy.Input{Definition: definition, Found: found, Catalog: deploy.CatalogOf(registry),
+		Secrets: []string{"KEY", "OPEN"}, Grants: map[string]eventlog.Grant{"secret.OPEN": eventlog.GrantAllow}})
+	var named []string
+	for _, p := range problems {
+		if p.Code == deploy.CodeSecretGrant {
+			named = append(named, fmt.Sprint(p.Line, " ", p.Message))
+		}
+	}
+	if len(named) != 1 || !strings.HasPrefix(named[0], "2 shop.find carries the secret KEY, ") {
+		t.Errorf("%v of %+v", named, problems)
 	}
 }

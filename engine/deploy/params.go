@@ -6,8 +6,10 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/pawl-run/pawl/engine/capability"
 	"github.com/pawl-run/pawl/engine/connector"
 	"github.com/pawl-run/pawl/engine/hint"
+	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/sandbox"
 )
 
@@ -49,6 +51,9 @@ func (c *check) calls() {
 		if judge, ok := c.in.Catalog.(judge); ok {
 			for _, m := range judge.Judge(call.Connector, call.Operation, &params) {
 				c.violation(call, m, sandbox.SeverityWarning) // what is configured may change
+			}
+			for _, s := range judge.WrittenSecrets(call.Connector, &params) {
+				c.secretOfCall(call, s)
 			}
 		}
 	}
@@ -93,6 +98,19 @@ func handed(w *sandbox.Written, where []string) bool {
 // judge is a catalog that asks connectors about parameters, as far as a script shows them; see connector.Judge.
 type judge interface {
 	Judge(name, operation string, params *connector.Partial) []connector.Violation
+	WrittenSecrets(name string, params *connector.Partial) []connector.WrittenSecret
+}
+
+// secretOfCall warns of a configured secret that the call carries and the workflow is not granted.
+func (c *check) secretOfCall(call *sandbox.WrittenCall, s connector.WrittenSecret) {
+	if c.in.UnknownConnector != "" || !slices.Contains(c.in.Secrets, s.Name) ||
+		capability.SecretGranted(c.in.Grants, s.Name) {
+		return
+	}
+	c.warn(CodeSecretGrant, "", "%s.%s carries the secret %s, which the workflow is not granted; until it is, the call "+
+		"fails", call.Connector, call.Operation, eventlog.ClipName(s.Name))
+	c.at(part(&call.Params, s.Where).Place)
+	c.hint(hint.GrantSecret, eventlog.ClipName(c.in.Definition.Name), eventlog.SecretCapability(eventlog.ClipName(s.Name)))
 }
 
 // now is the schema of the operation as its tool gives it, or none: of one that is away nothing is known.

@@ -99,6 +99,18 @@ func put(object map[string]any, path []string, value string) {
 	}
 }
 
+// Usable reports whether requests can be verified by the value of the secret: whether it is written as the scheme wants.
+func Usable(v eventlog.HookVerify, secret string) bool {
+	if v.Scheme == SchemeNone || v.Scheme == SchemeToken {
+		return true
+	}
+	parts, ok := partsOf(v)
+	if ok {
+		_, ok = keyOf(parts, secret)
+	}
+	return ok
+}
+
 // Sign gives the request what verifies it, made with one value of the secret at the time. A token is put in as it is.
 // The error says that the secret or the declaration cannot be used.
 func Sign(v eventlog.HookVerify, secret string, r *Request, now time.Time) error {

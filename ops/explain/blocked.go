@@ -91,6 +91,8 @@ func (w *Why) explainBlocked(s *projections.State) {
 	}
 	switch {
 	case unconfigured:
+	case b.Reason == eventlog.BlockPermission && run != nil && capability.Missing(run.Failure) != "":
+		w.can("pawl grants %s %s=allow", s.Name, capability.Missing(run.Failure))
 	case b.Reason == eventlog.BlockPermission:
 		w.can("pawl grants %s", s.Name)
 	case b.Reason == eventlog.BlockLogic, changed:

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 
@@ -136,6 +137,7 @@ const (
 	Ready            Readiness = "ready"
 	SecretUnknown    Readiness = "secretUnknown"    // no secret of the name is configured
 	SecretNotGranted Readiness = "secretNotGranted" // the workflow may not use it
+	SecretUnusable   Readiness = "secretUnusable"   // no value of it is written as the scheme wants
 )
 
 // readiness says whether the hook can verify, and gives the secret's values that it verifies by.
@@ -149,6 +151,8 @@ func (rc *Receiver) readiness(s *projections.State, h *eventlog.Hook) (Readiness
 		return SecretUnknown, nil
 	case !capability.SecretGranted(s.Grants, h.Verify.Secret):
 		return SecretNotGranted, nil
+	case !slices.ContainsFunc(known.Values(), func(value string) bool { return hook.Usable(h.Verify, value) }):
+		return SecretUnusable, nil
 	}
 	return Ready, known.Values()
 }
@@ -263,10 +267,16 @@ func (rc *Receiver) tell(w eventlog.WorkflowName, h *eventlog.Hook, why Readines
 		return
 	}
 	rc.told[at] = now
-	text := "requests of a hook are refused: the workflow is not granted its secret"
-	if why == SecretUnknown {
-		text = "requests of a hook are refused: its secret is not configured"
+	log := rc.Logger.With("workflow", w, "hook", h.Name, "secret", h.Verify.Secret)
+	switch why {
+	case SecretUnknown:
+		log.Warn("requests of a hook are refused: its secret is not configured")
+	case SecretUnusable:
+		log.Warn("requests of a hook are refused: the value of its secret is not written as its scheme wants",
+			"scheme", h.Verify.Scheme)
+	case SecretNotGranted:
+		log.Warn("requests of a hook are refused: the workflow is not granted its secret",
+			"grant", fmt.Sprintf("pawl grants %s %s=allow", w, eventlog.SecretCapability(h.Verify.Secret)))
+	case Ready:
 	}
-	rc.Logger.Warn(text, "workflow", w, "hook", h.Name, "secret", h.Verify.Secret,
-		"grant", fmt.Sprintf("pawl grants %s %s=allow", w, eventlog.SecretCapability(h.Verify.Secret)))
 }

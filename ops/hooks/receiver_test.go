@@ -53,6 +53,8 @@ export default Pawl.workflow({
     open: Pawl.hook({ topic: "in", id: "{query:id}", title: "t", verify: "none",
       respond: { challenge: "{query:challenge}" } }),
     other: Pawl.hook({ topic: "in", id: "{body:id}", title: "t", verify: { token: "NOTGRANTED", header: "X-T" } }),
+    miswritten: Pawl.hook({ topic: "in", verify: { scheme: "standard", secret: "MISWRITTEN" },
+      id: "{header:webhook-id}", title: "t" }),
   },
   consumers: {
     take: { subscribe: ["in"], async prepare() { return { reservations: [], data: null }; } },
@@ -74,12 +76,13 @@ type world struct {
 func setup(t *testing.T) *world {
 	t.Helper()
 	w := &world{t: t, bench: enginetest.New(t), said: &bytes.Buffer{}, now: time.Date(2026, 3, 1, 8, 0, 0, 0, time.UTC)}
-	w.bench.Config.Secrets = []string{"S", "NOTGRANTED"}
+	w.bench.Config.Secrets = []string{"S", "NOTGRANTED", "MISWRITTEN"}
 	w.bench.Config.Clock = clock.NewManual(w.now)
 	w.engine = w.bench.Start()
 	result, err := w.engine.Deploy(t.Context(), enginetest.Tester, engine.DeployRequest{
 		Source: inbox, Filename: "inbox.ts",
-		Grants: map[string]eventlog.Grant{"secret.S": eventlog.GrantAllow, "*": eventlog.GrantAllow}})
+		Grants: map[string]eventlog.Grant{"secret.S": eventlog.GrantAllow,
+			"secret.MISWRITTEN": eventlog.GrantAllow, "*": eventlog.GrantAllow}})
 	if err != nil || result.Refused {
 		t.Fatalf("deploy: %v %+v", err, result.Problems)
 	}
@@ -92,9 +95,14 @@ func setup(t *testing.T) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
+	miswritten, err := secret.Of([]string{"this is no base64"}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
 	logger := slog.New(slog.NewTextHandler(w.said, nil))
 	w.Receiver = New(Config{
-		Engine: w.engine, Secrets: secret.NewSet(map[string]secret.Secret{"S": known, "NOTGRANTED": known}),
+		Engine: w.engine, Secrets: secret.NewSet(map[string]secret.Secret{"S": known, "NOTGRANTED": known,
+			"MISWRITTEN": miswritten}),
 		Now: func() time.Time { return w.now }, PublicURL: "https://pawl.example.com", Timeout: 20 * time.Second,
 		Started: func(context.Context) error { return nil }, Logger: logger, Answered: func(int) {}, Recorded: func() {},
 		Refused: func(string) {},

@@ -22,12 +22,19 @@ func TestSamples(t *testing.T) {
 			t.Errorf("%s is at %s", v.Name, v.URL)
 		}
 	}
-	if len(states) != 10 || states["other"] != SecretNotGranted || states["github"] != Ready || states["open"] != Ready {
+	if len(states) != 11 || states["miswritten"] != SecretUnusable || states["other"] != SecretNotGranted || states["github"] != Ready || states["open"] != Ready {
 		t.Errorf("%v", states)
 	}
 	before := w.last()
 	for _, v := range w.Views(&s, "") {
 		sample, err := w.Sample(t.Context(), SampleRequest{Workflow: "inbox", Hook: v.Name, Send: true})
+		if v.Name == "miswritten" {
+			var p *rpc.Problem
+			if !errors.As(err, &p) || p.Code != CodeUnready || !strings.Contains(p.Detail, "the secret MISWRITTEN") {
+				t.Errorf("%s: %v", v.Name, err)
+			}
+			continue
+		}
 		if v.Name == "other" {
 			var p *rpc.Problem
 			if !errors.As(err, &p) || p.Code != CodeUnready || !strings.Contains(p.Hint, "secret.NOTGRANTED=allow") {

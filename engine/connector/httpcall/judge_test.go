@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/pawl-run/pawl/engine/connector"
+	"github.com/pawl-run/pawl/engine/secret"
 )
 
 // TestJudge: a host that is not configured is named before the call, where the script shows the whole of it.
@@ -70,6 +71,49 @@ func TestJudgeReads(t *testing.T) {
 		params.Members = params.Members[1:]
 		if got := c.Judge("read", &params); len(got) != 0 {
 			t.Errorf("%s, by a method that is not known: %+v", path, got)
+		}
+	}
+}
+
+// TestJudgeSecrets: a secret that is not configured, or that must not go to the host, is named before the call.
+func TestJudgeSecrets(t *testing.T) {
+	t.Parallel()
+	key, err := secret.Of([]string{"a planted key"}, []string{"api.example.com"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := New(Config{Hosts: map[string]HostConfig{"api.example.com": {}, "other.example.com": {}},
+		Named: secret.NewSet(map[string]secret.Secret{"KEY": key})})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Close() })
+	text := func(s string) connector.Partial {
+		return connector.Partial{Kind: "string", Value: json.RawMessage(`"` + s + `"`)}
+	}
+	for name, test := range map[string]struct{ url, secret, want string }{
+		"its host":          {"https://api.example.com/x", "KEY", ""},
+		"another host":      {"https://other.example.com/x", "KEY", CodeSecretHost},
+		"unknown":           {"https://api.example.com/x", "NONE", CodeSecretUnknown},
+		"unknown, no host":  {"", "NONE", CodeSecretUnknown},
+		"no host is shown":  {"", "KEY", ""},
+		"no name is shown":  {"https://api.example.com/x", "", ""},
+		"unknown elsewhere": {"https://other.example.com/x", "NONE", CodeSecretUnknown},
+	} {
+		header := connector.PartialMember{Name: "X-Api-Key", Value: text(test.secret)}
+		place := connector.PartialMember{Name: "header", Value: connector.Partial{Kind: "object",
+			Members: []connector.PartialMember{header}}}
+		params := connector.Partial{Kind: "object", Members: []connector.PartialMember{
+			{Name: "secret", Value: connector.Partial{Kind: "object", Members: []connector.PartialMember{place}}},
+			{Name: "url", Value: text(test.url)},
+		}}
+		got := c.Judge("get", &params)
+		code := ""
+		if len(got) > 0 {
+			code = got[0].Code
+		}
+		if code != test.want || len(got) > 1 || code != "" && (got[0].Fix == "" || len(got[0].Where) != 3) {
+			t.Errorf("%s: %+v", name, got)
 		}
 	}
 }

@@ -55,17 +55,13 @@ func newNamed(set secret.Set) (named, error) {
 func (n named) values(names []string, t target) (map[string]string, *eventlog.Failure) {
 	values := make(map[string]string, len(names))
 	for _, name := range names {
-		s, known := n.set.Lookup(name)
-		if !known {
-			return nil, connector.Failf(eventlog.Logic, CodeSecretUnknown,
-				"there is no secret %q: name one of those under secrets in the engine's configuration (%s)", name,
-				strings.Join(n.set.Names(), ", "))
+		if failure := n.known(name); failure != nil {
+			return nil, failure
 		}
-		if !n.boundTo[name][addressOf(t.url)] {
-			return nil, connector.Failf(eventlog.Logic, CodeSecretHost,
-				"the secret %s must not be sent to %s: its hosts in the engine's configuration are [%s]", name, t.url.Host,
-				strings.Join(s.Hosts(), ", "))
+		if failure := n.bound(name, t); failure != nil {
+			return nil, failure
 		}
+		s, _ := n.set.Lookup(name)
 		values[name] = s.Values()[0]
 	}
 	if t.url.Scheme == "http" && !t.host.private {
@@ -73,4 +69,25 @@ func (n named) values(names []string, t target) (map[string]string, *eventlog.Fa
 			"a secret must not travel to %s unencrypted: use https, or set private: true for the host", t.url.Host)
 	}
 	return values, nil
+}
+
+// known refuses a name that the configuration does not have.
+func (n named) known(name string) *eventlog.Failure {
+	if _, known := n.set.Lookup(name); known {
+		return nil
+	}
+	return connector.Failf(eventlog.Logic, CodeSecretUnknown,
+		"there is no secret %q: name one of those under secrets in the engine's configuration (%s)", name,
+		strings.Join(n.set.Names(), ", "))
+}
+
+// bound refuses to let a known secret go to the target where its hosts do not name it.
+func (n named) bound(name string, t target) *eventlog.Failure {
+	if n.boundTo[name][addressOf(t.url)] {
+		return nil
+	}
+	s, _ := n.set.Lookup(name)
+	return connector.Failf(eventlog.Logic, CodeSecretHost,
+		"the secret %s must not be sent to %s: its hosts in the engine's configuration are [%s]", name, t.url.Host,
+		strings.Join(s.Hosts(), ", "))
 }

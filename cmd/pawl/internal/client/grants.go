@@ -19,17 +19,23 @@ type grantedOperation struct {
 	Grant            eventlog.Grant
 }
 
-// Unused are the grants that concern no operation of the script: misspelt, or for a version to come.
+// Unused are the grants that concern no operation of the script: misspelt, or for a version to come. Those of secrets
+// are not among them: which secrets the calls of a script name shows only when they are made.
 func (g Grants) Unused() []string {
 	var list []string
 	for _, capability := range slices.Sorted(maps.Keys(g.Grants)) {
 		operation, _, _ := strings.Cut(capability, "@")
 		connector, all := strings.CutSuffix(operation, ".*")
-		if capability != "*" && !slices.ContainsFunc(g.Operations, func(o grantedOperation) bool {
+		if _, secret := eventlog.SecretOf(capability); !secret && capability != "*" && !slices.ContainsFunc(g.Operations, func(o grantedOperation) bool {
 			return o.Capability == operation || all && strings.HasPrefix(o.Capability, connector+".")
 		}) {
 			list = append(list, capability)
 		}
 	}
 	return list
+}
+
+// Uses reports whether the capability is listed among the operations that the script is known to use.
+func (g Grants) Uses(capability string) bool {
+	return slices.ContainsFunc(g.Operations, func(o grantedOperation) bool { return o.Capability == capability })
 }

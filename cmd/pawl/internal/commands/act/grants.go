@@ -46,10 +46,15 @@ func (c *Grants) Run(engine *client.Finder, screen term.Screen) error {
 func printGrants(screen term.Screen, g client.Grants) {
 	p := term.Page{}
 	for _, capability := range slices.Backward(slices.Sorted(maps.Keys(g.Grants))) {
-		if strings.Contains(capability, "@") && !slices.Contains(g.Unused(), capability) {
-			p.Items = append(p.Items, map[string]any{"capability": capability, "kind": "",
-				"grant": string(g.Grants[capability])})
+		kind := ""
+		switch _, secret := eventlog.SecretOf(capability); {
+		case secret && !g.Uses(capability):
+			kind = "secret"
+		case !strings.Contains(capability, "@") || slices.Contains(g.Unused(), capability):
+			continue
 		}
+		p.Items = append(p.Items, map[string]any{"capability": capability, "kind": kind,
+			"grant": string(g.Grants[capability])})
 	}
 	for i := len(g.Operations) - 1; i >= 0; i-- {
 		o := g.Operations[i]

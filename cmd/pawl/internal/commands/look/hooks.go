@@ -86,6 +86,9 @@ func sayUnready(screen term.Screen, h listedHook) {
 	case "secretUnknown":
 		fmt.Fprintf(screen.Err, "%s refuses all requests: the secret %s is not configured; add it under secrets: in "+
 			"pawl.yaml and start the engine again\n", name, term.OneLine(h.Secret, 100))
+	case "secretUnusable":
+		fmt.Fprintf(screen.Err, "%s refuses all requests: the value of the secret %s is not written as the scheme wants; "+
+			"correct it and start the engine again\n", name, term.OneLine(h.Secret, 100))
 	case "secretNotGranted":
 		fmt.Fprintf(screen.Err, "%s refuses all requests until it may use its secret: pawl grants %s secret.%s=allow\n", name,
 			term.OneLine(h.Workflow, 100), term.OneLine(h.Secret, 100))
