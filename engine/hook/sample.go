@@ -99,7 +99,7 @@ func put(object map[string]any, path []string, value string) {
 	}
 }
 
-// Usable reports whether requests can be verified by the value of the secret: whether it is written as the scheme wants.
+// Usable reports whether the value of the secret is written as the scheme wants: requests can be verified by no other.
 func Usable(v eventlog.HookVerify, secret string) bool {
 	if v.Scheme == SchemeNone || v.Scheme == SchemeToken {
 		return true

@@ -22,7 +22,8 @@ func TestSamples(t *testing.T) {
 			t.Errorf("%s is at %s", v.Name, v.URL)
 		}
 	}
-	if len(states) != 11 || states["miswritten"] != SecretUnusable || states["other"] != SecretNotGranted || states["github"] != Ready || states["open"] != Ready {
+	if len(states) != 11 || states["miswritten"] != SecretUnusable ||
+		states["other"] != SecretNotGranted || states["github"] != Ready || states["open"] != Ready {
 		t.Errorf("%v", states)
 	}
 	before := w.last()

@@ -26,7 +26,10 @@ func (g Grants) Unused() []string {
 	for _, capability := range slices.Sorted(maps.Keys(g.Grants)) {
 		operation, _, _ := strings.Cut(capability, "@")
 		connector, all := strings.CutSuffix(operation, ".*")
-		if _, secret := eventlog.SecretOf(capability); !secret && capability != "*" && !slices.ContainsFunc(g.Operations, func(o grantedOperation) bool {
+		if _, secret := eventlog.SecretOf(capability); secret || capability == "*" {
+			continue
+		}
+		if !slices.ContainsFunc(g.Operations, func(o grantedOperation) bool {
 			return o.Capability == operation || all && strings.HasPrefix(o.Capability, connector+".")
 		}) {
 			list = append(list, capability)
