@@ -374,6 +374,11 @@ interface PawlTest<T = any> {
   state(handler: string, state: unknown): this;
   /** Changes what is granted: all that the script uses is allowed. */
   grants(grants: { [capability: string]: "allow" | "ask" | "deny" }): this;
+  /**
+   * What a run was given and did, as `pawl runs record` has written it into a file beside this one. Its expectations are
+   * left out. The name of the case may be left out where the file has one.
+   */
+  recorded(file: string, name?: string): this;
 
   // What is given at any place.
 

@@ -34,8 +34,8 @@ func TestAuthorsPageCodeRuns(t *testing.T) {
 		"Limits":             "yaml",  // TestAuthorsPageConfiguration
 		"Eleven recipes":     "yaml",  // TestAuthorsPageConfiguration
 
-		"Types in your editor": "ts",    // TestAuthorsPageTypes
-		"Tests":                "ts sh", // TestAuthorsPageTests
+		"Types in your editor": "ts",         // TestAuthorsPageTypes
+		"Tests":                "ts yaml sh", // TestAuthorsPageTests
 
 		"Serial or concurrent?":            "ts",         // TestAuthorsPageConcurrent
 		"Hooks: requests of other systems": "ts yaml sh", // TestAuthorsPageHooks
@@ -102,11 +102,12 @@ func TestAuthorsPageTests(t *testing.T) {
 	t.Parallel()
 	part := pagePartOf(t, "Tests")
 	dir := place(t, map[string]string{
-		"sales.ts":      pagePartOf(t, "Types in your editor").code(t, "ts"),
-		"sales.test.ts": part.code(t, "ts"),
+		"sales.ts":        pagePartOf(t, "Types in your editor").code(t, "ts"),
+		"sales.test.ts":   part.code(t, "ts"),
+		"sales.test.yaml": part.code(t, "yaml"),
 	})
 	out := mustRun(t, dir, 0, "pawl", strings.Fields(part.commands(t)[0])[1:]...)
-	if !strings.Contains(out, "sales.ts: 100 % of") || !strings.HasSuffix(out, "3 passed, 0 failed\n") {
+	if !strings.Contains(out, "sales.ts: 100 % of") || !strings.HasSuffix(out, "4 passed, 0 failed\n") {
 		t.Errorf("it says\n%s", out)
 	}
 	for _, example := range []string{"mail-to-sheet", "webhook-to-chat"} {

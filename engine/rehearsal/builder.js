@@ -28,18 +28,18 @@ const Pawl = (() => {
     let began = false;
     const add = (step) => { test.steps.push({ ...step, line: line() }); return t; };
     const act = (step) => { began = true; test.steps.push({ ...step, line: line() }); return t; };
-    const given = (what) => { if (began) fail("t." + what + " stands before the first step of a case"); };
+    const given = (what) => { if (began) fail(what + " stands before the first step of a case"); };
     const t = {
       clock(now) {
         given("clock");
         const at = new Date(now);
-        if (Number.isNaN(at.getTime())) fail("t.clock takes a time such as \"2026-03-01T08:00:00Z\"");
+        if (Number.isNaN(at.getTime())) fail("clock takes a time such as \"2026-03-01T08:00:00Z\"");
         test.clock = at.toISOString();
         return t;
       },
       state(handler, value) {
         given("state");
-        if (value === undefined) fail("t.state takes a handler and its state");
+        if (value === undefined) fail("state takes a handler and its state");
         test.state[text(handler, "the handler")] = value;
         return t;
       },
@@ -64,8 +64,12 @@ const Pawl = (() => {
       fail(name, fails = "transient") {
         return add({
           do: "answer", operation: operation(name), times: 1,
-          fails: typeof fails === "string" ? { class: fails } : members(fails, steps.fails, "t.fail")
+          fails: typeof fails === "string" ? { class: fails } : members(fails, steps.fails, "fail")
         });
+      },
+      recorded(file, name) {
+        given("recorded");
+        return act({ do: "recorded", file: text(file, "the file"), case: name === undefined ? "" : text(name, "the case") });
       },
       push(topic, events) {
         events = list(events).map((event) => {
@@ -77,13 +81,13 @@ const Pawl = (() => {
       },
       poll() { return act({ do: "poll" }); },
       run() { return act({ do: "run" }); },
-      advance(by) { return act({ do: "advance", by: text(by, "what t.advance takes, such as \"1h\",") }); },
+      advance(by) { return act({ do: "advance", by: text(by, "what advance takes, such as \"1h\",") }); },
       crash(fact = "mutation.started") { return act({ do: "crash", fact: text(fact, "the fact") }); },
       approve() { return act({ do: "approve" }); },
       reject() { return act({ do: "reject" }); },
       resolve(resolution, result) {
         const known = ["happened", "did-not-happen", "skip", "try-again"];
-        if (!known.includes(resolution)) fail("t.resolve takes one of " + known.join(", "));
+        if (!known.includes(resolution)) fail("resolve takes one of " + known.join(", "));
         return act({ do: "resolve", resolution, result });
       },
       resume() { return act({ do: "resume" }); },
@@ -92,7 +96,7 @@ const Pawl = (() => {
       expectCall(name, params) { return act({ do: "expectCall", operation: operation(name), params }); },
       expectNoCalls() { return act({ do: "expectNoCalls" }); },
       expectEvents(topic, events) {
-        if (!Array.isArray(events)) fail("t.expectEvents takes a topic and the list of its events");
+        if (!Array.isArray(events)) fail("expectEvents takes a topic and the list of its events");
         for (const event of events) members(event, steps.seen, "an expected event");
         return act({ do: "expectEvents", topic: text(topic, "the topic"), events });
       },

@@ -123,7 +123,7 @@ func (s *standIn) Read(_ context.Context, c connector.Call) (json.RawMessage, er
 	switch {
 	case a == nil:
 		params := eventlog.Clip(c.Params, 200)
-		s.outside.lack("%s(%s) has no answer: t.answer(%q, { result: … }) gives one", name, params, name)
+		s.outside.lack("%s(%s) has no answer: a step \"answer\" with its result gives one", name, params)
 		return nil, connector.Failf(eventlog.Logic, codeNoAnswer, "the test has no answer to %s(%s)", name, params)
 	case a.Fails != nil:
 		return nil, a.Fails.failure(name)

@@ -58,6 +58,15 @@ const orders = `export default Pawl.workflow({
 // run runs the cases on a script, and lists their problems.
 func run(t *testing.T, script, cases string) (string, rehearsal.Report) {
 	t.Helper()
+	return runSuite(t, script, func(scripts sandbox.Executor) (rehearsal.Suite, error) {
+		return rehearsal.Read(t.Context(), scripts, sandbox.Source{Filename: "orders.test.ts", Code: cases}, nil)
+	})
+}
+
+// runSuite runs the cases that are read.
+func runSuite(t *testing.T, script string, read func(sandbox.Executor) (rehearsal.Suite, error)) (string,
+	rehearsal.Report) {
+	t.Helper()
 	scripts := vm.NewExecutor(vm.Config{})
 	t.Cleanup(func() { _ = scripts.Close() })
 	sheets, err := csv.New(csv.Config{Root: t.TempDir()})
@@ -69,7 +78,7 @@ func run(t *testing.T, script, cases string) (string, rehearsal.Report) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	suite, err := rehearsal.Read(t.Context(), scripts, sandbox.Source{Filename: "orders.test.ts", Code: cases})
+	suite, err := read(scripts)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -244,7 +253,7 @@ func TestCasesThatDoNotHold(t *testing.T) {
 		"a read without an answer": {`
 			t.poll();
 			t.expectWaiting("maintenance");`,
-			`one:4: shop.list({"after":""}) has no answer: t.answer("shop.list", { result: … }) gives one`},
+			`one:4: shop.list({"after":""}) has no answer: a step "answer" with its result gives one`},
 		"an answer that is none": {`
 			t.answer("csv.appendRow", { result: { line: 3 } });`,
 			`one:4: this is not what csv.appendRow answers: line: there is no such member; the result has row`},
@@ -260,7 +269,7 @@ func TestCasesThatDoNotHold(t *testing.T) {
 			t.push("plced", { messageId: "a" });`, `one:4: workflow orders has no topic "plced"`},
 		"nothing to approve": {`t.approve();`, `one:3: no call awaits an approval here: the workflow waits: scheduled`},
 		"an unknown handler": {`t.state("bok", 1);`,
-			`one:0: t.state names "bok", and the script has no such producer or consumer`},
+			`one:0: state names "bok", and the script has no such producer or consumer`},
 		"an unknown operation": {`t.answer("shop.get", { result: 1 });`,
 			`one:3: there is no operation shop.get; a tool is named in { tools: { "shop.get": "mutate" } } behind the cases`},
 	} {
@@ -289,7 +298,7 @@ func TestFilesThatDeclareNoTests(t *testing.T) {
 		},
 		{
 			"export default Pawl.tests({\n one(t) { t.run(); t.clock(\"2026-01-01\") } });",
-			`2: TypeError: t.clock stands before the first step of a case`,
+			`2: TypeError: clock stands before the first step of a case`,
 		},
 		{
 			"export default Pawl.tests({ async one(t) { } });",
@@ -308,7 +317,7 @@ func TestFilesThatDeclareNoTests(t *testing.T) {
 			`0: the script computed for longer than 2s`,
 		},
 	} {
-		_, err := rehearsal.Read(t.Context(), scripts, sandbox.Source{Filename: "a.test.ts", Code: c.code})
+		_, err := rehearsal.Read(t.Context(), scripts, sandbox.Source{Filename: "a.test.ts", Code: c.code}, nil)
 		var bad *rehearsal.ReadError
 		if got := fmt.Sprint(err); err != nil {
 			if e, ok := err.(*rehearsal.ReadError); ok {

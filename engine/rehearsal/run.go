@@ -79,7 +79,7 @@ func Run(ctx context.Context, cfg Config, script sandbox.Source, suite Suite) (R
 	for i := range suite.Cases {
 		if handler := suite.Cases[i].unknownHandler(&definition); handler != "" && !definition.Incomplete {
 			report.Cases = append(report.Cases, Outcome{Name: suite.Cases[i].Name, Problems: []Problem{{Message: fmt.Sprintf(
-				"t.state names %q, and the script has no such producer or consumer", handler)}}})
+				"state names %q, and the script has no such producer or consumer", handler)}}})
 			continue
 		}
 		outcome, refused, err := runCase(ctx, cfg, script, &suite, &suite.Cases[i], counting, secrets)

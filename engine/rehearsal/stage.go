@@ -276,7 +276,7 @@ func (s *stage) run(ctx context.Context) error {
 			return err
 		}
 	}
-	return fmt.Errorf("the workflow does not come to rest: it has tried again %d times. Use t.advance to let a part of "+
+	return fmt.Errorf("the workflow does not come to rest: it has tried again %d times. Use advance to let a part of "+
 		"the time pass", maxTries)
 }
 

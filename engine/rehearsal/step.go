@@ -69,13 +69,13 @@ var actions = map[Do]func(*running, context.Context, *Step) error{
 	DoAdvance: func(r *running, ctx context.Context, step *Step) error {
 		by, err := time.ParseDuration(step.By)
 		if err != nil || by < 0 {
-			return fmt.Errorf("t.advance takes a duration such as \"90s\" or \"24h\", and got %q", step.By)
+			return fmt.Errorf("advance takes a duration such as \"90s\" or \"24h\", and got %q", step.By)
 		}
 		return r.advance(ctx, by)
 	},
 	DoCrash: func(r *running, _ context.Context, step *Step) error {
 		if eventlog.NewFact(step.Fact) == nil {
-			return fmt.Errorf("t.crash takes a fact of the log, such as \"mutation.started\" or \"run.committed\", and got %q",
+			return fmt.Errorf("crash takes a fact of the log, such as \"mutation.started\" or \"run.committed\", and got %q",
 				step.Fact)
 		}
 		r.life.dieAt(step.Fact)

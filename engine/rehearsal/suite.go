@@ -63,6 +63,8 @@ type Step struct {
 	Code    string           `json:"code,omitempty"`
 	Message string           `json:"message,omitempty"`
 	Part    string           `json:"part,omitempty"` // ExpectLog
+	File    string           `json:"file,omitempty"` // Recorded
+	Case    string           `json:"case,omitempty"` // Recorded; the only one of the file where it is left out
 	// At is the line of the script that ExpectWaiting names, 0 for any.
 	At int `json:"at,omitempty"`
 }
@@ -74,6 +76,8 @@ type Do string
 const (
 	// DoAnswer says what an operation answers from here on.
 	DoAnswer Do = "answer"
+	// DoRecorded stands for what is given and done in a recorded case.
+	DoRecorded Do = "recorded"
 	// DoPush pushes events; they wait until a step lets the workflow run.
 	DoPush Do = "push"
 	// DoPoll has all producers run.
@@ -171,9 +175,9 @@ type ReadError struct {
 
 func (e *ReadError) Error() string { return e.Message }
 
-// Read runs a test file, which declares its cases with Pawl.tests. Errors: *ReadError for what is its author's to
-// correct.
-func Read(ctx context.Context, scripts sandbox.Executor, file sandbox.Source) (Suite, error) {
+// Read runs a test file, which declares its cases with Pawl.tests. Recorded cases are read from the files beside it.
+// Errors: *ReadError for what is its author's to correct.
+func Read(ctx context.Context, scripts sandbox.Executor, file sandbox.Source, beside Beside) (Suite, error) {
 	limits := sandbox.Limits{State: maxSuite, Source: len(builderLine) + maxSuite}
 	result, err := scripts.Invoke(ctx, sandbox.Invocation{
 		Source: sandbox.Source{Filename: file.Filename, Code: builderLine + file.Code},
@@ -199,5 +203,5 @@ func Read(ctx context.Context, scripts sandbox.Executor, file sandbox.Source) (S
 			suite.Cases[i].Steps[j].Line = authorLine(suite.Cases[i].Steps[j].Line)
 		}
 	}
-	return suite, nil
+	return suite, suite.load(ctx, scripts, beside)
 }

@@ -29,14 +29,17 @@ import (
 type Test struct {
 	JSON  bool     `name:"json" help:"Print one JSON document."`
 	Watch bool     `help:"Run them again whenever a script or its tests change, until interrupted."`
-	Files []string `arg:"" optional:"" name:"file" type:"path" help:"Scripts, or their tests; without one, all NAME.test.ts and NAME.test.js of this folder."`
+	Files []string `arg:"" optional:"" name:"file" type:"path" help:"Scripts, or their tests; without one, all NAME.test.ts, NAME.test.js and NAME.test.yaml of this folder."`
 }
 
 // testSuffix stands before the extension in the name of a file with tests.
 const testSuffix = ".test"
 
-// extensions are those of scripts, and of files with tests.
-var extensions = []string{".ts", ".js"}
+// extensions are those of scripts; a file with tests has one of testExtensions.
+var (
+	extensions     = []string{".ts", ".js"}
+	testExtensions = []string{".ts", ".js", ".yaml", ".yml"}
+)
 
 // pair is a script, and the tests beside it.
 type pair struct{ script, tests string }
@@ -79,7 +82,7 @@ func (c *Test) pairs() (pairs []pair, err error) {
 		if err != nil {
 			return nil, exit.Failed("", err)
 		}
-		for _, extension := range extensions {
+		for _, extension := range testExtensions {
 			found, err := filepath.Glob(filepath.Join(here, "*"+testSuffix+extension))
 			if err != nil {
 				return nil, exit.Failed("", err)
@@ -93,39 +96,64 @@ func (c *Test) pairs() (pairs []pair, err error) {
 		slices.Sort(files)
 	}
 	for _, file := range files {
-		extension := filepath.Ext(file)
-		name := strings.TrimSuffix(file, extension)
-		if !slices.Contains(extensions, extension) {
-			return nil, exit.Misconfigured("name a script or its tests, a .ts or .js file", "%s is neither", term.Path(file))
+		found, err := pairsOf(file)
+		if err != nil {
+			return nil, err
 		}
-		p := pair{script: file, tests: file}
-		if script, ok := strings.CutSuffix(name, testSuffix); ok {
-			if p.script, ok = beside(script); !ok {
-				return nil, exit.Misconfigured("the script of "+filepath.Base(file)+" is "+filepath.Base(script)+extension,
-					"there is no script beside %s", term.Path(file))
+		for _, p := range found {
+			if !slices.Contains(pairs, p) {
+				pairs = append(pairs, p)
 			}
-		} else {
-			var ok bool
-			if p.tests, ok = beside(name + testSuffix); !ok {
-				return nil, exit.Misconfigured("write them into "+filepath.Base(name)+testSuffix+extension,
-					"there are no tests beside %s", term.Path(file))
-			}
-		}
-		if !slices.Contains(pairs, p) {
-			pairs = append(pairs, p)
 		}
 	}
 	return pairs, nil
 }
 
-// beside finds the file of a name without extension.
-func beside(name string) (string, bool) {
-	for _, extension := range extensions {
-		if info, err := os.Stat(name + extension); err == nil && info.Mode().IsRegular() {
-			return name + extension, true
+// pairsOf are the tests that a file is, or all that stand beside it.
+func pairsOf(file string) ([]pair, error) {
+	extension := filepath.Ext(file)
+	name := strings.TrimSuffix(file, extension)
+	if script, ok := strings.CutSuffix(name, testSuffix); ok && slices.Contains(testExtensions, extension) {
+		about, _, _ := strings.Cut(filepath.Base(script), ".") // also NAME.ABOUT.test.yaml
+		found := slices.Concat(scriptsNamed(script), scriptsNamed(filepath.Join(filepath.Dir(script), about)))
+		if len(found) == 0 {
+			return nil, exit.Misconfigured("the script of "+filepath.Base(file)+" is "+filepath.Base(script)+".ts",
+				"there is no script beside %s", term.Path(file))
+		}
+		return []pair{{script: found[0], tests: file}}, nil
+	}
+	if !slices.Contains(extensions, extension) {
+		return nil, exit.Misconfigured("name a script, a .ts or .js file, or its tests", "%s is neither", term.Path(file))
+	}
+	entries, err := os.ReadDir(filepath.Dir(file))
+	if err != nil {
+		return nil, exit.Failed("", fmt.Errorf("look for the tests of a script: %w", err))
+	}
+	var pairs []pair
+	for _, entry := range entries {
+		about, isTest := strings.CutPrefix(entry.Name(), filepath.Base(name)+".")
+		extension := filepath.Ext(about)
+		isTest = isTest && slices.Contains(testExtensions, extension) &&
+			strings.HasSuffix("."+strings.TrimSuffix(about, extension), testSuffix)
+		if isTest {
+			pairs = append(pairs, pair{script: file, tests: filepath.Join(filepath.Dir(file), entry.Name())})
 		}
 	}
-	return name + extensions[0], false
+	if len(pairs) == 0 {
+		return nil, exit.Misconfigured("write them into "+filepath.Base(name)+testSuffix+".ts",
+			"there are no tests beside %s", term.Path(file))
+	}
+	return pairs, nil
+}
+
+// scriptsNamed are the scripts of a name without extension.
+func scriptsNamed(name string) (found []string) {
+	for _, extension := range extensions {
+		if info, err := os.Stat(name + extension); err == nil && info.Mode().IsRegular() {
+			found = append(found, name+extension)
+		}
+	}
+	return found
 }
 
 // tester runs tests and prints what they come to.
@@ -251,7 +279,15 @@ func (t *tester) one(ctx context.Context, p pair) (tested, error) {
 	if err != nil {
 		return found, err
 	}
-	suite, err := rehearsal.Read(ctx, t.config.Scripts, sandbox.Source{Filename: tests.Name(), Code: string(tests.Text)})
+	read := rehearsal.Read
+	if rehearsal.IsYAML(p.tests) {
+		read = rehearsal.ReadYAML
+	}
+	suite, err := read(ctx, t.config.Scripts, sandbox.Source{Filename: tests.Name(), Code: string(tests.Text)},
+		func(name string) (string, error) {
+			text, err := os.ReadFile(filepath.Join(filepath.Dir(p.tests), name))
+			return string(text), err
+		})
 	var unreadable *rehearsal.ReadError
 	switch {
 	case errors.As(err, &unreadable):
