@@ -26,6 +26,8 @@ type DeployRequest struct {
 	GrantUsed bool
 	// Expected refuses the deploy if another version runs.
 	Expected *eventlog.Version
+	// Strict takes warnings for errors.
+	Strict bool
 	// DryRun only checks.
 	DryRun bool
 }
@@ -57,6 +59,12 @@ func (e *Engine) Deploy(ctx context.Context, actor eventlog.Actor, req DeployReq
 	checked, state, err := e.check(ctx, req.Source, req.Filename, req.Grants, nil)
 	if err != nil && ctx.Err() != nil {
 		err = fmt.Errorf("%w: %w", ErrNothingRecorded, err)
+	}
+	if req.Strict && len(checked.Problems) > 0 {
+		checked.Refused = true
+		for i := range checked.Problems {
+			checked.Problems[i].Severity = sandbox.SeverityError
+		}
 	}
 	if err != nil || checked.Refused || req.DryRun {
 		return checked.DeployResult, err

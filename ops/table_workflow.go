@@ -24,6 +24,7 @@ type (
 		Source          string                    `json:"source" jsonschema:"the script, TypeScript or JavaScript"`
 		Filename        string                    `json:"filename,omitempty" jsonschema:"the name used in messages, a .ts or .js name; workflow.ts when left out"`
 		Grants          map[string]eventlog.Grant `json:"grants,omitempty" jsonschema:"replaces the workflow's grants; left out, a new workflow may read and asks for mutations"`
+		Strict          bool                      `json:"strict,omitempty" jsonschema:"refuses a script with warnings too"`
 		ExpectedVersion *eventlog.Version         `json:"expectedVersion,omitempty" jsonschema:"refuses the deploy (409) if another version runs"`
 	}
 	deployAnswer struct {
@@ -139,6 +140,7 @@ func deployWorkflow(ctx context.Context, c *Call, r *deployRequest) (int, deploy
 func (c *Call) deploy(ctx context.Context, r *deployRequest) (int, deployAnswer, error) {
 	result, err := c.backend.cfg.Engine.Deploy(ctx, c.Actor, engine.DeployRequest{
 		Source: r.Source, Filename: r.Filename, Grants: r.Grants, Expected: r.ExpectedVersion,
+		Strict: r.Strict,
 	})
 	if err != nil {
 		return 0, deployAnswer{}, err

@@ -20,7 +20,7 @@ type commandLine struct {
 	Up    run.Up    `cmd:"" group:"run" help:"Run an engine with the given workflows, here and now."`
 	Serve run.Serve `cmd:"" group:"run" help:"Run an engine with the workflows that it has."`
 
-	Init     scripts.Init     `cmd:"" group:"scripts" help:"Write what a folder of workflows begins with: a script, its configuration, types, and the contract for coding agents."`
+	Init     scripts.Init     `cmd:"" group:"scripts" help:"Write what a folder of workflows begins with: a script, its tests, its configuration, types, and the contract for coding agents."`
 	Deploy   scripts.Deploy   `cmd:"" group:"scripts" help:"Deploy a script to a running engine."`
 	Validate scripts.Validate `cmd:"" group:"scripts" help:"Check a script as a deploy would."`
 	Diff     scripts.Diff     `cmd:"" group:"scripts" help:"Say what a new script would have done otherwise in recorded runs."`

@@ -160,9 +160,12 @@ func TestYAMLThatDeclaresNoTests(t *testing.T) {
 		{"cases:\n  one:\n    - run\n    - clock: 2026-01-01\n", "4: TypeError: clock stands before the first step"},
 		{"cases:\n  one:\n    - clock: soon\n", "3: TypeError: clock takes a time such as"},
 		{"cases:\n  one:\n    - push: &a placed\n", "3: anchors, aliases, tags"},
-		{"cases:\n  one:\n    - push: placed\n      events: [{ messageId: a, payload: !!binary aGk= }]\n", "4: anchors, aliases, tags"},
-		{"cases:\n  one:\n    - push: placed\n      events: [{ messageId: a, payload: .nan }]\n", "4: anchors, aliases, tags"},
-		{"cases:\n  one:\n    - recorded: ../a.yaml\n", "3: recorded names the file ../a.yaml, and these tests have no files"},
+		{"cases:\n  one:\n    - push: placed\n      events: [{ messageId: a, payload: !!binary aGk= }]\n",
+			"4: anchors, aliases, tags"},
+		{"cases:\n  one:\n    - push: placed\n      events: [{ messageId: a, payload: .nan }]\n",
+			"4: anchors, aliases, tags"},
+		{"cases:\n  one:\n    - recorded: ../a.yaml\n",
+			"3: recorded names the file ../a.yaml, and these tests have no files"},
 	} {
 		_, err := rehearsal.ReadYAML(t.Context(), scripts, sandbox.Source{Filename: "a.test.yaml", Code: c.text}, nil)
 		var bad *rehearsal.ReadError
@@ -223,7 +226,8 @@ cases:
 	for _, c := range []struct{ step, want string }{
 		{`t.recorded("../late.test.yaml")`, "2: recorded takes a file of this folder"},
 		{`t.recorded("early.test.yaml")`, "2: read early.test.yaml: file does not exist"},
-		{`t.recorded("late.test.yaml", "an early order")`, "2: recorded names no case of late.test.yaml; it has a late order"},
+		{`t.recorded("late.test.yaml", "an early order")`,
+			"2: recorded names no case of late.test.yaml; it has a late order"},
 		{`t.run(); t.recorded("late.test.yaml")`, "2: TypeError: recorded stands before the first step of a case"},
 	} {
 		_, err := read("export default Pawl.tests({\n one(t) { " + c.step + " } });")(scripts)

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/pawl-run/pawl/cmd/pawl/example"
 	"github.com/pawl-run/pawl/cmd/pawl/internal/guide"
@@ -24,7 +25,7 @@ type Template struct {
 	Script string
 	// About says what it does.
 	About string
-	// bundled says that the script is one of the examples, not of the templates.
+	// bundled says that the script and its tests are one of the examples, not of the templates.
 	bundled bool
 	folders []string
 	// Next are the commands to try, for a shell in the folder.
@@ -88,7 +89,7 @@ func Write(dir, name, declarations string) (written, kept []string, err error) {
 	return written, kept, nil
 }
 
-// files are the script and what stands beside it, by name.
+// files are the script, its tests and what stands beside it, by name.
 func (t Template) files(name string) (map[string]string, error) {
 	files := map[string]string{}
 	folder := "templates/" + name
@@ -104,11 +105,13 @@ func (t Template) files(name string) (map[string]string, error) {
 		files[entry.Name()] = string(content)
 	}
 	if t.bundled {
-		content, err := example.Files.ReadFile(t.Script)
-		if err != nil {
-			return nil, fmt.Errorf("read the template: %w", err)
+		for _, name := range []string{t.Script, strings.TrimSuffix(t.Script, ".ts") + ".test.ts"} {
+			content, err := example.Files.ReadFile(name)
+			if err != nil {
+				return nil, fmt.Errorf("read the template: %w", err)
+			}
+			files[name] = string(content)
 		}
-		files[t.Script] = string(content)
 	}
 	return files, nil
 }

@@ -32,6 +32,8 @@ type deployer struct {
 	refused *refusals
 	// grants replace those of the workflow; nil leaves them.
 	grants map[string]eventlog.Grant
+	// strict takes warnings for errors.
+	strict bool
 }
 
 // refuse notes that the file was refused, and says what becomes of its workflow.
@@ -99,6 +101,7 @@ func (d deployer) deploy(ctx context.Context, s source.Script) (accepted bool, e
 	// a person looks at each change that is made now.
 	result, err := d.in.Engine.Deploy(ctx, d.actor, engine.DeployRequest{
 		Source: string(s.Text), Filename: filepath.Base(s.Path), Grants: d.grants, GrantUsed: !forgotten,
+		Strict: d.strict,
 	})
 	problems := d.advise(ctx, s, explain.Problems(result.Problems))
 	source.Print(d.screen, s, problems)

@@ -19,6 +19,7 @@ type Deploy struct {
 	client.Flags
 	Grant  map[string]string `placeholder:"CAPABILITY=allow|ask|deny" help:"Replace the workflow's grants, e.g. --grant csv.appendRow=allow. A new workflow may read and asks before it changes anything."`
 	Expect string            `placeholder:"MAJOR.MINOR" help:"Refuse unless this version runs now."`
+	Strict bool              `help:"Take warnings for errors."`
 	File   string            `arg:"" type:"path" help:"The script."`
 }
 
@@ -35,6 +36,9 @@ func (c *Deploy) Run(ctx context.Context, engine *client.Finder, screen term.Scr
 	params := map[string]any{"source": string(script.Text), "filename": filepath.Base(c.File)}
 	if c.Expect != "" {
 		params["expectedVersion"] = c.Expect
+	}
+	if c.Strict {
+		params["strict"] = true
 	}
 	if len(c.Grant) > 0 {
 		params["grants"] = c.Grant

@@ -48,7 +48,8 @@ func (c *Init) Run(screen term.Screen) error {
 		fmt.Fprintf(screen.Err, "%s is there already, and stays as it is\n", term.Path(path))
 	}
 	fmt.Fprintf(screen.Err, "\n%s: %s. Try, in %s:\n", template.Script, template.About, term.Path(c.Dir))
-	for _, command := range append([]string{"pawl validate " + template.Script}, template.Next...) {
+	for _, command := range append([]string{"pawl validate " + template.Script, "pawl test " + template.Script},
+		template.Next...) {
 		fmt.Fprintf(screen.Err, "  %s\n", command)
 	}
 	return nil
