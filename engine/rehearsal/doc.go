@@ -5,8 +5,8 @@
 //
 //   - The script runs in the executor that it is given, is checked as a deploy checks it, and every rule is that of the
 //     engine: nothing is simulated but the log's disk, the clock and the outside.
-//   - A test file is a script like any other: it runs in the executor, and only declares what is to be done. One in YAML
-//     is read as the script that says the same.
+//   - A test file is a script like any other: it runs in the executor, and only declares what is to be done. One in
+//     YAML is read as the script that says the same.
 //   - Nothing leaves. A read without an answer fails the case, and so does a call that the case does not expect.
 //   - The same case has the same outcome each time: chance, ids and times follow from the case.
 //
