@@ -410,7 +410,7 @@ interface PawlTest<T = any> {
 
   // What is expected.
 
-  /** The next change that was made outside; parameters that are absent may be any. */
+  /** The next change that was made outside. Without params it may have any; otherwise it has exactly these. */
   expectCall(operation: string, params?: object): this;
   /** No change was made beside those that were expected so far. The end of a case expects that too. */
   expectNoCalls(): this;

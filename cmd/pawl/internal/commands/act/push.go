@@ -24,7 +24,7 @@ type Push struct {
 	Topic  string `arg:"" help:"The topic."`
 	ID     string `name:"id" placeholder:"ID" help:"The event's message id: the same id again is the same event. JSON is then the payload."`
 	Title  string `placeholder:"TITLE" help:"What the event is about, for people; else its id."`
-	IDFrom string `name:"id-from" placeholder:"hash|path" enum:",hash,path" default:"" help:"Where the message ids come from when the JSON is payloads: hash, of each payload's content, so that the same content is the same event; or path, with --id-path."`
+	IDFrom string `name:"id-from" placeholder:"hash|path" enum:",hash,path" default:"" help:"Where the message ids come from when the JSON is payloads: hash, of each payload's content, so that the same content is the same event (members in any order, numbers as they are written); or path, with --id-path."`
 	IDPath string `name:"id-path" placeholder:"A.B" help:"The member of each payload that is its message id, as in customer.id."`
 	Events string `arg:"" name:"json|@file|-" help:"The payload, with --id; without it events: {\"messageId\": …, \"title\": …, \"payload\": …}, or many, one a line. @FILE reads them from a file, - from standard input."`
 }
