@@ -12,6 +12,8 @@ type Partition struct {
 	// Owned says that this engine owns it; Epoch is then that of its lease, 0 where the engine is alone.
 	Owned bool
 	Epoch uint64
+	// Draining: no run begins there any more, the partition is about to be handed over.
+	Draining bool
 	// Owner is the engine that was last seen to hold it, and Held whether it still may; empty where the engine is alone.
 	Owner lease.Entry
 	Held  bool
@@ -39,6 +41,9 @@ func (e *Engine) Partitions() []Partition {
 		t := p.tenure()
 		all[i] = Partition{Number: p.number, Owned: t.holds(), Epoch: t.epoch(), Behind: p.behindBy(),
 			Taken: p.taken.Load(), Refused: p.refused.Load(), Stopped: p.stoppedBy()}
+		if t != nil {
+			all[i].Draining = t.draining.Load()
+		}
 		if e.cfg.Leases != nil {
 			all[i].Owner, all[i].Held = e.cfg.Leases.Holder(p.number)
 		}

@@ -77,8 +77,11 @@ var (
 // moment is now, by both clocks.
 func (p *process) moment() underway.Moment {
 	now := p.cfg.Clock.Now()
-	if _, system := p.cfg.Clock.(clock.System); system {
+	switch c := p.cfg.Clock.(type) {
+	case clock.System:
 		return underway.At(now)
+	case interface{ Elapsed() time.Duration }: // it can be set, and says what cannot
+		return underway.Moment{Clock: now, Elapsed: c.Elapsed()}
 	}
 	return underway.AtMadeUp(now)
 }

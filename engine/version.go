@@ -81,8 +81,10 @@ func (e *Engine) Deploy(ctx context.Context, actor eventlog.Actor, req DeployReq
 	if _, err := e.decideOn(ctx, result.Workflow, cmd, actor, "deploy"); err != nil {
 		return result, err
 	}
-	a, _ := e.workflow(result.Workflow)
-	now := a.state()
+	now, err := e.deployed(result.Workflow, cmd)
+	if err != nil {
+		return result, err
+	}
 	result.Version, result.Changed = now.Version, now.Version != state.Version
 	result.Created = result.Changed && !state.Exists()
 	result.Freed = state.Maintenance != nil && now.Maintenance == nil
@@ -98,6 +100,20 @@ func (e *Engine) Deploy(ctx context.Context, actor eventlog.Actor, req DeployReq
 		}
 	}
 	return result, nil
+}
+
+// deployed is the workflow's state after the deploy. Where another engine has recorded it and this one has not read that
+// yet, what it came to is not known here: the error is ErrUnknownOutcome, and to deploy the same again does no harm.
+func (e *Engine) deployed(name eventlog.WorkflowName, cmd decide.Deploy) (*projections.State, error) {
+	a, ok := e.workflow(name)
+	if ok {
+		now := a.state()
+		if script := now.Script(now.Version); e.cfg.Leases == nil || script != nil && script.SourceHash == cmd.SourceHash {
+			return now, nil
+		}
+	}
+	return nil, fmt.Errorf("%w: %s is deployed at the owner of its partition, and this engine has not read that yet; deploy "+
+		"the same again to see it", ErrUnknownOutcome, name)
 }
 
 type checkedScript struct {

@@ -129,6 +129,9 @@ func (j *judge) same(n *node, have, want *projections.State, k projections.Key) 
 // explained: a worker that does nothing owes nothing, and says what it waits for.
 func (j *judge) explained(n *node, state *projections.State, w eventlog.WorkflowName) {
 	s := j.sim
+	if !s.working(n, w) || n.stepped || n.cutOff() {
+		return // another engine works; timers do not follow a clock that is set
+	}
 	if n.stopping || n.name.Load() == nil || s.gate.has(n, w, opAppend, opAck, opScript, opReconcile, opTurn) ||
 		s.bubbleNow().Before(s.pausedUntil) {
 		return

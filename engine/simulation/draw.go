@@ -18,9 +18,13 @@ func (s *sim) performAnswer(o *op) (performAnswer, string) {
 	if o.call.Resend {
 		return s.resendAnswer(o)
 	}
+	if failure := s.keptBack(o); failure != nil {
+		return performAnswer{outcome: connector.FailedWith(failure)}, "kept from leaving: " + failure.Message
+	}
 	r := s.send(o)
 	started := s.judge.started[r.key]
-	late := !s.bubbleNow().Before(o.call.Deadline) || started != nil && !s.clock.Now().Before(started.Deadline.Time())
+	deadline := s.judge.deadlines[r.key].Time()
+	late := !s.bubbleNow().Before(o.call.Deadline) || started != nil && !s.clock.Now().Before(deadline)
 	failed := func(class eventlog.Class, code string) performAnswer {
 		r.refused = true
 		return performAnswer{outcome: connector.FailedWith(&eventlog.Failure{Class: class, Code: code,
@@ -50,9 +54,9 @@ func (s *sim) performAnswer(o *op) (performAnswer, string) {
 			s.apply(r)
 		}
 		r.silentUntil = s.bubbleNow().Add(callTimeout)
-		r.until = started.Deadline.Time().Add(s.quiet)
+		r.until = deadline.Add(s.quiet)
 		if s.chance(s.profile.lingers) {
-			r.until = started.Deadline.Time().Add(s.unseen)
+			r.until = deadline.Add(s.unseen)
 			r.exchange = newExchange()
 		}
 		return performAnswer{silent: true, exchange: r.exchange},
@@ -128,7 +132,7 @@ func (s *sim) reconcileAnswer(o *op) (connector.Reconciliation, string) {
 	switch {
 	case started == nil:
 		s.violate("a mutation is reconciled that never started")
-	case r.node != o.node && s.clock.Now().Before(started.Deadline.Time()):
+	case r.node != o.node && s.clock.Now().Before(s.judge.deadlines[r.key].Time()):
 		s.violate("mutation %s is reconciled by another process before its deadline", s.alias(r.key))
 	}
 	if !s.calm && s.chance(s.profile.honestRetry) {

@@ -60,6 +60,7 @@ func (j *judge) book(w eventlog.WorkflowName) *book {
 
 // sent holds a request that leaves against its record: its start is durable, with these bytes.
 func (j *judge) sent(r *request) {
+	j.entitled(r)
 	started, ok := j.started[r.key]
 	switch {
 	case r.sent > 1+j.resends[r.key]:

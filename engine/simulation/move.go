@@ -17,6 +17,10 @@ func (s *sim) move() {
 	}
 	p := s.profile
 	switch {
+	case s.sharing != nil && s.chance(p.disturb):
+		s.disturb()
+	case s.sharing != nil && s.chance(p.idle):
+		s.idleFor()
 	case s.chance(p.loss):
 		s.acceptLoss()
 	case s.noEngine():
@@ -90,7 +94,12 @@ func (s *sim) stall(o *op) {
 }
 
 // stalls reports whether the operation is that of a log that is held up.
-func (s *sim) stalls(o *op) bool { return o.kind == opAppend && s.report.Moves < s.stalled[o.entry.ID] }
+func (s *sim) stalls(o *op) bool {
+	if (o.kind == opAppend || o.kind == opAck) && o.node.cutOff() {
+		return true
+	}
+	return o.kind == opAppend && s.report.Moves < s.stalled[o.entry.ID]
+}
 
 // wait lets time pass: until an open call has ended, or up to what some worker waits for.
 func (s *sim) wait() {

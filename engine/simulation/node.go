@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"sync/atomic"
+	"time"
 
 	"github.com/pawl-run/pawl/engine"
 	"github.com/pawl-run/pawl/engine/connector"
+	"github.com/pawl-run/pawl/engine/simulation/network"
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/eventlog/memlog"
 	"github.com/pawl-run/pawl/projections"
@@ -26,6 +28,11 @@ type node struct {
 	// listeners are the calls that its connector listens on to after their deadlines.
 	listeners connector.Listeners
 	asks      atomic.Int64 // of operators, not answered yet
+	// link is its way to the others where engines share the partitions. offset is by how much its machine's clock is
+	// ahead; stepped: it was set.
+	link    *network.Link
+	offset  atomic.Int64
+	stepped bool
 
 	// dead processes never go on; frozen ones do later; stopping ones have been asked to end;
 	// failing ones have met a full disk.
@@ -51,6 +58,20 @@ func (n *node) over() bool {
 	}
 }
 
+// ahead is by how much the clock of the node's machine is ahead.
+func (n *node) ahead() time.Duration { return time.Duration(n.offset.Load()) }
+
+// freeze lets the process stand still, or go on.
+func (n *node) freeze(frozen bool) {
+	n.frozen = frozen
+	if n.link != nil {
+		n.link.Freeze(frozen)
+	}
+}
+
+// cutOff reports whether there is no way from the node to the log.
+func (n *node) cutOff() bool { return n.link != nil && n.link.IsCut(network.ToLog) }
+
 func (n *node) ready() bool {
 	select {
 	case <-n.engine.Ready():
@@ -65,6 +86,9 @@ func (s *sim) kill(n *node) {
 	n.dead = true
 	n.gone.Store(true)
 	n.frozen = false
+	if n.link != nil {
+		n.link.Kill()
+	}
 	for _, r := range s.world.order {
 		if r.node == n && r.open() && s.bubbleNow().Before(r.silentUntil) {
 			r.until = s.judge.deadlines[r.key].Time().Add(s.unseen) // it was cut off
@@ -186,6 +210,9 @@ func (l *nodeLog) attempt(ctx context.Context, e eventlog.Entry) (written eventl
 		return written, fmt.Errorf("append to %s: %w: %w", e.Workflow, eventlog.ErrUnconfirmed, err), false
 	}
 	todo := answer.(appendAnswer)
+	if l.sim.sharing != nil {
+		l.sim.sharing.offsets.Store(e.ID, l.node.ahead())
+	}
 	if todo.die {
 		if todo.written {
 			_, _ = l.Log.Append(context.WithoutCancel(ctx), e) // the dead never learn how it ended

@@ -28,8 +28,10 @@ func (s *sim) ask(n *node, w *workflow, what string, do func(context.Context) er
 	s.hangUp = append(s.hangUp, cancel)
 	go func() {
 		defer s.asking.Done()
+		ctx, recorded := engine.WithRecorded(ctx)
 		err := do(ctx)
 		n.asks.Add(-1)
+		s.learned(w.name, recorded)
 		var refusal *decide.Refusal
 		if err != nil && !errors.As(err, &refusal) && !errors.Is(err, engine.ErrUnavailable) {
 			s.violate("operator's %s on %s ended with %v", what, w.name, err)
@@ -64,6 +66,10 @@ func (s *sim) operate() {
 	}
 	n, w := pick(s, nodes...), pick(s, s.workflows...)
 	state := s.judge.book(w.name).state()
+	if s.sharing != nil && s.chance(0.2) {
+		s.readAfter(n, w)
+		return
+	}
 	if s.concurrent && s.chance(0.3) && s.assistHeld(n, w) || s.chance(0.4) && s.assist(n, w) {
 		return
 	}

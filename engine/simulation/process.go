@@ -83,7 +83,7 @@ func (s *sim) start(st *store.Store) (*node, error) {
 	if jitter > 0.75 { // some engines write each transition by itself
 		group = 1
 	}
-	e, err := engine.New(engine.Config{
+	cfg := engine.Config{
 		Log: &nodeLog{s.below, s, n}, Store: kept, Scripts: &scripts{s, n}, Connectors: outer, Clock: nodeClock{s.clock, n},
 		MaxGroup: group,
 		Random:   rand.NewChaCha8(seed), Jitter: func() float64 { return jitter }, Policies: s.policies,
@@ -107,7 +107,11 @@ func (s *sim) start(st *store.Store) (*node, error) {
 			}
 			return rules(state, w, env, known, cmd)
 		},
-	})
+	}
+	if err := s.join(n, &cfg); err != nil {
+		return nil, err
+	}
+	e, err := engine.New(cfg)
 	if err != nil {
 		return nil, err
 	}
@@ -152,14 +156,14 @@ func (s *sim) crashBusy() bool {
 func (s *sim) freeze() {
 	for _, n := range s.nodes {
 		if n.frozen && s.chance(0.7) {
-			n.frozen = false
+			n.freeze(false)
 			s.say("engine %d goes on", n.number)
 			return
 		}
 	}
 	if live := s.live(); len(live) > 0 {
 		n := pick(s, live...)
-		n.frozen = true
+		n.freeze(true)
 		s.say("engine %d freezes", n.number)
 		s.did("freeze")
 	}

@@ -27,6 +27,8 @@ type profile struct {
 	shared      bool    // two workflows are in one partition, and engines look into what others write
 	resubscribe float64 // per operator's action: a topic loses its consumer, or gets it back
 	outage      float64 // per move: the target goes down, or works again
+	// per move, where engines share the partitions: something happens between them; leases have time to end
+	disturb, idle float64
 }
 
 // Focus is what a seed makes happen again and again, because it seldom comes together by chance.
@@ -61,6 +63,9 @@ const (
 	Doubts
 	// Resends: the receiver knows a call by its key, and most answers are lost.
 	Resends
+	// Sharing: the engines share the partitions by leases; they stand still, are cut off from each other, from the leases
+	// or from the log, follow late, and their clocks are set.
+	Sharing
 )
 
 func (s *sim) drawProfile() profile {
@@ -127,6 +132,10 @@ func (s *sim) focus(p *profile) {
 		p.lostAck, p.refused, p.slow, p.hangUp = 0, 0, 0, 0
 	case Losses:
 		p.loss = 0.05
+	}
+	if s.cfg.Focus == Sharing {
+		p.loss, p.full, p.second, p.crash = 0, 0, 0.03, 0.02*s.rng.Float64()
+		p.freeze, p.disturb, p.idle = 0.03, 0.08*s.rng.Float64(), 0.02+0.05*s.rng.Float64()
 	}
 	if s.cfg.Focus == Resends {
 		p.definite, p.silent, p.uncertain, p.tool, p.loss = 0.05, 0.3, 0.7, 0, 0

@@ -42,6 +42,9 @@ func Run(cfg Config) (Report, error) {
 	if cfg.Log != nil {
 		s.below = cfg.Log(s.below)
 	}
+	if cfg.Focus == Sharing {
+		s.sharing, s.watching = newSharing(), true
+	}
 	s.judge = newJudge(s)
 	for i := range workflows {
 		s.workflows = append(s.workflows, &workflow{name: eventlog.WorkflowName(fmt.Sprintf("w%d", i+1))})
@@ -52,6 +55,9 @@ func Run(cfg Config) (Report, error) {
 	}
 	err := s.life()
 	s.report.Transitions = s.judge.transitions
+	if s.sharing != nil {
+		s.report.Seen["partition taken"] += s.sharing.net.Taken()
+	}
 	for _, r := range s.world.order {
 		s.report.Effects += r.effects
 	}
@@ -60,6 +66,9 @@ func Run(cfg Config) (Report, error) {
 
 // life is that of the simulation: faults first, then a calm in which all must come to rest.
 func (s *sim) life() error {
+	if err := s.gather(); err != nil {
+		return err
+	}
 	for _, w := range s.workflows {
 		if err := s.look(); err != nil {
 			return err
@@ -79,6 +88,7 @@ func (s *sim) life() error {
 // look waits for quiescence and checks everything.
 func (s *sim) look() error {
 	s.cfg.AwaitBlocked()
+	s.breathe()
 	for s.exchanges() {
 		s.cfg.AwaitBlocked() // one that gives way is told of
 	}
@@ -111,6 +121,9 @@ func (s *sim) settleDown() error {
 		return err
 	}
 	if err := s.look(); err != nil {
+		return err
+	}
+	if err := s.awaitOwner(n); err != nil {
 		return err
 	}
 	if err := s.catchUp(n); err != nil {
@@ -281,6 +294,9 @@ func (s *sim) finish(n *node) error {
 // end lets every goroutine go and waits for it.
 func (s *sim) end() {
 	close(s.gate.over)
+	if s.sharing != nil {
+		s.sharing.net.Close()
+	}
 	for _, n := range s.nodes {
 		n.stop()
 	}

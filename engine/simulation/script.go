@@ -178,7 +178,10 @@ func (b *beside) declare(c *sandbox.ConsumerDefinition) {
 // drawConcurrent decides whether the seed has concurrent consumers. It draws apart from all else, so that the other
 // seeds stay the histories that they were.
 func (s *sim) drawConcurrent() bool {
-	if s.cfg.Focus != Drawn {
+	switch {
+	case s.cfg.Focus == Sharing:
+		return s.cfg.Seed%3 == 2
+	case s.cfg.Focus != Drawn:
 		return s.cfg.Focus > Anything
 	}
 	return rand.New(rand.NewPCG(s.cfg.Seed, 0xc1)).Float64() < 0.4

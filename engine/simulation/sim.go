@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/pawl-run/pawl/engine"
+	"github.com/pawl-run/pawl/engine/lease"
 	"github.com/pawl-run/pawl/engine/schedule"
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/eventlog/memlog"
@@ -33,6 +34,9 @@ type Config struct {
 	Connectors func(engine.Connectors) engine.Connectors
 	Log        func(eventlog.Log) eventlog.Log
 	Store      func(engine.Store) engine.Store
+	// Leases and Peers break what engines share the partitions with.
+	Leases func(lease.Config) lease.Config
+	Peers  func(engine.Peers) engine.Peers
 	// Unbounded connectors listen on to any number of calls after their deadlines.
 	Unbounded bool
 	// Unwatched engines do not look into what others have written.
@@ -102,6 +106,8 @@ type sim struct {
 	// down is the class as which every call fails now, empty for none.
 	down  eventlog.Class
 	judge *judge
+	// sharing is nil where each engine runs every partition.
+	sharing *sharing
 
 	nodes     []*node
 	stores    []*store.Store
@@ -195,7 +201,11 @@ func (r *Report) Merge(other Report) {
 // pass lets time pass: the clock by d, and as much of the engines' own timers as an open call lasts.
 func (s *sim) pass(d time.Duration) {
 	s.clock.to(s.clock.Now().Add(d))
-	time.Sleep(min(d, 2*callTimeout))
+	most := 2 * callTimeout
+	if s.sharing != nil {
+		most = 40 * time.Second // leases end and are taken meanwhile
+	}
+	time.Sleep(min(d, most))
 }
 
 // bubbleNow is the time of the engines' own timers.

@@ -174,16 +174,23 @@ func (c *clock) next(of func(*node) bool) time.Time {
 	return soonest
 }
 
-// nodeClock is the clock as one engine sees it.
+// nodeClock is the clock as one engine sees it: that of its machine may have been set.
 type nodeClock struct {
 	*clock
 	node *node
 }
 
+// Now implements clock.Clock.
+func (c nodeClock) Now() time.Time { return c.clock.Now().Add(c.node.ahead()) }
+
+// Elapsed is the time that cannot be set.
+func (c nodeClock) Elapsed() time.Duration { return time.Duration(c.clock.Now().UnixNano()) }
+
 // At implements clock.Clock.
 func (c nodeClock) At(t time.Time) (<-chan struct{}, func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	t = t.Add(-c.node.ahead()) // what is waited for is a time from now, as of a timer
 	w := &wait{node: c.node, at: t, fired: make(chan struct{})}
 	if !t.After(c.now) {
 		close(w.fired)

@@ -18,8 +18,14 @@ const (
 	ToLeases Way = iota
 	ToPeers
 	ToLog
+	// Following is the way of records that others have written.
+	Following
 	ways
 )
+
+func (w Way) String() string {
+	return [...]string{"the leases", "the others", "the log", "what is new"}[w]
+}
 
 // Link is the ways of one engine. Its methods are safe for concurrent use.
 type Link struct {

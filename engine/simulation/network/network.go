@@ -50,12 +50,15 @@ func (n *Network) Close() { close(n.over) }
 // Elapsed is the time since the network was made, which no one can set.
 func (n *Network) Elapsed() time.Duration { return time.Since(n.begun) }
 
-// MayHold reports whether the engine can hold the partition now: no other one can.
-func (n *Network) MayHold(engine string, partition int) bool {
+// Epoch is that in which the engine can hold the partition now, 0 where it cannot.
+func (n *Network) Epoch(engine string, partition int) uint64 {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	h := n.holdings[partition]
-	return h.engine == engine && n.Elapsed() < h.until
+	if h.engine != engine || n.Elapsed() >= h.until {
+		return 0
+	}
+	return h.epoch
 }
 
 // Taken counts how often a partition was taken.

@@ -1,0 +1,351 @@
+package simulation
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"log/slog"
+	"maps"
+	"sync"
+	"time"
+
+	"github.com/pawl-run/pawl/engine"
+	"github.com/pawl-run/pawl/engine/lease"
+	"github.com/pawl-run/pawl/engine/simulation/network"
+	"github.com/pawl-run/pawl/eventlog"
+)
+
+// sharing is what the engines of a seed have that share the partitions by leases.
+type sharing struct {
+	net *network.Network
+	// clients is what clients know: how far each workflow was, from answers and from reads.
+	mu      sync.Mutex
+	clients map[eventlog.WorkflowName]eventlog.Position
+	// epochs are those in which mutations were started, by key.
+	epochs map[string]uint64
+	// stepped: a clock was set in this history. offsets are by how much the writers' clocks were ahead, by transition.
+	stepped bool
+	offsets sync.Map
+}
+
+// holdFor is how long an engine holds a lease after it sent a renewal (design: leases).
+const holdFor = 15 * time.Second
+
+func newSharing() *sharing {
+	return &sharing{net: network.New(holdFor), clients: map[eventlog.WorkflowName]eventlog.Position{},
+		epochs: map[string]uint64{}}
+}
+
+// breath is how much time passes with each move: what is between the engines takes a part of it.
+const breath = 5 * time.Millisecond
+
+// breathe lets messages between the engines arrive.
+func (s *sim) breathe() {
+	if s.sharing == nil {
+		return
+	}
+	s.clock.to(s.clock.Now().Add(breath))
+	time.Sleep(breath)
+	s.cfg.AwaitBlocked()
+	if bad := s.sharing.net.Bad(); bad != "" {
+		s.violate("%s", bad)
+	}
+}
+
+// gather starts the engines that share the partitions from the beginning.
+func (s *sim) gather() error {
+	if s.sharing == nil {
+		return nil
+	}
+	for range 1 + s.rng.IntN(2) {
+		if _, err := s.start(nil); err != nil {
+			return err
+		}
+		s.breathe()
+	}
+	s.pass(20 * time.Second)
+	return nil
+}
+
+// join gives the node its way to the others, and its engine the leases.
+func (s *sim) join(n *node, cfg *engine.Config) error {
+	if s.sharing == nil {
+		return nil
+	}
+	n.link = s.sharing.net.Join(n.number)
+	name := fmt.Sprintf("E%d", n.number)
+	n.name.Store(&name)
+	keep := lease.Config{Bucket: n.link, Partitions: s.memory.Partitions(), Engine: name, Node: fmt.Sprintf("n%d", n.number),
+		Elapsed: n.link.Elapsed, Logger: slog.New(slog.DiscardHandler)}
+	cfg.Peers = n.link
+	if s.cfg.Leases != nil {
+		keep = s.cfg.Leases(keep)
+	}
+	if s.cfg.Peers != nil {
+		cfg.Peers = s.cfg.Peers(n.link)
+	}
+	var err error
+	cfg.Leases, err = lease.New(keep)
+	return err
+}
+
+// partition is what the engine of the node knows of the workflow's partition.
+func (s *sim) partition(n *node, w eventlog.WorkflowName) engine.Partition {
+	return n.engine.Partitions()[s.memory.PartitionOf(w)]
+}
+
+// working reports whether the engine of the node owns the workflow's partition, and may begin something there.
+func (s *sim) working(n *node, w eventlog.WorkflowName) bool {
+	if s.sharing == nil {
+		return true
+	}
+	p := s.partition(n, w)
+	return p.Owned && !p.Draining
+}
+
+// entitled: a request leaves only from the engine that holds the partition, in the epoch in which its start was decided.
+func (j *judge) entitled(r *request) {
+	s := j.sim
+	if s.sharing == nil {
+		return
+	}
+	epoch := s.sharing.net.Epoch(*r.node.name.Load(), s.memory.PartitionOf(r.call.Workflow))
+	switch started := s.sharing.epochs[r.key]; {
+	case epoch == 0:
+		s.violate("mutation %s leaves from engine %d, which does not hold its partition any more", s.alias(r.key),
+			r.node.number)
+	case epoch != started:
+		s.violate("mutation %s leaves in epoch %d of its partition, and was started in %d", s.alias(r.key), epoch, started)
+	}
+}
+
+// startedIn notes in which epoch a mutation was started.
+func (j *judge) startedIn(b *book, key string) {
+	if s := j.sim; s.sharing != nil && b.writer != nil {
+		s.sharing.epochs[key] = s.sharing.net.Epoch(*b.writer.name.Load(), s.memory.PartitionOf(b.name))
+	}
+}
+
+// byTheSun is a time that the writer of a record has read from its machine's clock, by the one that was not set.
+func (j *judge) byTheSun(r eventlog.Record, at eventlog.Instant) eventlog.Instant {
+	if j.sim.sharing != nil {
+		if ahead, ok := j.sim.sharing.offsets.Load(r.ID); ok {
+			return at.Add(-ahead.(time.Duration))
+		}
+	}
+	return at
+}
+
+// keptBack asks what a connector asks right before the first byte of a request. Without leases nothing happens between
+// that and the engine's own look.
+func (s *sim) keptBack(o *op) *eventlog.Failure {
+	if s.sharing == nil || o.call.Gate == nil {
+		return nil
+	}
+	failure := o.call.Gate()
+	if failure != nil {
+		s.did("kept from leaving")
+	}
+	return failure
+}
+
+// learned takes in what a client was answered.
+func (s *sim) learned(w eventlog.WorkflowName, recorded *engine.Recorded) {
+	if s.sharing == nil {
+		return
+	}
+	for _, at := range recorded.Positions() {
+		s.seen(w, at)
+	}
+}
+
+// seen takes in how far a client has seen the workflow.
+func (s *sim) seen(w eventlog.WorkflowName, at eventlog.Position) {
+	s.sharing.mu.Lock()
+	defer s.sharing.mu.Unlock()
+	if at.Seq > s.sharing.clients[w].Seq {
+		s.sharing.clients[w] = at
+	}
+}
+
+// readAfter has a client read through any engine, and holds that it sees no less than it has seen before.
+func (s *sim) readAfter(n *node, w *workflow) {
+	s.ask(n, w, "read", func(ctx context.Context) error {
+		s.sharing.mu.Lock()
+		known := maps.Clone(s.sharing.clients)
+		s.sharing.mu.Unlock()
+		before, ok := known[w.name]
+		if !ok {
+			return nil
+		}
+		ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+		defer cancel()
+		if err := n.engine.AwaitPositions(ctx, before); err != nil {
+			return err
+		}
+		state, _ := n.engine.State(w.name)
+		if state.Head.Seq < before.Seq {
+			s.violate("a client that has seen %s up to %s reads it from engine %d up to %d", w.name, before, n.number,
+				state.Head.Seq)
+		}
+		s.seen(w.name, eventlog.Position{Partition: before.Partition, Seq: state.Head.Seq})
+		return nil
+	})
+}
+
+// disturb does something to what lies between the engines, or mends it, or sets a clock.
+func (s *sim) disturb() {
+	n := s.anyOf(s.live())
+	if n == nil {
+		return
+	}
+	for _, way := range []network.Way{network.ToLeases, network.ToPeers, network.ToLog, network.Following} {
+		if n.link.IsCut(way) && s.chance(0.6) {
+			n.link.Cut(way, false)
+			s.say("engine %d reaches %s again", n.number, way)
+			return
+		}
+	}
+	switch x := s.rng.IntN(10); {
+	case x < 3:
+		s.cutOff(n, network.ToLeases)
+	case x < 5:
+		s.cutOff(n, network.ToPeers)
+	case x < 6:
+		s.cutOff(n, network.ToLog)
+	case x < 7:
+		for _, way := range []network.Way{network.ToLeases, network.ToPeers, network.ToLog} {
+			s.cutOff(n, way)
+		}
+	case x < 9:
+		s.cutOff(n, network.Following)
+	default:
+		s.step(n)
+	}
+}
+
+func (s *sim) cutOff(n *node, way network.Way) {
+	n.link.Cut(way, true)
+	s.say("engine %d does not reach %s", n.number, way)
+	s.did("cut from " + way.String())
+}
+
+// step sets the clock of one machine, unless a record of it is under way: the judge reads deadlines by it.
+func (s *sim) step(n *node) {
+	if s.concurrent || len(s.gate.waiting(func(other *node) bool { return other == n })) > 0 {
+		return
+	}
+	by := pick(s, time.Hour, -time.Hour)
+	if n.ahead() != 0 {
+		by = -n.ahead()
+	}
+	n.offset.Add(int64(by))
+	n.stepped, s.sharing.stepped = true, true
+	s.say("the clock of engine %d is set by %s", n.number, by)
+	s.did("clock set")
+}
+
+// idleFor lets so much time pass that leases end and are taken.
+func (s *sim) idleFor() {
+	d := time.Duration(1+s.rng.IntN(30)) * time.Second
+	s.say("time passes: %v", d)
+	s.pass(d)
+}
+
+func (s *sim) anyOf(nodes []*node) *node {
+	if len(nodes) == 0 {
+		return nil
+	}
+	return pick(s, nodes...)
+}
+
+// heal mends all ways of the node and sets its clock right.
+func (s *sim) heal(n *node) {
+	for _, way := range []network.Way{network.ToLeases, network.ToPeers, network.ToLog, network.Following} {
+		n.link.Cut(way, false)
+	}
+	n.offset.Store(0)
+}
+
+// awaitOwner holds that an engine which is left alone comes to own every partition.
+func (s *sim) awaitOwner(n *node) error {
+	if s.sharing == nil {
+		return nil
+	}
+	s.heal(n)
+	for range calmMoves {
+		if err := s.look(); err != nil || n.over() {
+			return err
+		}
+		owns := 0
+		for _, p := range n.engine.Partitions() {
+			if p.Owned {
+				owns++
+			}
+		}
+		if owns == s.memory.Partitions() {
+			return nil
+		}
+		if ops := s.gate.waiting((*node).running); len(ops) > 0 {
+			s.release(ops[s.rng.IntN(len(ops))])
+		} else {
+			s.pass(time.Second)
+		}
+	}
+	s.violate("engine %d is left alone and does not come to own every partition", n.number)
+	return s.look()
+}
+
+// reach returns once the node reaches the log, or with ctx's error.
+func (l *nodeLog) reach(ctx context.Context) error {
+	if l.node.link == nil {
+		return nil
+	}
+	if err := l.node.link.Pass(ctx, network.ToLog); err != nil {
+		return fmt.Errorf("reach the log: %w", err)
+	}
+	return nil
+}
+
+// Last implements eventlog.Log.
+func (l *nodeLog) Last(ctx context.Context, partition int) (uint64, error) {
+	if err := l.reach(ctx); err != nil {
+		return 0, err
+	}
+	return l.Log.Last(ctx, partition)
+}
+
+// Read implements eventlog.Log.
+func (l *nodeLog) Read(ctx context.Context, partition int, from uint64) iter.Seq2[eventlog.Record, error] {
+	return l.reading(ctx, l.Log.Read(ctx, partition, from))
+}
+
+// ReadWorkflow implements eventlog.Log.
+func (l *nodeLog) ReadWorkflow(ctx context.Context, w eventlog.WorkflowName,
+	from uint64) iter.Seq2[eventlog.Record, error] {
+	return l.reading(ctx, l.Log.ReadWorkflow(ctx, w, from))
+}
+
+func (l *nodeLog) reading(ctx context.Context, all iter.Seq2[eventlog.Record, error]) iter.Seq2[eventlog.Record, error] {
+	return func(yield func(eventlog.Record, error) bool) {
+		if err := l.reach(ctx); err != nil {
+			yield(eventlog.Record{}, err)
+			return
+		}
+		all(yield)
+	}
+}
+
+// Watch implements eventlog.Log: the records come late where the node follows late.
+func (l *nodeLog) Watch(ctx context.Context, partition int, from uint64) iter.Seq2[eventlog.Record, error] {
+	if l.node.link == nil {
+		return l.Log.Watch(ctx, partition, from)
+	}
+	return func(yield func(eventlog.Record, error) bool) {
+		for r, err := range l.Log.Watch(ctx, partition, from) {
+			if l.reach(ctx) != nil || l.node.link.Pass(ctx, network.Following) != nil || !yield(r, err) {
+				return
+			}
+		}
+	}
+}
