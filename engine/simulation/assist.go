@@ -2,6 +2,7 @@ package simulation
 
 import (
 	"slices"
+	"time"
 
 	"github.com/pawl-run/pawl/engine/decide"
 	"github.com/pawl-run/pawl/eventlog"
@@ -64,6 +65,10 @@ func (s *sim) help(n *node, w *workflow, helped map[*workflow]uint64) bool {
 	state, ok := n.engine.State(w.name)
 	if !ok {
 		return true // its deploy never made it into the log
+	}
+	if !s.working(n, w.name) {
+		s.pass(time.Second) // its lease was about to end, and it takes the partition again
+		return false
 	}
 	wait, _ := n.engine.Why(w.name)
 	if wait == nil {

@@ -53,7 +53,7 @@ func (s *sim) performAnswer(o *op) (performAnswer, string) {
 		if effect {
 			s.apply(r)
 		}
-		r.silentUntil = s.bubbleNow().Add(callTimeout)
+		r.silentUntil = s.bubbleNow().Add(s.timeout)
 		r.until = deadline.Add(s.quiet)
 		if s.chance(s.profile.lingers) {
 			r.until = deadline.Add(s.unseen)
@@ -100,7 +100,7 @@ func (s *sim) resendAnswer(o *op) (performAnswer, string) {
 		return uncertain(true), "an answer to this request alone"
 	case s.chance(s.profile.silent):
 		effect := carryOut(0.4)
-		r.silentUntil = s.bubbleNow().Add(callTimeout)
+		r.silentUntil = s.bubbleNow().Add(s.timeout)
 		r.until = deadline.Add(s.quiet)
 		exchange := (*exchange)(nil)
 		if (r.exchange == nil || r.exchange.noted) && s.chance(s.profile.lingers) {

@@ -110,7 +110,7 @@ func (s *sim) wait() {
 	for _, r := range s.world.order {
 		if !r.silentUntil.IsZero() && s.bubbleNow().Before(r.silentUntil) {
 			s.say("time passes until a call has ended")
-			s.pass(callTimeout + 100*time.Millisecond)
+			s.pass(s.timeout + 100*time.Millisecond)
 			return
 		}
 	}

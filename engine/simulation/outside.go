@@ -50,6 +50,7 @@ func (o *outside) Operation(name, operation string) (connector.Operation, bool) 
 	for _, op := range operations {
 		if name == connectorName && op.Name == operation && !o.sim.away.Load() {
 			op.Reconciles = op.Reconciles && !o.sim.mute.Load()
+			op.Timeout = o.sim.timeout
 			return op, true
 		}
 	}
@@ -102,7 +103,9 @@ func (o *outside) Perform(ctx context.Context, call connector.Call) connector.Ou
 		o.turn(call)
 		return connector.FailedWith(gone())
 	}
-	answer, err := o.sim.gate.park(ctx, &op{node: o.node, workflow: call.Workflow, kind: opPerform, call: call,
+	noticed, stop := o.sim.noticing(ctx, o.node)
+	defer stop()
+	answer, err := o.sim.gate.park(noticed, &op{node: o.node, workflow: call.Workflow, kind: opPerform, call: call,
 		about: aboutCall(call)})
 	if err != nil {
 		o.turn(call)
@@ -155,7 +158,7 @@ func (o *outside) Host(connector.Call) string { return "" }
 func (o *outside) Secrets(connector.Call) []string { return nil }
 
 // Timeout implements engine.Connectors.
-func (o *outside) Timeout(connector.Call) (time.Duration, bool) { return callTimeout, true }
+func (o *outside) Timeout(connector.Call) (time.Duration, bool) { return o.sim.timeout, true }
 
 // Turn implements engine.Connectors: nothing bounds the calls.
 func (o *outside) Turn(context.Context, connector.Call) (connector.Turn, *eventlog.Failure) {

@@ -21,7 +21,7 @@ func Run(cfg Config) (Report, error) {
 	s := &sim{
 		cfg: cfg, rng: rand.New(rand.NewPCG(cfg.Seed, 0x9a81)), clock: newClock(), gate: newGate(), world: newWorld(),
 		resent: map[eventlog.TransitionID]int{}, stalled: map[eventlog.TransitionID]int{}, inherited: map[*store.Store]bool{},
-		denied: map[eventlog.MutationID]bool{}, freed: map[*workflow]*freeing{},
+		timeout: callTimeout, denied: map[eventlog.MutationID]bool{}, freed: map[*workflow]*freeing{},
 		aliases: map[string]string{}, report: Report{Seen: map[string]int{}},
 	}
 	s.concurrent = s.drawConcurrent()
@@ -44,6 +44,7 @@ func Run(cfg Config) (Report, error) {
 	}
 	if cfg.Focus == Sharing {
 		s.sharing, s.watching = newSharing(), true
+		s.timeout = pick(s, callTimeout, 40*time.Second) // the deadline of some calls lies behind the end of a lease
 	}
 	s.judge = newJudge(s)
 	for i := range workflows {

@@ -149,6 +149,25 @@ func (s *sim) keptBack(o *op) *eventlog.Failure {
 	return failure
 }
 
+// noticing ends when the process notices that ctx has: not while it stands still, and then not before all else.
+func (s *sim) noticing(ctx context.Context, n *node) (context.Context, func()) {
+	if n.link == nil {
+		return ctx, func() {}
+	}
+	noticed, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(ctx, func() {
+		if n.link.Frozen() {
+			n.link.AwaitMotion()
+			s.sharing.net.Rest(20 * breath)
+		}
+		cancel(context.Cause(ctx))
+	})
+	return noticed, func() {
+		stop()
+		cancel(nil)
+	}
+}
+
 // learned takes in what a client was answered.
 func (s *sim) learned(w eventlog.WorkflowName, recorded *engine.Recorded) {
 	if s.sharing == nil {

@@ -78,6 +78,8 @@ type sim struct {
 	// slowLog: most of what is to be written waits until nothing else can go on.
 	slowLog  bool
 	policies schedule.Policies
+	// timeout is that of a call.
+	timeout time.Duration
 	// quiet is how long the receiver may go on with a request whose call has ended without an answer.
 	quiet time.Duration
 	// unseen is how long it may go on after the deadline of a call that was cut off with its process.

@@ -73,6 +73,30 @@ func (l *Link) Freeze(frozen bool) {
 	})
 }
 
+// Frozen reports whether the process stands still.
+func (l *Link) Frozen() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.frozen
+}
+
+// AwaitMotion returns once the process does not stand still, or the network is closed.
+func (l *Link) AwaitMotion() {
+	for {
+		l.mu.Lock()
+		still, changed := l.frozen, l.changed
+		l.mu.Unlock()
+		if !still {
+			return
+		}
+		select {
+		case <-changed:
+		case <-l.network.over:
+			return
+		}
+	}
+}
+
 // Kill ends the process without a word.
 func (l *Link) Kill() { l.change(func() { l.dead = true }) }
 
@@ -129,8 +153,8 @@ func (l *Link) travel(ctx context.Context, way Way, do func()) error {
 	if err := l.Pass(ctx, way); err != nil {
 		return err
 	}
-	time.Sleep(l.latency) // in the time of the bubble
+	l.network.Rest(l.latency)
 	do()
-	time.Sleep(l.latency)
+	l.network.Rest(l.latency)
 	return l.Pass(ctx, way)
 }

@@ -47,6 +47,16 @@ func New(holdFor time.Duration) *Network {
 // Close ends what waits for an answer, that of the dead too.
 func (n *Network) Close() { close(n.over) }
 
+// Rest lets time pass in the caller's bubble, until the network is closed.
+func (n *Network) Rest(d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-n.over:
+	}
+}
+
 // Elapsed is the time since the network was made, which no one can set.
 func (n *Network) Elapsed() time.Duration { return time.Since(n.begun) }
 

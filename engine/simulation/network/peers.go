@@ -41,7 +41,7 @@ func (l *Link) Ask(ctx context.Context, partition int, request []byte) ([]byte, 
 	}()
 	select {
 	case text := <-answered:
-		time.Sleep(l.latency) // in the time of the bubble
+		l.network.Rest(l.latency)
 		return text, l.Pass(ctx, ToPeers)
 	case <-ctx.Done():
 	case <-l.network.over:
