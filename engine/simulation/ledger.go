@@ -17,7 +17,7 @@ func (j *judge) mutation(b *book, r eventlog.Record, f eventlog.Fact) {
 		if j.started[f.Key] != nil {
 			s.violate("mutation %s is started twice", s.alias(f.Key))
 		}
-		j.started[f.Key], j.deadlines[f.Key] = f, j.byTheSun(r, f.Deadline)
+		j.started[f.Key], j.deadlines[f.Key] = f, j.trueTime(r, f.Deadline)
 		j.startedIn(b, f.Key)
 		b.keys[f.Mutation], b.open[f.Mutation] = f.Key, f.Run
 		j.barriers[r.ID] = barrier{key: f.Key, revision: r.Revision}
@@ -87,7 +87,7 @@ func (j *judge) resentAgain(b *book, r eventlog.Record, f *eventlog.MutationRese
 		s.violate("mutation %s is sent again and its receiver may still be busy with it (F5)", s.alias(key))
 	}
 	j.resends[key]++
-	j.deadlines[key] = j.byTheSun(r, f.Deadline)
+	j.deadlines[key] = j.trueTime(r, f.Deadline)
 	delete(j.overtaken, key)
 	j.barriers[r.ID] = barrier{key: key, revision: r.Revision}
 }

@@ -21,6 +21,7 @@ func (s *sim) move() {
 		s.disturb()
 	case s.sharing != nil && s.chance(p.idle):
 		s.idleFor()
+	case s.sharing != nil && s.chance(p.stand) && s.standStill():
 	case s.chance(p.loss):
 		s.acceptLoss()
 	case s.noEngine():

@@ -29,6 +29,7 @@ type profile struct {
 	outage      float64 // per move: the target goes down, or works again
 	// per move, where engines share the partitions: something happens between them; leases have time to end
 	disturb, idle float64
+	stand         float64 // per move while a request is about to leave: its process stands still for as long as a lease
 }
 
 // Focus is what a seed makes happen again and again, because it seldom comes together by chance.
@@ -136,6 +137,11 @@ func (s *sim) focus(p *profile) {
 	if s.cfg.Focus == Sharing {
 		p.loss, p.full, p.second, p.crash = 0, 0, 0.03, 0.02*s.rng.Float64()
 		p.freeze, p.disturb, p.idle = 0.03, 0.08*s.rng.Float64(), 0.02+0.05*s.rng.Float64()
+		p.stand = pick(s, 0, 0.3)
+		if s.chance(0.4) { // calls whose engine is gone, at a receiver that is busy for long
+			p.definite, p.silent, p.uncertain, p.honestRetry, p.careless = 0, 0.2, 0.9, 0, 1
+			p.busyCrash, p.operator, p.scriptFails, p.dawdles = 0.1, 0.05, 0, 0.9
+		}
 	}
 	if s.cfg.Focus == Resends {
 		p.definite, p.silent, p.uncertain, p.tool, p.loss = 0.05, 0.3, 0.7, 0, 0

@@ -99,7 +99,7 @@ func (s *sim) look() error {
 	if s.bad == "" {
 		return nil
 	}
-	return &Violation{Seed: s.cfg.Seed, Message: s.bad, Trace: s.trace}
+	return &Violation{Seed: s.cfg.Seed, Focus: s.cfg.Focus, Message: s.bad, Trace: s.trace}
 }
 
 // calmMoves is within how many moves everything comes to rest once nothing goes wrong any more.

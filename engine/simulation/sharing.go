@@ -3,7 +3,6 @@ package simulation
 import (
 	"context"
 	"fmt"
-	"iter"
 	"log/slog"
 	"maps"
 	"sync"
@@ -67,12 +66,20 @@ func (s *sim) gather() error {
 	return nil
 }
 
+// reachedBy is the log as the node reaches it.
+func (s *sim) reachedBy(n *node) eventlog.Log {
+	if s.sharing == nil {
+		return s.below
+	}
+	n.link = s.sharing.net.Join(n.number)
+	return network.Log{Log: s.below, Link: n.link}
+}
+
 // join gives the node its way to the others, and its engine the leases.
 func (s *sim) join(n *node, cfg *engine.Config) error {
 	if s.sharing == nil {
 		return nil
 	}
-	n.link = s.sharing.net.Join(n.number)
 	name := fmt.Sprintf("E%d", n.number)
 	n.name.Store(&name)
 	keep := lease.Config{Bucket: n.link, Partitions: s.memory.Partitions(), Engine: name, Node: fmt.Sprintf("n%d", n.number),
@@ -126,8 +133,8 @@ func (j *judge) startedIn(b *book, key string) {
 	}
 }
 
-// byTheSun is a time that the writer of a record has read from its machine's clock, by the one that was not set.
-func (j *judge) byTheSun(r eventlog.Record, at eventlog.Instant) eventlog.Instant {
+// trueTime is a time that the writer of a record has read from its machine's clock, by the clock that was not set.
+func (j *judge) trueTime(r eventlog.Record, at eventlog.Instant) eventlog.Instant {
 	if j.sim.sharing != nil {
 		if ahead, ok := j.sim.sharing.offsets.Load(r.ID); ok {
 			return at.Add(-ahead.(time.Duration))
@@ -199,7 +206,11 @@ func (s *sim) readAfter(n *node, w *workflow) {
 		}
 		ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 		defer cancel()
-		if err := n.engine.AwaitPositions(ctx, before); err != nil {
+		after := before
+		if s.cfg.After != nil {
+			after = s.cfg.After(after)
+		}
+		if err := n.engine.AwaitPositions(ctx, after); err != nil {
 			return err
 		}
 		state, _ := n.engine.State(w.name)
@@ -241,6 +252,27 @@ func (s *sim) disturb() {
 	default:
 		s.step(n)
 	}
+}
+
+// standStill lets a process stand still that is about to send a request, and go on, and reports whether there is one.
+func (s *sim) standStill() bool {
+	for _, o := range s.gate.waiting((*node).running) {
+		if o.kind != opPerform {
+			continue
+		}
+		d := time.Duration(8+s.rng.IntN(25)) * time.Second
+		s.say("engine %d stands still for %s before it sends %s", o.node.number, d, s.alias(o.call.Key))
+		s.did("stood still")
+		o.node.freeze(true)
+		s.pass(d)
+		o.node.freeze(false)
+		s.cfg.AwaitBlocked()
+		if s.chance(0.7) && s.gate.performs(o.node, o.call.Key) {
+			s.release(o)
+		}
+		return true
+	}
+	return false
 }
 
 func (s *sim) cutOff(n *node, way network.Way) {
@@ -313,58 +345,4 @@ func (s *sim) awaitOwner(n *node) error {
 	}
 	s.violate("engine %d is left alone and does not come to own every partition", n.number)
 	return s.look()
-}
-
-// reach returns once the node reaches the log, or with ctx's error.
-func (l *nodeLog) reach(ctx context.Context) error {
-	if l.node.link == nil {
-		return nil
-	}
-	if err := l.node.link.Pass(ctx, network.ToLog); err != nil {
-		return fmt.Errorf("reach the log: %w", err)
-	}
-	return nil
-}
-
-// Last implements eventlog.Log.
-func (l *nodeLog) Last(ctx context.Context, partition int) (uint64, error) {
-	if err := l.reach(ctx); err != nil {
-		return 0, err
-	}
-	return l.Log.Last(ctx, partition)
-}
-
-// Read implements eventlog.Log.
-func (l *nodeLog) Read(ctx context.Context, partition int, from uint64) iter.Seq2[eventlog.Record, error] {
-	return l.reading(ctx, l.Log.Read(ctx, partition, from))
-}
-
-// ReadWorkflow implements eventlog.Log.
-func (l *nodeLog) ReadWorkflow(ctx context.Context, w eventlog.WorkflowName,
-	from uint64) iter.Seq2[eventlog.Record, error] {
-	return l.reading(ctx, l.Log.ReadWorkflow(ctx, w, from))
-}
-
-func (l *nodeLog) reading(ctx context.Context, all iter.Seq2[eventlog.Record, error]) iter.Seq2[eventlog.Record, error] {
-	return func(yield func(eventlog.Record, error) bool) {
-		if err := l.reach(ctx); err != nil {
-			yield(eventlog.Record{}, err)
-			return
-		}
-		all(yield)
-	}
-}
-
-// Watch implements eventlog.Log: the records come late where the node follows late.
-func (l *nodeLog) Watch(ctx context.Context, partition int, from uint64) iter.Seq2[eventlog.Record, error] {
-	if l.node.link == nil {
-		return l.Log.Watch(ctx, partition, from)
-	}
-	return func(yield func(eventlog.Record, error) bool) {
-		for r, err := range l.Log.Watch(ctx, partition, from) {
-			if l.reach(ctx) != nil || l.node.link.Pass(ctx, network.Following) != nil || !yield(r, err) {
-				return
-			}
-		}
-	}
 }

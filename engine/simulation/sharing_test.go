@@ -7,6 +7,9 @@ import (
 	"github.com/pawl-run/pawl/engine/simulation"
 )
 
+// sharingSeeds is how many seeds TestSharingSeeds runs where -seeds does not say more: they take longer than others.
+const sharingSeeds = 60
+
 // Engines share the partitions by leases through many histories: they stand still, are cut off, follow late, and their
 // clocks are set.
 func TestSharingSeeds(t *testing.T) {
@@ -19,6 +22,10 @@ func TestSharingSeeds(t *testing.T) {
 		t.Logf("seed %d is clean: %+v", *seed, report)
 		return
 	}
+	count := *seeds
+	if count == 200 {
+		count = sharingSeeds
+	}
 	var mu sync.Mutex
 	var all simulation.Report
 	t.Run("all", func(t *testing.T) {
@@ -26,7 +33,7 @@ func TestSharingSeeds(t *testing.T) {
 		for shard := range uint64(shards) {
 			t.Run("", func(t *testing.T) {
 				t.Parallel()
-				for n := *first + shard; n < *first+*seeds; n += shards {
+				for n := *first + shard; n < *first+count; n += shards {
 					report, err := simulate(t, simulation.Config{Seed: n, Focus: simulation.Sharing})
 					if err != nil {
 						t.Fatal(err)
@@ -38,5 +45,41 @@ func TestSharingSeeds(t *testing.T) {
 			})
 		}
 	})
-	t.Logf("%d seeds: %d moves, %d transitions, %d effects, %v", *seeds, all.Moves, all.Transitions, all.Effects, all.Seen)
+	t.Logf("%d seeds: %d moves, %d transitions, %d effects", count, all.Moves, all.Transitions, all.Effects)
+	if t.Failed() {
+		return
+	}
+	for _, what := range []string{
+		"partition taken", "stood still", "kept from leaving", "clock set", "freeze", "crash", "stop", "second engine",
+		"cut from the leases", "cut from the others", "cut from the log", "cut from what is new", "ask read", "ask push",
+		"run.crashed", "mutation.applied", "mutation.failed", "mutation.left_indeterminate", "left alone",
+	} {
+		t.Logf("%s: %d", what, all.Seen[what])
+		if all.Seen[what] == 0 && count >= sharingSeeds {
+			t.Errorf("no history had: %s", what)
+		}
+	}
+}
+
+// The same seed is the same history, also with what engines say to each other.
+func TestSharingSeedRepeats(t *testing.T) {
+	t.Parallel()
+	for n := range uint64(5) {
+		var first, second []string
+		for _, lines := range []*[]string{&first, &second} {
+			if _, err := simulate(t, simulation.Config{Seed: n + 1, Focus: simulation.Sharing, Trace: func(line string) {
+				*lines = append(*lines, line)
+			}}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for i := range min(len(first), len(second)) {
+			if first[i] != second[i] {
+				t.Fatalf("seed %d has two histories; they part at line %d\n%s\n%s", n+1, i, first[i], second[i])
+			}
+		}
+		if len(first) != len(second) {
+			t.Errorf("seed %d has a history of %d lines and one of %d", n+1, len(first), len(second))
+		}
+	}
 }

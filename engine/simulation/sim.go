@@ -37,6 +37,8 @@ type Config struct {
 	// Leases and Peers break what engines share the partitions with.
 	Leases func(lease.Config) lease.Config
 	Peers  func(engine.Peers) engine.Peers
+	// After changes what a read waits for.
+	After func(eventlog.Position) eventlog.Position
 	// Unbounded connectors listen on to any number of calls after their deadlines.
 	Unbounded bool
 	// Unwatched engines do not look into what others have written.
@@ -55,14 +57,18 @@ type Report struct {
 // Violation is a broken invariant with the moves that led to it.
 type Violation struct {
 	Seed    uint64
+	Focus   Focus
 	Message string
 	Trace   []string
 }
 
 func (v *Violation) Error() string {
-	return fmt.Sprintf("seed %d: %s\nrepeat it: go test ./engine/simulation -run TestSeeds -seed %d\n"+
-		"the last moves:\n  %s",
-		v.Seed, v.Message, v.Seed, strings.Join(v.Trace, "\n  "))
+	test := "TestSeeds"
+	if v.Focus == Sharing {
+		test = "TestSharingSeeds"
+	}
+	return fmt.Sprintf("seed %d: %s\nrepeat it: go test ./engine/simulation -run '%s$' -seed %d\nthe last moves:\n  %s",
+		v.Seed, v.Message, test, v.Seed, strings.Join(v.Trace, "\n  "))
 }
 
 // traceKept is how many moves a violation shows.
