@@ -102,8 +102,9 @@ func (e *Engine) Deploy(ctx context.Context, actor eventlog.Actor, req DeployReq
 	return result, nil
 }
 
-// deployed is the workflow's state after the deploy. Where another engine has recorded it and this one has not read that
-// yet, what it came to is not known here: the error is ErrUnknownOutcome, and to deploy the same again does no harm.
+// deployed is the workflow's state after the deploy. Where another engine has recorded it and this one has not read
+// that yet, what it came to is not known here: the error is ErrUnknownOutcome, and to deploy the same again does no
+// harm.
 func (e *Engine) deployed(name eventlog.WorkflowName, cmd decide.Deploy) (*projections.State, error) {
 	a, ok := e.workflow(name)
 	if ok {
@@ -112,8 +113,8 @@ func (e *Engine) deployed(name eventlog.WorkflowName, cmd decide.Deploy) (*proje
 			return now, nil
 		}
 	}
-	return nil, fmt.Errorf("%w: %s is deployed at the owner of its partition, and this engine has not read that yet; deploy "+
-		"the same again to see it", ErrUnknownOutcome, name)
+	return nil, fmt.Errorf("%w: %s is deployed at the owner of its partition, and this engine has not read that yet; "+
+		"deploy the same again to see it", ErrUnknownOutcome, name)
 }
 
 type checkedScript struct {

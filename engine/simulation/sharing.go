@@ -82,8 +82,8 @@ func (s *sim) join(n *node, cfg *engine.Config) error {
 	}
 	name := fmt.Sprintf("E%d", n.number)
 	n.name.Store(&name)
-	keep := lease.Config{Bucket: n.link, Partitions: s.memory.Partitions(), Engine: name, Node: fmt.Sprintf("n%d", n.number),
-		Elapsed: n.link.Elapsed, Logger: slog.New(slog.DiscardHandler)}
+	keep := lease.Config{Bucket: n.link, Partitions: s.memory.Partitions(), Engine: name,
+		Node: fmt.Sprintf("n%d", n.number), Elapsed: n.link.Elapsed, Logger: slog.New(slog.DiscardHandler)}
 	cfg.Peers = n.link
 	if s.cfg.Leases != nil {
 		keep = s.cfg.Leases(keep)

@@ -16,8 +16,8 @@ import (
 	"github.com/pawl-run/pawl/eventlog"
 )
 
-// TestBugsOfSharingAreFound breaks what engines share the partitions with in one way each, and expects the simulation to
-// notice.
+// TestBugsOfSharingAreFound breaks what engines share the partitions with in one way each, and expects the simulation
+// to notice.
 func TestBugsOfSharingAreFound(t *testing.T) {
 	t.Parallel()
 	for _, bug := range []struct {
