@@ -48,13 +48,14 @@
 // From then on the ledger still knows every request that has left, and was reported to that person; an event that has
 // had its effect waits no more.
 //
-// With Focus Sharing the engines share the partitions by leases, and ask each other (packages lease and network). They
-// stand still for longer than a lease, also right before a first byte; they are cut off from the leases, from each
-// other, from the log, or from all of these; they follow late; and the clock of one machine is set by an hour. There it
-// holds as well that no partition is taken while another engine can hold it, and epochs grow; that a request leaves only
-// from the engine that holds the partition, in the epoch in which its start was decided; that a read which waits for
-// what its client has seen shows no less; and that an engine which is left alone comes to own everything. Clocks are set
-// in seeds without concurrent consumers only, whose order in time the judge holds against one clock.
+// With Focus Sharing the engines share the partitions by leases, and ask each other (packages lease and network).
+// They stand still for longer than a lease, also right before a first byte; they are cut off from the leases, from
+// each other, from the log, or from all of these; they follow late; and the clock of one machine is set by an
+// hour. There it holds as well that no partition is taken while another engine can hold it, and epochs grow; that
+// a request leaves only from the engine that holds the partition, in the epoch in which its start was decided;
+// that a read which waits for what its client has seen shows no less; and that an engine which is left alone comes
+// to own everything. Clocks are set in seeds without concurrent consumers only, whose order in time the judge
+// holds against one clock.
 //
 // Not simulated: JetStream, scripts in JavaScript, and what two
 // goroutines of one engine do to each other between two moves: for that there is the race detector

@@ -84,7 +84,8 @@ func (s *sim) start(st *store.Store) (*node, error) {
 		group = 1
 	}
 	cfg := engine.Config{
-		Log: &nodeLog{s.reachedBy(n), s, n}, Store: kept, Scripts: &scripts{s, n}, Connectors: outer, Clock: nodeClock{s.clock, n},
+		Log: &nodeLog{s.reachedBy(n), s, n}, Store: kept, Scripts: &scripts{s, n}, Connectors: outer,
+		Clock:    nodeClock{s.clock, n},
 		MaxGroup: group,
 		Random:   rand.NewChaCha8(seed), Jitter: func() float64 { return jitter }, Policies: s.policies,
 		Logger: slog.New(slog.DiscardHandler), DrainTimeout: 5 * time.Second,

@@ -110,7 +110,8 @@ func (s *sim) working(n *node, w eventlog.WorkflowName) bool {
 	return p.Owned && !p.Draining
 }
 
-// entitled: a request leaves only from the engine that holds the partition, in the epoch in which its start was decided.
+// entitled: a request leaves only from the engine that holds the partition, in the epoch in which its start was
+// decided.
 func (j *judge) entitled(r *request) {
 	s := j.sim
 	if s.sharing == nil {
