@@ -62,7 +62,7 @@ func (f *faults) event(member, text string, v eventlog.HookVerify, hidden secret
 	case err != nil:
 		f.add(CodeTemplate, fix, fmt.Sprintf("%s cannot be read: %v", member, err), member)
 	case member == "id" && template.constant():
-		f.add(CodeTemplate, fix, "id is the same for every request, so that all of them would be one event", member)
+		f.add(CodeTemplate, fix, "id is the same for every request, so all of them would be one event", member)
 	default:
 		f.hides(template, member, hidden, member)
 	}
@@ -89,12 +89,12 @@ func hiddenIn(v eventlog.HookVerify) secrets {
 func (f *faults) hides(t Template, member string, hidden secrets, path ...string) {
 	for _, name := range hidden.headers {
 		if t.uses(fromHeader, name) {
-			f.add(CodeTemplate, "take it out: what verifies a request is never stored",
+			f.add(CodeTemplate, "remove it: what verifies a request is never stored",
 				fmt.Sprintf("%s names the header %s, which verifies the request", member, name), path...)
 		}
 	}
 	if hidden.query != "" && t.uses(fromQuery, hidden.query) {
-		f.add(CodeTemplate, "take it out: what verifies a request is never stored",
+		f.add(CodeTemplate, "remove it: what verifies a request is never stored",
 			fmt.Sprintf("%s names the query parameter %s, which verifies the request", member, hidden.query), path...)
 	}
 }
@@ -108,16 +108,16 @@ func (f *faults) headers(names []string, hidden secrets) {
 		at := []string{"headers", fmt.Sprint(i)}
 		switch {
 		case !isToken(name):
-			f.add(CodeHeaders, `write e.g. headers: ["X-GitHub-Event"]`, fmt.Sprintf("%q is no name of a header",
+			f.add(CodeHeaders, `write e.g. headers: ["X-GitHub-Event"]`, fmt.Sprintf("%q is not a header name",
 				eventlog.ClipName(name)), at...)
 		case slices.Contains(hidden.headers, textproto.CanonicalMIMEHeaderKey(name)):
-			f.add(CodeHeaders, "take it out: what verifies a request is never stored",
+			f.add(CodeHeaders, "remove it: what verifies a request is never stored",
 				fmt.Sprintf("the header %s verifies the request, or may hold a secret of the sender", name), at...)
 		}
 	}
 }
 
-// A status is one of success: any other would make the sender send again what is recorded.
+// A hook answers with a status of success only: with any other, the sender would send again what is recorded.
 const leastStatus, maxStatus = 200, 299
 
 func (f *faults) respond(h *eventlog.Hook, hidden secrets) {
@@ -127,7 +127,7 @@ func (f *faults) respond(h *eventlog.Hook, hidden secrets) {
 	}
 	if a.Status != 0 && (a.Status < leastStatus || a.Status > maxStatus) {
 		f.add(CodeRespond, "write a status from 200 to 299, or leave it out",
-			fmt.Sprintf("status %d is none of success, and the sender would send the event again", a.Status),
+			fmt.Sprintf("status %d is no success, so the sender would send the event again", a.Status),
 			"respond", "status")
 	}
 	if (a.Status == 204 || a.Status == 205) && (a.Body != "" || a.Challenge != "") {
@@ -148,7 +148,7 @@ func (f *faults) respond(h *eventlog.Hook, hidden secrets) {
 			"respond", "challenge")
 	case template.constant():
 		f.add(CodeTemplate, `write e.g. challenge: "{body:challenge}"`,
-			"challenge is the same for every request, so that no request would become an event", "respond", "challenge")
+			"challenge is the same for every request, so no request would become an event", "respond", "challenge")
 	default:
 		f.hides(template, "challenge", hidden, "respond", "challenge")
 	}
@@ -159,14 +159,14 @@ func (f *faults) verify(v *eventlog.HookVerify) {
 	if v.Scheme == SchemeNone {
 		if v.Secret != "" {
 			f.add(CodeVerify, `write verify: "none", or a scheme that uses the secret`,
-				"a secret is named, and nothing is verified with it", at()...)
+				"a secret is named, but nothing is verified with it", at()...)
 		}
 		return
 	}
 	if eventlog.ValidateConnectorName(v.Secret) != nil {
 		f.add(CodeVerify, `name one of the secrets in the engine's configuration, in letters, digits and _: `+
 			sandbox.VerifyShape,
-			fmt.Sprintf("%q is no name of a secret", eventlog.ClipName(v.Secret)), at()...)
+			fmt.Sprintf("%q is not the name of a secret", eventlog.ClipName(v.Secret)), at()...)
 	}
 	switch _, sender := known[v.Scheme]; {
 	case sender:
@@ -176,7 +176,7 @@ func (f *faults) verify(v *eventlog.HookVerify) {
 				"a token stands in one header or in one query parameter", at()...)
 		}
 		if v.Header != "" && !isToken(v.Header) {
-			f.add(CodeVerify, `write e.g. header: "X-Token"`, fmt.Sprintf("%q is no name of a header",
+			f.add(CodeVerify, `write e.g. header: "X-Token"`, fmt.Sprintf("%q is not a header name",
 				eventlog.ClipName(v.Header)), at("header")...)
 		}
 	case v.Scheme == SchemeHMAC && (v.Hash != "" || v.Signatures != nil):
@@ -199,10 +199,10 @@ func (f *faults) hmac(v *eventlog.HookVerify, at func(...string) []string) {
 	}
 	if s := v.Signatures; s == nil {
 		f.add(CodeVerify, `write signatures: { header: "X-Signature", encoding: "hex" }`,
-			"it is not said where the signatures are", at("signatures")...)
+			"signatures is missing: it says where the signatures stand", at("signatures")...)
 	} else {
 		if !isToken(s.Header) {
-			f.add(CodeVerify, `write e.g. header: "X-Signature"`, fmt.Sprintf("%q is no name of a header",
+			f.add(CodeVerify, `write e.g. header: "X-Signature"`, fmt.Sprintf("%q is not a header name",
 				eventlog.ClipName(s.Header)), at("signatures", "header")...)
 		}
 		if s.Encoding != hexadecimal && s.Encoding != base64Text {
@@ -218,12 +218,12 @@ func (f *faults) hmac(v *eventlog.HookVerify, at func(...string) []string) {
 		return
 	case !signed.uses(fromBody, "") || signed.uses(fromForm, ""):
 		f.add(CodeVerify, `write e.g. signed: "{timestamp}.{body}"; placeholders are `+signedPlaceholders,
-			"signed has no {body}, so that anybody could change what is sent", at("signed")...)
+			"signed has no {body}, so an attacker could change what is sent", at("signed")...)
 	}
 	f.timestamp(v, signed, at)
 }
 
-// The bounds of a tolerance: clocks differ by seconds, and for longer than a day nothing is resent.
+// The bounds of a tolerance.
 const leastTolerance, maxTolerance = time.Second, 24 * time.Hour
 
 func (f *faults) timestamp(v *eventlog.HookVerify, signed Template, at func(...string) []string) {
@@ -231,7 +231,7 @@ func (f *faults) timestamp(v *eventlog.HookVerify, signed Template, at func(...s
 	if t == nil {
 		if signed.uses(fromTimestamp, "") {
 			f.add(CodeVerify, `write timestamp: { header: "X-Timestamp", format: "unix" }`,
-				"signed has a {timestamp}, and it is not said where the time is", at("timestamp")...)
+				"signed has a {timestamp}, but timestamp is missing: it says where the time stands", at("timestamp")...)
 		}
 		return
 	}
@@ -240,11 +240,11 @@ func (f *faults) timestamp(v *eventlog.HookVerify, signed Template, at func(...s
 			"a time stands in a header of its own or among the signatures", at("timestamp")...)
 	}
 	if t.In != "" && v.Signatures != nil && v.Signatures.Split == "" {
-		f.add(CodeVerify, `write e.g. split: ","`, "a time among the signatures needs what separates them",
+		f.add(CodeVerify, `write e.g. split: ","`, "split is missing: it separates the time from the signatures",
 			at("signatures", "split")...)
 	}
 	if t.Header != "" && !isToken(t.Header) {
-		f.add(CodeVerify, `write e.g. header: "X-Timestamp"`, fmt.Sprintf("%q is no name of a header",
+		f.add(CodeVerify, `write e.g. header: "X-Timestamp"`, fmt.Sprintf("%q is not a header name",
 			eventlog.ClipName(t.Header)), at("timestamp", "header")...)
 	}
 	if t.Format != unix && t.Format != unixMillis && t.Format != rfc3339 {
@@ -258,6 +258,6 @@ func (f *faults) timestamp(v *eventlog.HookVerify, signed Template, at func(...s
 	if !signed.uses(fromTimestamp, "") && (t.Header == "" || !signed.uses(fromHeader,
 		textproto.CanonicalMIMEHeaderKey(t.Header))) {
 		f.add(CodeVerify, `write e.g. signed: "{timestamp}.{body}"`,
-			"the time is no part of what is signed, so that anybody could set it anew", at("signed")...)
+			"the time is not part of what is signed, so an attacker could change it", at("signed")...)
 	}
 }

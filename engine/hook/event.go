@@ -2,6 +2,7 @@ package hook
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"unicode"
 
@@ -43,8 +44,8 @@ func EventOf(h *eventlog.Hook, r *Request) (Event, error) {
 	text, missing := id.fill(c.value)
 	if len(missing) > 0 {
 		return Event{}, &Unreadable{CodeID, "the request has no " + strings.Join(missing, " and no ") +
-			", of which the id of its event is made", "nothing was stored; correct the id of the hook " + string(h.Name) +
-			", or send the request as it is expected"}
+			", and the id of its event is made of that", "nothing was stored; correct the id of the hook " +
+			string(h.Name) + ", or send what it names"}
 	}
 	e.MessageID = eventlog.MessageID(text)
 	if err := e.MessageID.ValidatePublished(); err != nil {
@@ -74,8 +75,8 @@ func oneLine(text string) string {
 // maxAnswer bounds what a hook answers, in bytes.
 const maxAnswer = 1024
 
-// Challenge is the answer to a request that only asks whether this address is its owner's; false for any other. The
-// error is an *[Unreadable].
+// Challenge is the answer to a request that its sender makes only to find out whether the address accepts its hooks;
+// false for any other request. The error is an *[Unreadable].
 func Challenge(h *eventlog.Hook, r *Request) (answer string, ok bool, err error) {
 	c, err := r.read()
 	if err != nil {
@@ -102,7 +103,7 @@ func Challenge(h *eventlog.Hook, r *Request) (answer string, ok bool, err error)
 	}
 	if len(answer) > maxAnswer {
 		return "", false, &Unreadable{CodeChallenge, "the challenge is too long to be answered",
-			"a challenge may have 1024 bytes"}
+			fmt.Sprintf("a challenge may have %d bytes", maxAnswer)}
 	}
 	return answer, true, nil
 }

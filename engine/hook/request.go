@@ -28,7 +28,7 @@ type Request struct {
 	Body     []byte
 }
 
-// The codes of requests that are not what they say they are.
+// The codes of requests that do not have the form that they claim.
 const (
 	CodeQuery       = "query.invalid"
 	CodeContentType = "contentType.invalid"
@@ -70,20 +70,20 @@ func (r *Request) read() (*content, error) {
 	switch {
 	case c.isForm():
 		if c.form, err = url.ParseQuery(string(r.Body)); err != nil || !validForm(c.form) {
-			return nil, &Unreadable{CodeForm, "the body is no form, as its Content-Type says",
+			return nil, &Unreadable{CodeForm, "the body is not a form, although its Content-Type says so",
 				"encode it as a form: a=1&b=2, in UTF-8"}
 		}
 	case !c.isJSON():
 	case len(bytes.TrimSpace(r.Body)) == 0:
 		c.json = json.RawMessage("null")
 	case !utf8.Valid(r.Body) || !json.Valid(r.Body):
-		return nil, &Unreadable{CodeJSON, "the body is no JSON, as its Content-Type says",
+		return nil, &Unreadable{CodeJSON, "the body is not JSON, although its Content-Type says so",
 			"send one JSON document, encoded as UTF-8"}
 	default:
 		c.json = bytes.TrimSpace(r.Body)
 	}
 	if !validForm(c.query) {
-		return nil, &Unreadable{CodeQuery, "the query is no UTF-8", "encode it as UTF-8"}
+		return nil, &Unreadable{CodeQuery, "the query is not UTF-8", "encode it as UTF-8"}
 	}
 	return c, nil
 }

@@ -196,7 +196,7 @@ func (r *Request) Curl() string {
 	return b.String()
 }
 
-// quote makes a text one word of a shell, with nothing in it that a terminal would obey.
+// quote makes a text one word of a shell, without characters that control a terminal.
 func quote(text string) string {
 	if !strings.ContainsFunc(text, isUnprintable) {
 		return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"

@@ -8,14 +8,14 @@ import (
 	"github.com/pawl-run/pawl/eventlog"
 )
 
-// The schemes that are no sender's.
+// The schemes that belong to no known sender.
 const (
 	SchemeHMAC  = "hmac"
 	SchemeToken = "token"
 	SchemeNone  = "none"
 )
 
-// SchemeStandard is Standard Webhooks, by which Pawl signs what it sends, too.
+// SchemeStandard is Standard Webhooks. Pawl signs its own webhooks so, too.
 const SchemeStandard = "standard"
 
 // The senders whose documented schemes are known.
@@ -45,7 +45,7 @@ const (
 	sha512Hash = "sha512"
 )
 
-// sender is a known scheme, and what its requests have that suits an event.
+// sender is a known scheme, with an id and a title for the events that its requests become.
 type sender struct {
 	parts     eventlog.HookVerify
 	id, title string
@@ -99,7 +99,7 @@ func timeIn(header, in string) *eventlog.HookTimestamp {
 // Schemes lists the known senders.
 func Schemes() []string { return slices.Sorted(maps.Keys(known)) }
 
-// partsOf is what a scheme that signs comes to; false for one that does not sign, or is not known.
+// partsOf says how a scheme signs; false for one that does not sign, or is not known.
 func partsOf(v eventlog.HookVerify) (eventlog.HookVerify, bool) {
 	if v.Scheme == SchemeHMAC {
 		return v, v.Signatures != nil

@@ -100,7 +100,7 @@ func parse(text string, plain, named []source, known string) (Template, error) {
 		}
 		if p.source == fromHeader {
 			if !isToken(name) {
-				return Template{}, fmt.Errorf("%q is no name of a header", eventlog.ClipName(name))
+				return Template{}, fmt.Errorf("%q is not a header name", eventlog.ClipName(name))
 			}
 			p.name = textproto.CanonicalMIMEHeaderKey(name)
 		}

@@ -75,14 +75,14 @@ func Verify(v eventlog.HookVerify, secrets []string, r *Request, now time.Time) 
 		}
 	}
 	if matches == 0 || v.Scheme == schemeTwilio && !bodyIsSigned(r) {
-		return &Unverified{CodeSignature, "no signature of the request fits what it sends", "sign the very bytes that " +
+		return &Unverified{CodeSignature, "no signature of the request matches what was sent", "sign the very bytes that " +
 			"are sent, with the secret of this hook"}
 	}
 	if t := parts.Timestamp; t != nil {
 		if away := now.Sub(at).Abs(); away > t.Tolerance() {
-			return &Unverified{CodeTimestamp, fmt.Sprintf("the request was signed %s away from this engine's time, "+
-				"at most %s are allowed", away.Round(time.Second), t.Tolerance()),
-				"an old request is not accepted again; if this one is new, set the clock of either side right"}
+			return &Unverified{CodeTimestamp, fmt.Sprintf("the time of the request differs from that of this "+
+				"engine by %s; at most %s is allowed", away.Round(time.Second), t.Tolerance()),
+				"an old request is not accepted; if this one is new, correct the clock that is wrong"}
 		}
 	}
 	return nil
@@ -96,7 +96,7 @@ func verifyToken(v eventlog.HookVerify, secrets []string, r *Request) error {
 	if given == "" {
 		return &Unverified{CodeUnsigned, "the request has no token in its " + place, "send the token of this hook"}
 	}
-	// Hashed first, so that neither content nor length shows in the time this takes.
+	// Both are hashed first, so that the time of the comparison tells nothing of the token or its length.
 	got, matches := sha256.Sum256([]byte(given)), 0
 	for _, secret := range secrets {
 		if want := sha256.Sum256([]byte(secret)); secret != "" {
@@ -246,7 +246,7 @@ func keyOf(parts eventlog.HookVerify, secret string) ([]byte, bool) {
 	case hexadecimal:
 		key, err = hex.DecodeString(secret)
 	case base64Text:
-		// Senders by Standard Webhooks write this before it, and no base64 begins so.
+		// Standard Webhooks writes whsec_ before the base64. No base64 begins so: it has no underscore.
 		key, err = base64.StdEncoding.DecodeString(strings.TrimPrefix(secret, "whsec_"))
 	}
 	return key, err == nil && len(key) > 0

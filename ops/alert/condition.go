@@ -7,12 +7,12 @@ import (
 	"github.com/pawl-run/pawl/projections"
 )
 
-// Condition is what a person is told of.
+// Condition is what an alert is about.
 type Condition string
 
 // The conditions.
 const (
-	// Person: only a person lets the workflow, or events of it, go on.
+	// Person: only a person can let the workflow, or events of it, go on.
 	Person Condition = "person"
 	// Discarded: the attempts of events are used up (J2).
 	Discarded Condition = "discarded"
@@ -23,7 +23,7 @@ const (
 // Conditions are all of them.
 func Conditions() []Condition { return []Condition{Person, Discarded, Attention} }
 
-// title says it in a sentence, with the workflow before it.
+// title is the condition in words; the workflow's name stands before it.
 var title = map[Condition]string{
 	Person: "needs a person", Discarded: "has discarded events", Attention: "needs attention",
 }
@@ -34,7 +34,7 @@ type finding struct {
 	since  eventlog.Instant
 }
 
-// findings are the conditions that hold for a workflow. The state is nil where there is none to be had.
+// findings are the conditions that hold for a workflow. The state is nil where it is not known.
 func findings(why explain.Why, s *projections.State) map[Condition]finding {
 	found := map[Condition]finding{}
 	if s != nil && s.Archived {

@@ -28,9 +28,9 @@ const (
 	kept = 5
 )
 
-// Wanted is what one receiver is to be told of.
+// Wanted is what one receiver is sent.
 type Wanted struct {
-	// Conditions, and the workflows that they are of; none of these means all.
+	// Conditions, and the workflows that they are of; no workflows means all.
 	Conditions []Condition
 	Workflows  []string
 }
@@ -72,7 +72,7 @@ type Config struct {
 	// Installation names the log in the source of each alert.
 	Installation string
 	Wanted       []Wanted
-	// Workflows are all that there are; Why explains one, and State is how it stands, false where that is not known.
+	// Workflows are all that there are. Why explains one, and State is its state, false where that is not known.
 	Workflows func() []eventlog.WorkflowName
 	Why       func(eventlog.WorkflowName) (explain.Why, error)
 	State     func(eventlog.WorkflowName) (projections.State, bool)
@@ -83,7 +83,7 @@ type Config struct {
 	Logger *slog.Logger
 }
 
-// Raiser finds what is to be told. Observe is safe for concurrent use; Run is called once.
+// Raiser finds conditions and raises alerts. Observe is safe for concurrent use; Run is called once.
 type Raiser struct {
 	cfg Config
 	js  jetstream.JetStream
@@ -131,7 +131,7 @@ func (r *Raiser) Observe(record eventlog.Record) {
 	}
 }
 
-// Run looks at what has changed, and now and then at everything, until ctx ends.
+// Run looks at the workflows that have changed, and every 30 seconds at all, until ctx ends.
 func (r *Raiser) Run(ctx context.Context) {
 	all, told := time.NewTicker(lookEvery), ""
 	defer all.Stop()
@@ -139,7 +139,7 @@ func (r *Raiser) Run(ctx context.Context) {
 	for {
 		if err := look(ctx); err != nil && ctx.Err() == nil && err.Error() != told {
 			told = err.Error()
-			r.cfg.Logger.Warn("alerts cannot be noted; this is tried again", "error", err)
+			r.cfg.Logger.Warn("alerts cannot be published; this is tried again", "error", err)
 		}
 		select {
 		case <-ctx.Done():
@@ -157,7 +157,7 @@ func (r *Raiser) Run(ctx context.Context) {
 	}
 }
 
-// Look looks at all workflows now. The error says what could not be told; it is found again by the next look.
+// Look looks at all workflows now. The error says which alerts could not be published; the next look finds them again.
 func (r *Raiser) Look(ctx context.Context) error { return r.look(ctx, r.cfg.Workflows()) }
 
 func (r *Raiser) lookAtChanged(ctx context.Context) error {
@@ -189,7 +189,7 @@ func (r *Raiser) look(ctx context.Context, names []eventlog.WorkflowName) error 
 	return failed
 }
 
-// lookAt looks at one workflow, and tells what is new of it.
+// lookAt looks at one workflow, and publishes what is new.
 func (r *Raiser) lookAt(ctx context.Context, name eventlog.WorkflowName, wanted []Condition) error {
 	why, err := r.cfg.Why(name)
 	if err != nil {

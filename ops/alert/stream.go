@@ -16,7 +16,7 @@ import (
 	"github.com/pawl-run/pawl/ops/subscription"
 )
 
-// Alert is what a receiver is told, under data.
+// Alert is what a receiver is sent under data.
 type Alert struct {
 	Workflow  eventlog.WorkflowName `json:"workflow"`
 	Condition Condition             `json:"condition"`
@@ -30,8 +30,8 @@ type Alert struct {
 	Link string `json:"link,omitempty"`
 }
 
-// escaped is what Slack, and tools that take the same, show as it is: a title or an error that came from outside must
-// neither call everybody in a channel nor be a link.
+// escaped replaces the characters that mark mentions and links in Slack, and in tools with its syntax: a title or an
+// error that came from outside must neither notify a channel nor become a link.
 var escaped = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;")
 
 // text is the whole alert for a person.
@@ -60,7 +60,7 @@ func (a Alert) plain() string {
 // maxText bounds the text of an alert in bytes: chat tools cut longer ones.
 const maxText = 4 << 10
 
-// open finds the stream, or makes it, and reads what was told.
+// open finds the stream, or makes it, and reads the last alerts.
 func (r *Raiser) open(ctx context.Context) error {
 	if r.stream != nil {
 		return nil
@@ -104,7 +104,7 @@ func lastTold(ctx context.Context, stream jetstream.Stream, at string) (*told, e
 	return &last.told, nil
 }
 
-// tell publishes an alert, unless another one was published since the last that is known.
+// tell publishes an alert, unless one was published that is newer than the last known one.
 func (r *Raiser) tell(ctx context.Context, at string, a Alert, last uint64) error {
 	if r.cfg.PublicURL != "" {
 		a.Link = strings.TrimSuffix(r.cfg.PublicURL, "/") + "/v1/workflows/" + url.PathEscape(string(a.Workflow)) + "/why"
@@ -130,7 +130,7 @@ func (r *Raiser) tell(ctx context.Context, at string, a Alert, last uint64) erro
 	}
 	ack, err := r.js.PublishMsg(ctx, m, jetstream.WithExpectLastSequencePerSubject(last))
 	if err != nil {
-		r.stream = nil // whether it is there is read again
+		r.stream = nil // it is opened again
 		return fmt.Errorf("publish alert %s: %w", at, err)
 	}
 	a.seq = ack.Sequence

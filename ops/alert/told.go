@@ -17,29 +17,29 @@ const (
 )
 
 const (
-	// quiet is the least between two alerts that are raised for one condition of one workflow.
+	// quiet is the least time between two raised alerts for one condition of one workflow.
 	quiet = 5 * time.Minute
-	// settling is how long a condition must be over before that is told.
+	// settling is how long a condition must be over before it is resolved.
 	settling = time.Minute
-	// repeating is how often it is told again while it lasts.
+	// repeating is how often an alert is repeated while its condition lasts.
 	repeating = 24 * time.Hour
 )
 
-// told is what was told of one condition of one workflow. The zero value is nothing.
+// told is the last alert of one condition of one workflow. The zero value means that there was none.
 type told struct {
 	State  State            `json:"state"`
 	Reason string           `json:"reason"`
 	Since  eventlog.Instant `json:"since"`
-	// At is when it was told, RaisedAt when an alert was last raised.
+	// At is when the alert was made, RaisedAt when one was last raised.
 	At       time.Time `json:"at"`
 	RaisedAt time.Time `json:"raisedAt"`
 
 	seq uint64 // of its message in the stream
-	// over is since when it has not been so any more; zero while it is.
+	// over is when the condition was first seen to be over; zero while it holds.
 	over time.Time
 }
 
-// next is what is to be told now that this is found, nil for nothing; "" for nothing new.
+// next is the alert that is due now that f is found, or nil for nothing; "" for none.
 func (t *told) next(f *finding, now time.Time) State {
 	lasts := t.State == Raised || t.State == Repeated
 	if f == nil {
@@ -52,8 +52,8 @@ func (t *told) next(f *finding, now time.Time) State {
 		}
 		return ""
 	}
-	// Over and back again is a beginning too, also where the reason and the time of the workflow say the same.
 	t.over = time.Time{}
+	// What was resolved begins anew, even with the same reason and the same beginning.
 	begins := !lasts || f.reason != t.Reason || f.since != t.Since
 	switch {
 	case begins && passed(t.RaisedAt, now, quiet):
@@ -64,8 +64,8 @@ func (t *told) next(f *finding, now time.Time) State {
 	return ""
 }
 
-// passed reports whether so much time has passed since then. Of a time that lies ahead that is not known: a clock was
-// set back, and waiting for it could take years.
+// passed reports whether at least so much time has passed. A time that lies ahead counts as passed: a clock was set
+// back, and waiting for it could take years.
 func passed(since, now time.Time, least time.Duration) bool {
 	ago := now.Sub(since)
 	return ago >= least || ago < 0

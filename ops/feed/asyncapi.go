@@ -12,7 +12,7 @@ import (
 	"github.com/pawl-run/pawl/ops/rpc"
 )
 
-// meanings says of each fact what it means, as its Go type does: the test of the document compares them.
+// meanings says what each fact means, in the words of its Go type: a test compares them.
 //
 //go:embed facts.json
 var meanings []byte
@@ -20,8 +20,8 @@ var meanings []byte
 type object = map[string]any
 
 // AsyncAPI returns the AsyncAPI 3 document of the feed, for a program of the given version: its subjects, and a message
-// for each type of fact, with the schema of its body. Types are those whose JSON their Go kind does not tell. It fails
-// where a fact cannot be described.
+// for each type of fact, with the schema of its body. Types are
+// the schemas of the types that do not follow from their Go kind. It fails where a fact cannot be described.
 func AsyncAPI(version string, types rpc.Types) ([]byte, error) {
 	var meant map[eventlog.FactType]string
 	if err := json.Unmarshal(meanings, &meant); err != nil {
@@ -66,7 +66,7 @@ func AsyncAPI(version string, types rpc.Types) ([]byte, error) {
 			"servers":     []any{refer("servers", "engine")},
 			"parameters": object{
 				"workflow": object{"description": "The workflow's name; " + logToken + " where part of the log cannot be read " +
-					"and it is not known whose that is.", "examples": []string{exampleWorkflow}},
+					"and it is not known of which workflow.", "examples": []string{exampleWorkflow}},
 				"factType": object{"description": "What happened: two tokens of the subject.", "enum": published},
 			},
 			"messages": ofChannel,
@@ -78,7 +78,7 @@ func AsyncAPI(version string, types rpc.Types) ([]byte, error) {
 		"components": object{
 			"messages": d.messages, "schemas": d.schemas,
 			"securitySchemes": object{"subscriber": object{"type": "userPassword",
-				"description": "The NATS user subscriber, who reads the feed and the log and can do nothing else."}},
+				"description": "The NATS user subscriber, which reads the feed and the log and can do nothing else."}},
 		},
 	}, "", " ")
 	if err != nil {
@@ -167,7 +167,7 @@ func headersOfAll() object {
 			headerSpec:   constant(specVersion),
 			headerID:     matching(`^.+-[1-9][0-9]*$`, "TRANSITION-N: fact N, from 1, of that transition; never used again"),
 			headerSource: matching(`^/pawl/`, "/pawl/INSTALLATION/WORKFLOW"),
-			headerType:   text("type and version of the body; pass over what you do not know"),
+			headerType:   text("type and version of the body; pass over types and versions that you do not know"),
 			headerTime: object{"type": "string", "format": "date-time",
 				"description": "when it was recorded"},
 			headerDataType: constant(jsonType),

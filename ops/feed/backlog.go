@@ -7,7 +7,7 @@ import (
 	"github.com/pawl-run/pawl/eventlog"
 )
 
-// What waits in memory at most to be published. The log has what does not fit.
+// The bounds of what waits in memory to be published. The log has what does not fit.
 const (
 	backlogRecords = 4096
 	backlogBytes   = 16 << 20
@@ -136,7 +136,7 @@ func (b *backlog) confirm() {
 	b.progressed()
 }
 
-// progressed tells those that wait. The caller locks.
+// progressed wakes the callers that wait. The caller locks.
 func (b *backlog) progressed() {
 	close(b.progress)
 	b.progress = make(chan struct{})

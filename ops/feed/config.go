@@ -50,8 +50,8 @@ type Config struct {
 	BeforeUpdate func(stream string) error
 	// Publish sends a message; nil means Conn.PublishMsg. Tests replace it.
 	Publish func(*nats.Msg) error
-	// Patience is how long a record that others have overtaken is waited for before the log is read, 0 means 50 ms; and
-	// Idle how often a log of which nothing is heard is asked for its end, 0 means 1 s.
+	// Patience is how long the feeder waits for a record that others have overtaken before it reads the log; 0 means
+	// 50 ms. Idle is how often it asks for the end of a log of which it hears nothing; 0 means 1 s.
 	Patience, Idle time.Duration
 	// Pause is the shortest pause after a failure, 0 means 100 ms; it grows to a hundred times that.
 	Pause time.Duration

@@ -11,23 +11,23 @@
 // Messages are not synced one by one, and a killed process may lose those that a follower has just been given. They are
 // published again with the sequences they had: with one partition the fact at a sequence follows from the log alone. So
 // a follower that goes on behind the sequence it knows meets no fact twice. A durable consumer may be sent a fact
-// twice, as its acknowledgements are not synced either; where it stands beyond the feed's end after a start, the server
-// puts it back to that end. The same holds after a power failure, but where the log itself has lost its end (it is not
-// synced with each write, or a loss was accepted): then the feed goes on with what the log recorded instead, and the
-// facts of the workflows concerned say what was lost.
+// twice, as its acknowledgements are not synced either. Where it stands beyond the feed's end after a start, the server
+// puts it back to that end. All this holds after a power failure too, unless the log itself has lost its end (because
+// it is not synced with each write, or a loss was accepted). Then the feed goes on with what the log recorded instead,
+// and the facts of the workflows concerned say what was lost.
 //
 // What cannot be read of the log is announced in the place where it stood, and the feed goes on. What was accepted as
 // lost or set aside is passed over: the workflows concerned have a fact that says so. The transitions of the
 // installation itself are not published.
 //
 // Not guaranteed: that a fact is still there. The feed keeps as many bytes as it may, and the oldest go first. A
-// stream whose folder an operator deletes is made again and filled from the beginning of the log. The order of facts of
-// different partitions.
+// stream whose folder an operator deletes is made again and filled from the beginning of the log. Nor is the order of
+// facts of different partitions guaranteed.
 //
 // What it costs (BenchmarkFeed, two processors with other load): 8 to 10 µs of processor time a fact, from the record
-// to the acknowledgement, the server's part included. A run of a consumer has ten to fifteen facts, so that is a tenth
-// of a millisecond and more beside the 1.5 that the whole run takes there, and about 10 kB of disk. Without a
-// follower that cost brings nothing, so the feed is off unless --feed asks for it. Records come from the engine's
-// memory (Observe), which saves reading and decoding them again; the log is read only for what is not there. Messages
-// go one by one: as synced atomic batches of 20, 100 and 500 they cost 57, 26 and 17 µs each where these cost 10.
+// to the acknowledgement, the server's part included. A run of a consumer has ten to fifteen facts: 0.1 ms and more of
+// processor time, and about 10 kB of disk. Without a follower that is spent for nothing, so the feed is off unless
+// --feed asks for it. Records come from the engine's memory (Observe), which saves reading and decoding them again;
+// the log is read only for what is not there. Messages go one by one: an atomic batch would be synced, and nothing
+// here needs that.
 package feed

@@ -59,7 +59,7 @@ var exampleNamed = map[string]any{
 	"timeoutMs": int64(30_000), "toleranceMs": int64(300_000), "intervalMs": int64(60_000), "status": 200,
 }
 
-// example is a transition with one fact of the type, in which everything is said that can be.
+// example is a transition with one fact of the type, every field of which is set.
 func example(t eventlog.FactType) (eventlog.Record, error) {
 	fact := eventlog.NewFact(t)
 	if err := fill(reflect.ValueOf(fact).Elem(), ""); err != nil {
@@ -71,7 +71,7 @@ func example(t eventlog.FactType) (eventlog.Record, error) {
 	}}, nil
 }
 
-// fill gives v, which has the name in JSON, and all that is in it values.
+// fill gives a value to v, whose name in JSON is given, and to all in it.
 func fill(v reflect.Value, name string) error {
 	if known, ok := exampleOf[v.Type()]; ok {
 		v.Set(reflect.ValueOf(known))

@@ -30,8 +30,8 @@ func New(cfg Config) (*Feeder, error) {
 // observed is read from the log a little later.
 func (f *Feeder) Observe(r eventlog.Record) { f.backlog.add(r, time.Now()) }
 
-// Run publishes until ctx ends or the log is closed. Whatever fails is tried again; no failure of the feed ends
-// anything else.
+// Run publishes until ctx ends or the log is closed. What fails is tried again. A failure of the feed ends nothing
+// else.
 func (f *Feeder) Run(ctx context.Context) {
 	pause, told := f.cfg.Pause, ""
 	for {

@@ -7,7 +7,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// figures are what the feed says of itself for Prometheus.
+// figures are the feed's metrics for Prometheus.
 type figures struct {
 	lag        func(partition int) uint64
 	partitions int

@@ -38,7 +38,7 @@ const (
 	typeUnreadable = "log.unreadable"
 )
 
-// Unreadable is what an announcement of a part of the log that cannot be read says.
+// Unreadable is the body of the announcement that a part of the log cannot be read.
 type Unreadable struct {
 	Partition int    `json:"partition"`
 	Seq       uint64 `json:"seq"`
@@ -114,7 +114,7 @@ func (w writer) notice(at eventlog.Position, workflow eventlog.WorkflowName, pro
 	return &nats.Msg{Subject: w.prefix + subject + "." + typeUnreadable, Header: h.header, Data: data}, nil
 }
 
-// nameOfType is what a type and version is called in CloudEvents.
+// nameOfType is the name of a type and version in CloudEvents.
 func nameOfType(name string, version int) string {
 	return "pawl." + name + ".v" + strconv.Itoa(version)
 }
@@ -122,7 +122,7 @@ func nameOfType(name string, version int) string {
 // noticeID is the id of an announcement: there is no transition to take it from.
 func noticeID(at eventlog.Position) string { return "unreadable." + at.String() + "-1" }
 
-// paddedRevision is a revision whose order as text is that of the numbers.
+// paddedRevision is a revision as text, padded so that texts and numbers have the same order.
 func paddedRevision(revision uint64) string {
 	digits := strconv.FormatUint(revision, 10)
 	return strings.Repeat("0", 20-len(digits)) + digits

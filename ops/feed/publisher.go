@@ -50,7 +50,7 @@ func newPublisher(f *Feeder, at cursor) (*publisher, error) {
 
 func (p *publisher) close() { _ = p.answers.Unsubscribe() }
 
-// follow publishes what is observed. The log is read where a record does not come, and where nothing is heard of it.
+// follow publishes what is observed. It reads the log where a record does not come, or nothing is heard of the log.
 func (p *publisher) follow(ctx context.Context) error {
 	timer := time.NewTimer(p.cfg.Idle)
 	defer timer.Stop()

@@ -114,8 +114,8 @@ func (p past) held(ctx context.Context, sequence uint64) (entry, bool, error) {
 	return e, held, err
 }
 
-// Holds reports whether the log holds that transition at a position. Whose an unreadable record is cannot be told, so
-// it counts as held; so does one that was accepted as lost: its place is not used again.
+// Holds reports whether the log holds that transition at a position. A record that cannot be read may be that one, so
+// it counts as held. So does one that was accepted as lost: its place is not used again.
 func Holds(ctx context.Context, log eventlog.Log, at eventlog.Position, id eventlog.TransitionID) (bool, error) {
 	if last, err := log.Last(ctx, at.Partition); err != nil || at.Seq > last {
 		return false, err

@@ -91,7 +91,7 @@ func (rc *Receiver) address(r *http.Request) string {
 	return at
 }
 
-// read takes the body, as far as there is room for it. It is to be called once; leave gives the room back.
+// read reads the body, as far as there is room for it; leave gives the room back. It is called once.
 func (rc *Receiver) read(w http.ResponseWriter, r *http.Request) (body []byte, leave func(), p *rpc.Problem) {
 	var taken []func()
 	leave = func() {
@@ -117,7 +117,7 @@ func (rc *Receiver) read(w http.ResponseWriter, r *http.Request) (body []byte, l
 	// Not every ResponseWriter has deadlines; a test's recorder needs none.
 	_ = connection.SetReadDeadline(time.Now().Add(rc.bodyTimeout))
 	from := http.MaxBytesReader(w, r.Body, MaxBody)
-	// One more than a body may have, so that its end is seen.
+	// One byte more than a body may have, so that its end is seen.
 	most := MaxBody + 1
 	if r.ContentLength > 0 {
 		most = int(r.ContentLength) + 1
@@ -146,11 +146,11 @@ func (rc *Receiver) read(w http.ResponseWriter, r *http.Request) (body []byte, l
 	case errors.As(err, &large):
 		return nil, leave, tooLarge()
 	case errors.Is(err, os.ErrDeadlineExceeded):
-		return nil, leave, rpc.Problemf(http.StatusRequestTimeout, CodeSlow,
+		return nil, leave, rpc.Problemf(http.StatusRequestTimeout, codeSlow,
 			"the body did not come within %s; nothing was stored", rc.bodyTimeout).
 			WithHint("send the request again, whole and in time")
 	}
-	return nil, leave, rpc.Malformed(CodeUnreadable, "the body could not be read; nothing was stored").
+	return nil, leave, rpc.Malformed(codeUnreadable, "the body could not be read; nothing was stored").
 		WithHint("send the request again, whole").WithCause(err)
 }
 

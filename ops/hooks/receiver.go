@@ -34,8 +34,8 @@ const (
 	MaxBody = hook.MaxSample
 	// bodyTimeout is how long a sender may take for a body.
 	bodyTimeout = 15 * time.Second
-	// firstRoom is what a body is given at first, in bytes. It is given as much again whenever that is full: a sender
-	// takes room by what it sends, not by what it announces.
+	// firstRoom is the room in bytes that a body has at first. Whenever it is full, it is doubled: a sender takes room
+	// by what it sends, not by what it announces.
 	firstRoom = 16 << 10
 )
 
@@ -55,7 +55,7 @@ type Config struct {
 	Problem func(error) *rpc.Problem
 	// Refuse answers with a problem, and takes what the sender still sends.
 	Refuse func(http.ResponseWriter, *http.Request, *rpc.Problem)
-	// Answered counts an answer, Refused one that refuses by its code; Recorded counts an event that is new.
+	// Answered counts an answer, Refused a refusal by its code, and Recorded an event that is new.
 	Answered func(status int)
 	Refused  func(code string)
 	Recorded func()
@@ -79,23 +79,23 @@ const maxBodies, maxBodiesEach = 64 << 10, 32 << 10
 // New makes a Receiver.
 func New(c Config) *Receiver {
 	return &Receiver{Config: c, told: map[string]time.Time{}, bodyTimeout: bodyTimeout,
-		bodies: auth.NewQuota("KiB of bodies of hooks", CodeBusy, maxBodies, maxBodiesEach)}
+		bodies: auth.NewQuota("KiB of bodies of hooks", codeBusy, maxBodies, maxBodiesEach)}
 }
 
 // The codes of refusals that are not those of package hook.
 const (
 	CodeUnknown = "hook.unknown"
-	// CodeUnready: the hook cannot verify anything now. Its operator can end that, and the sender tries again.
-	CodeUnready    = "hook.unready"
-	CodeTooLarge   = "body.tooLarge"
-	CodeSlow       = "body.slow"
-	CodeUnreadable = "body.unreadable"
-	CodeBusy       = "hook.busy"
+	// codeUnready: the hook cannot verify anything now. Its operator can end that, and the sender tries again.
+	codeUnready    = "hook.unready"
+	codeTooLarge   = "body.tooLarge"
+	codeSlow       = "body.slow"
+	codeUnreadable = "body.unreadable"
+	codeBusy       = "hook.busy"
 )
 
 // Refusals are the codes with which a sender's request is refused; those of storage and of the workflow may come too.
 func Refusals() []string {
-	return []string{CodeUnknown, CodeUnready, CodeTooLarge, CodeSlow, CodeUnreadable, CodeBusy, hook.CodeUnsigned,
+	return []string{CodeUnknown, codeUnready, codeTooLarge, codeSlow, codeUnreadable, codeBusy, hook.CodeUnsigned,
 		hook.CodeSignature, hook.CodeToken, hook.CodeTimestamp, hook.CodeID, hook.CodeChallenge, hook.CodeJSON, hook.CodeForm,
 		hook.CodeQuery, hook.CodeContentType}
 }
@@ -126,7 +126,7 @@ func (rc *Receiver) find(w eventlog.WorkflowName, name eventlog.HookName) (event
 		}
 	}
 	return eventlog.Hook{}, s, rpc.Problemf(http.StatusNotFound, CodeUnknown, "there is no hook at %s",
-		eventlog.ClipName(Address(w, name))).WithHint("pawl hooks list shows those there are")
+		eventlog.ClipName(Address(w, name))).WithHint("pawl hooks list shows the hooks that there are")
 }
 
 // Readiness says whether a hook can verify requests, and what keeps it from that.
@@ -168,7 +168,7 @@ func (rc *Receiver) accept(ctx context.Context, w eventlog.WorkflowName, name ev
 	ready, values := rc.readiness(&s, &h)
 	if ready != Ready {
 		rc.tell(w, &h, ready)
-		return answer{}, rpc.Problemf(http.StatusServiceUnavailable, CodeUnready,
+		return answer{}, rpc.Problemf(http.StatusServiceUnavailable, codeUnready,
 			"this hook cannot verify requests now; nothing was stored").
 			WithHint("send it again later; its operator finds the reason with pawl hooks list")
 	}
@@ -250,15 +250,15 @@ func refusal(status int, err error) error {
 }
 
 func tooLarge() *rpc.Problem {
-	return rpc.Problemf(http.StatusRequestEntityTooLarge, CodeTooLarge,
+	return rpc.Problemf(http.StatusRequestEntityTooLarge, codeTooLarge,
 		"the body of a hook's request may have at most %d bytes; nothing was stored", MaxBody).
-		WithHint("send what matters, and let it name the place of the rest")
+		WithHint("send less, for example the address of the rest")
 }
 
 // tellAgain is the least time between two warnings about one hook that is not ready.
 const tellAgain = time.Minute
 
-// tell says to the operator, not to the sender, why a hook refuses everything.
+// tell tells the operator, and not the sender, why a hook refuses all requests.
 func (rc *Receiver) tell(w eventlog.WorkflowName, h *eventlog.Hook, why Readiness) {
 	rc.mu.Lock()
 	defer rc.mu.Unlock()

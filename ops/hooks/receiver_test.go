@@ -281,11 +281,11 @@ func TestRefusedRequestsStoreNothing(t *testing.T) {
 		"no such workflow":    {at("/hooks/nobody/stripe"), 404, CodeUnknown},
 		"another token":       {at("/hooks/inbox/token?key=wrong"), 401, hook.CodeToken},
 		"no token":            {at("/hooks/inbox/token"), 401, hook.CodeUnsigned},
-		"a secret not given":  {at("/hooks/inbox/other"), 503, CodeUnready},
+		"a secret not given":  {at("/hooks/inbox/other"), 503, codeUnready},
 		"a method":            {method("OPTIONS", at("/hooks/inbox/open?id=1")), 405, "method.notAllowed"},
 		"malformed JSON":      {w.sample("github", `{"a":`, ""), 400, "json.invalid"},
 		"no id":               {w.sample("shopify", `{"ID":1}`, ""), 400, hook.CodeID},
-		"too large":           {w.sample("github", `"`+strings.Repeat("x", MaxBody)+`"`, ""), 413, CodeTooLarge},
+		"too large":           {w.sample("github", `"`+strings.Repeat("x", MaxBody)+`"`, ""), 413, codeTooLarge},
 		"a body in no scheme": {method("POST", at("/hooks/inbox/open")), 400, hook.CodeID},
 	} {
 		res, text := w.send(c.request)
@@ -407,7 +407,7 @@ func TestSlowSendersAreCutOff(t *testing.T) {
 		t.Fatal(err)
 	}
 	var p rpc.Problem
-	if err := json.NewDecoder(res.Body).Decode(&p); err != nil || res.StatusCode != 408 || p.Code != CodeSlow {
+	if err := json.NewDecoder(res.Body).Decode(&p); err != nil || res.StatusCode != 408 || p.Code != codeSlow {
 		t.Errorf("%d %+v %v", res.StatusCode, p, err)
 	}
 	if w.last() != before || w.bodies.Taken() != 0 {
@@ -462,7 +462,7 @@ func TestWhatIsNotRecordedIsNotAnswered(t *testing.T) {
 		t.Errorf("without storage: %d %s", res.StatusCode, text)
 	}
 	w.Config.Engine = refusing{w.engine, eventlog.ErrTooLarge}
-	if res, text := w.send(w.sample("github", `{}`, "")); res.StatusCode != 413 || !strings.Contains(text, CodeTooLarge) {
+	if res, text := w.send(w.sample("github", `{}`, "")); res.StatusCode != 413 || !strings.Contains(text, codeTooLarge) {
 		t.Errorf("too large for the log: %d %s", res.StatusCode, text)
 	}
 }

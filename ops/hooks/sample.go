@@ -82,10 +82,10 @@ func (rc *Receiver) Sample(ctx context.Context, q SampleRequest) (Sample, error)
 	ready, values := rc.readiness(&s, &h)
 	switch ready {
 	case SecretUnknown:
-		return Sample{}, rpc.Problemf(http.StatusConflict, CodeUnready, "hook %s verifies with the secret %s, which is not "+
+		return Sample{}, rpc.Problemf(http.StatusConflict, codeUnready, "hook %s verifies with the secret %s, which is not "+
 			"configured", h.Name, h.Verify.Secret).WithHint("add it under secrets: in pawl.yaml and start the engine again")
 	case SecretNotGranted:
-		return Sample{}, rpc.Problemf(http.StatusConflict, CodeUnready, "hook %s verifies with the secret %s, which "+
+		return Sample{}, rpc.Problemf(http.StatusConflict, codeUnready, "hook %s verifies with the secret %s, which "+
 			"workflow %s is not granted", h.Name, h.Verify.Secret, q.Workflow).
 			WithHint("grant it: pawl grants " + string(q.Workflow) + " " + eventlog.SecretCapability(h.Verify.Secret) + "=allow")
 	case SecretUnusable:
@@ -104,7 +104,7 @@ func (rc *Receiver) Sample(ctx context.Context, q SampleRequest) (Sample, error)
 		return Sample{}, err
 	}
 	unsigned := func(err error) error {
-		return rpc.Problemf(http.StatusConflict, CodeUnready, "%v", err).
+		return rpc.Problemf(http.StatusConflict, codeUnready, "%v", err).
 			WithHint("correct the value of the secret and start the engine again")
 	}
 	if err := hook.Sign(h.Verify, value, r, rc.Now()); err != nil {

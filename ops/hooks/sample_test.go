@@ -38,7 +38,7 @@ func TestSamples(t *testing.T) {
 		}
 		if v.Name == "other" {
 			var p *rpc.Problem
-			if !errors.As(err, &p) || p.Code != CodeUnready || !strings.Contains(p.Hint, "secret.NOTGRANTED=allow") {
+			if !errors.As(err, &p) || p.Code != codeUnready || !strings.Contains(p.Hint, "secret.NOTGRANTED=allow") {
 				t.Errorf("%s: %v", v.Name, err)
 			}
 			continue

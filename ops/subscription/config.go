@@ -51,8 +51,8 @@ type Config struct {
 	Logger *slog.Logger
 }
 
-// DefaultPatience is how long attempts may fail before a subscription is parked.
-const DefaultPatience = 24 * time.Hour
+// defaultPatience is how long attempts may fail before a subscription is parked.
+const defaultPatience = 24 * time.Hour
 
 func (c Config) withDefaults() (Config, error) {
 	if c.Conn == nil || len(c.Subscriptions) == 0 {
@@ -67,7 +67,7 @@ func (c Config) withDefaults() (Config, error) {
 	}
 	c.Prefix = cmp.Or(c.Prefix, "pawl")
 	c.Replicas = cmp.Or(c.Replicas, 1)
-	c.Patience = cmp.Or(c.Patience, DefaultPatience)
+	c.Patience = cmp.Or(c.Patience, defaultPatience)
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}

@@ -17,10 +17,10 @@ import (
 	"github.com/pawl-run/pawl/engine/secret"
 )
 
-// DefaultTimeout bounds one attempt where nothing else is said, MaxTimeout is the longest that may be said.
+// DefaultTimeout bounds one attempt where nothing else is said, maxTimeout is the longest that may be said.
 const (
 	DefaultTimeout = 15 * time.Second
-	MaxTimeout     = 5 * time.Minute
+	maxTimeout     = 5 * time.Minute
 )
 
 // maxConnections bounds the connections to one target.
@@ -63,8 +63,8 @@ func New(c Config) (*Target, error) {
 	case u.Scheme == "http" && !c.Private:
 		return nil, &SettingError{"url", "must begin with https, unless private: true says that it leads into your own " +
 			"network"}
-	case c.Timeout < 0 || c.Timeout > MaxTimeout:
-		return nil, &SettingError{"timeout", fmt.Sprintf("is %s; it must be from 1ms to %s", c.Timeout, MaxTimeout)}
+	case c.Timeout < 0 || c.Timeout > maxTimeout:
+		return nil, &SettingError{"timeout", fmt.Sprintf("is %s; it must be from 1ms to %s", c.Timeout, maxTimeout)}
 	}
 	u.Fragment, u.RawFragment = "", ""
 	t := &Target{url: u, keys: c.Secret.Values(), timeout: c.Timeout}

@@ -105,21 +105,21 @@ func carryInURL(secret *placed, t *target, values map[string]string) *eventlog.F
 	if raw := t.url.RawPath; raw != "" { // it has escapes that EscapedPath would drop for the sake of the braces
 		path = strings.NewReplacer("{", "%7B", "}", "%7D").Replace(raw)
 		if (&url.URL{Path: t.url.Path, RawPath: path}).EscapedPath() != path {
-			return connector.Failf(eventlog.Logic, "http.url", "the url's path is not percent-encoded as it should be")
+			return connector.Failf(eventlog.Logic, "http.url", "the path of the url is not percent-encoded correctly")
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(secret.Path)) {
 		hole := "%7B" + name + "%7D"
 		if !placeholderName.MatchString(name) || strings.Count(path, hole) != 1 {
 			return connector.Failf(eventlog.Logic, "http.url",
-				"secret.path.%s: the url's path has to hold {%s} once, and its name letters, digits and _", name, name)
+				"secret.path.%s: the path of the url must hold {%s} once, and the name may have letters, digits and _", name, name)
 		}
 		path = strings.Replace(path, hole, url.PathEscape(values[secret.Path[name]]), 1)
 	}
 	wire := *t.url
 	var err error
 	if wire.Path, err = url.PathUnescape(path); err != nil {
-		return connector.Failf(eventlog.Logic, "http.url", "the url's path is not percent-encoded as it should be")
+		return connector.Failf(eventlog.Logic, "http.url", "the path of the url is not percent-encoded correctly")
 	}
 	wire.RawPath = path
 	query := make(map[string]any, len(secret.Query))
@@ -140,7 +140,7 @@ func carryInURL(secret *placed, t *target, values map[string]string) *eventlog.F
 func withMember(object json.RawMessage, path []string, value string) (json.RawMessage, error) {
 	decoder := jsontext.NewDecoder(bytes.NewReader(object))
 	if start, err := decoder.ReadToken(); err != nil || start.Kind() != '{' {
-		return nil, errors.New("what is to hold it is no object")
+		return nil, errors.New("it would stand inside of something that is not an object")
 	}
 	if path[0] == "" {
 		return nil, errors.New("want names with dots between them, e.g. auth.key")

@@ -278,7 +278,7 @@ func (r *ReconcileConfig) validateResend() error {
 // addressesOf lists the "name:port" that a configured host stands for.
 func addressesOf(name string) ([]string, error) {
 	if strings.ContainsAny(name, "/@?#") {
-		return nil, errors.New("want a host name, with a port where it is not the default one, and no scheme or path")
+		return nil, errors.New("want a host name without scheme and path, with its port unless it is the default one")
 	}
 	if hostname, port, err := net.SplitHostPort(name); err == nil {
 		canonical, err := canonicalHost(hostname)

@@ -15,13 +15,13 @@
 //     for mutations; a call that gets none within its time was not sent. The same holds for the host's own bounds of
 //     concurrency and rate, which are waited for before the connection is asked for.
 //
-// And for all calls: only configured hosts; private, loopback, link-local and similar addresses are refused on the
-// address really dialled, unless the host is configured as private, so neither redirects nor DNS get round it. A proxy
-// is used only where the configuration names it for the host, as package tunnel says, so that what is said above of
-// requests holds as well. A host's configured headers go to it only, and
-// only when the workflow calls it: a hop of a redirect to another host has none, since the host that sends on chooses
-// what is asked for. Each value that ${env:} or ${file:} filled into the configuration, and each access token that was
-// given for a host, is blanked out of results, headers and errors, in the forms in which answers repeat it.
+// For all calls: only configured hosts are called. Private, loopback, link-local and similar addresses are refused,
+// unless the host is configured as private. The address that is really dialled is looked at, so neither redirects nor
+// DNS get round that. A proxy is used only where the configuration names it for the host; package tunnel says what it
+// can do. A host's configured headers go to it only, and only when the workflow calls it: a redirect to another host
+// takes none along, since the host that redirects chooses what is asked for. Each value that ${env:} or ${file:} filled
+// into the configuration, and each access token that was given for a host, is blanked out of results, headers and
+// errors, in the forms in which answers repeat it.
 //
 // Where the operator promises that a host knows a call by its key, the engine may give the same call to Perform again,
 // as one with Resend. Each of them is one request; its answer settles the call only if it is 2xx, or the one that the

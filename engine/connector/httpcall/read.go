@@ -52,7 +52,8 @@ func (c *Connector) read(ctx context.Context, call connector.Call) (json.RawMess
 	return c.readFollowing(ctx, call, p, t, headers)
 }
 
-// readBy sends a read that is no GET. It follows no redirect: of another address the configuration says nothing.
+// readBy sends a read that is no GET. It follows no redirect: the configuration allows such a read for its own address
+// only.
 func (c *Connector) readBy(ctx context.Context, call connector.Call, p params, t target, headers http.Header) (
 	json.RawMessage, *eventlog.Failure) {
 	if failure := t.host.reads.allows(p.Method, t.url, t.host.name); failure != nil {
@@ -69,7 +70,7 @@ func (c *Connector) readBy(ctx context.Context, call connector.Call, p params, t
 	request := newRequest(p.Method, t, headers)
 	request.Body, request.ContentLength = http.NoBody, int64(len(body))
 	if len(body) > 0 {
-		// It changes nothing, so net/http may send it again where a kept-alive connection has broken.
+		// It changes nothing, so net/http may send it again when a kept-alive connection has broken.
 		request.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
 		request.Body, _ = request.GetBody()
 	}
@@ -107,7 +108,7 @@ func (c *Connector) readFollowing(ctx context.Context, call connector.Call, p pa
 		}
 		if carries && !sameOrigin(next.url, t.url) {
 			return nil, connector.Failf(eventlog.Permission, "http.redirect",
-				"%s redirects to %s://%s; a call that carries a secret is followed to the same scheme, host and port alone",
+				"%s redirects to %s://%s; a call that carries a secret follows redirects only to the same scheme, host and port",
 				place("GET", t), next.url.Scheme, next.url.Host)
 		}
 		if call.Reach != nil && hostOf(next) != hostOf(t) {
@@ -141,7 +142,7 @@ func (c *Connector) redirect(from target, location string) (target, *eventlog.Fa
 	next, err := from.sent().Parse(location)
 	if err != nil {
 		return target{}, connector.Failf(eventlog.Logic, "http.redirect",
-			"%s redirects to something that is no address", place("GET", from))
+			"%s redirects to something that is not an address", place("GET", from))
 	}
 	if from.url.Scheme == "https" && next.Scheme == "http" {
 		return target{}, connector.Failf(eventlog.Permission, "http.redirect",

@@ -26,15 +26,15 @@ type RefreshTokens interface {
 	Save(configured, sealed string) error
 }
 
-// nameOfToken is what a configured refresh token is called where others are kept in its place. Another token, client or
-// address is another name.
+// nameOfToken is the name of a configured refresh token, under which the newest token in its place is kept. Another
+// token, client or address has another name.
 func nameOfToken(config OAuthConfig) string {
 	sum := sha256.Sum256([]byte(strings.Join([]string{config.TokenURL, config.ClientID, config.RefreshToken}, "\x00")))
 	return hex.EncodeToString(sum[:])
 }
 
-// shareRefreshTokens lets hosts with the same refresh token and scopes have one source of access tokens: each of them
-// would use up what the other one still has.
+// shareRefreshTokens gives hosts with the same refresh token and scopes one source of access tokens. With one each,
+// the use of the refresh token by one would make it useless to the other.
 func shareRefreshTokens(all hosts) {
 	sources := make(map[string]*oauth)
 	for _, address := range slices.Sorted(maps.Keys(all)) {
@@ -101,8 +101,8 @@ func (o *oauth) resume(kept RefreshTokens) error {
 	return nil
 }
 
-// keep keeps a refresh token that took the place of another one, before anything is sent by what came with it: without
-// it, the next process could only be refused.
+// keep keeps a refresh token that took the place of another one, before the access token that came with it is used:
+// without the refresh token, the next process could only be refused.
 func (o *oauth) keep() *eventlog.Failure {
 	o.mu.Lock()
 	token, unkept := o.refresh, o.unkept

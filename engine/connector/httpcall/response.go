@@ -33,8 +33,8 @@ const inBase64 = "base64"
 // maxDrain is how much more of a too long answer is read to count it; beyond, its announced length counts.
 const maxDrain = 4 << 20
 
-// shownHeaders are the answer's headers that scripts get: what addresses, pages or identifies
-// something. Cookies and the rest stay here.
+// shownHeaders are the headers of an answer that scripts get: those that address, page or identify something. Cookies
+// and all others are left out.
 var shownHeaders = []string{
 	"Content-Location", "Content-Type", "Date", "Etag", "Last-Modified", "Link", "Location",
 	"Retry-After", "X-Next-Page", "X-Page", "X-Ratelimit-Remaining", "X-Request-Id", "X-Total-Count",
@@ -93,7 +93,7 @@ func readAllInto(buffer []byte, r io.Reader) ([]byte, error) {
 }
 
 // errMalformed: the body is not the JSON that its type says.
-var errMalformed = errors.New("the body is not valid JSON, as its content type says")
+var errMalformed = errors.New("the body is not valid JSON, although its content type says so")
 
 // value is the body as a JSON value: null if empty, the value itself if it is JSON, else a string.
 // JSON is what has a JSON content type, and an object or array sent as plain text or without a type. In base64 it is a
@@ -190,8 +190,8 @@ func (a answer) excerpt() string {
 	return ": " + strings.ToValidUTF8(text, "\uFFFD")
 }
 
-// statusClass is the class of an answer that says no. definite is whether, for a mutation, it says
-// for sure that nothing was applied (F4).
+// statusClass is the class of an answer that refuses. definite reports whether the answer proves, for a mutation, that
+// nothing was applied (F4).
 func statusClass(status int) (class eventlog.Class, definite bool) {
 	switch {
 	case status == http.StatusUnauthorized, status == http.StatusForbidden:
@@ -210,8 +210,8 @@ func statusClass(status int) (class eventlog.Class, definite bool) {
 	}
 }
 
-// refusal is the failure of an answer that says no, with the time after which the host wants to be
-// asked again where it names one (F13).
+// refusal is the failure of an answer that refuses, with the time after which the host wants to be asked again where
+// it names one (F13).
 func (a answer) refusal(where string) (failure *eventlog.Failure, definite bool) {
 	class, definite := statusClass(a.status)
 	if a.status == http.StatusUnauthorized && a.stale {
@@ -245,7 +245,7 @@ func RetryAfter(header http.Header, now time.Time) time.Duration {
 // complete says whether the answer was read to its end.
 func (a answer) complete() bool { return a.err == nil || errors.Is(a.err, errTooBig) }
 
-// unreached describes a call that never left: a failed connection, or one that was dead already.
+// unreached describes a call that never left: no connection was made, or the one used was dead already.
 func unreached(ctx context.Context, call connector.Call, where, what string, err error) *eventlog.Failure {
 	var refused *publicnet.RefusedError
 	if errors.As(err, &refused) {

@@ -22,8 +22,7 @@ func secretsIn(header, value string) []string {
 	return nil
 }
 
-// blanks is what blanks secrets out of what comes back: those of the configuration, and the tokens that were given for
-// hosts since.
+// blanks blanks secrets out of what comes back: those of the configuration, and the tokens that hosts were given since.
 type blanks struct {
 	configured []string
 	now        atomic.Pointer[redact.Redactor]
@@ -38,7 +37,7 @@ func newBlanks(configured []string) *blanks {
 	return b
 }
 
-// learn takes the tokens in place of those that it was told by the same caller before.
+// learn takes the tokens in the place of those that the same caller gave before.
 func (b *blanks) learn(by *oauth, tokens []string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -9,7 +9,7 @@ import (
 
 const hostsKey = "connectors.http.hosts"
 
-// wrongHost is a mistake in a host's settings; of a *connector.SettingError the key is inside of them.
+// wrongHost is a mistake in a host's settings; the key of a *connector.SettingError is one below them.
 func wrongHost(name string, err error) error {
 	key := hostsKey + "." + name
 	var inside *connector.SettingError
