@@ -89,7 +89,7 @@ func (rc *Receiver) Sample(ctx context.Context, q SampleRequest) (Sample, error)
 			"workflow %s is not granted", h.Name, h.Verify.Secret, q.Workflow).
 			WithHint("grant it: pawl grants " + string(q.Workflow) + " " + eventlog.SecretCapability(h.Verify.Secret) + "=allow")
 	case SecretUnusable:
-		return Sample{}, rpc.Problemf(http.StatusConflict, CodeUnready, "hook %s verifies with the secret %s, whose value "+
+		return Sample{}, rpc.Problemf(http.StatusConflict, codeUnready, "hook %s verifies with the secret %s, whose value "+
 			"is not written as scheme %s wants", h.Name, h.Verify.Secret, h.Verify.Scheme).
 			WithHint("correct the value of the secret and start the engine again")
 	case Ready:

@@ -31,7 +31,7 @@ func TestSamples(t *testing.T) {
 		sample, err := w.Sample(t.Context(), SampleRequest{Workflow: "inbox", Hook: v.Name, Send: true})
 		if v.Name == "miswritten" {
 			var p *rpc.Problem
-			if !errors.As(err, &p) || p.Code != CodeUnready || !strings.Contains(p.Detail, "the secret MISWRITTEN") {
+			if !errors.As(err, &p) || p.Code != codeUnready || !strings.Contains(p.Detail, "the secret MISWRITTEN") {
 				t.Errorf("%s: %v", v.Name, err)
 			}
 			continue
