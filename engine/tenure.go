@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -125,6 +126,9 @@ func (p *partition) catchUpWith(ctx context.Context, l *lease.Lease) error {
 	if err == nil {
 		err = p.checkAcknowledged(ctx)
 	}
+	if err == nil {
+		err = p.checkMark(ctx)
+	}
 	if err != nil && ctx.Err() != nil {
 		err = context.Cause(ctx)
 	}
@@ -179,6 +183,9 @@ func (p *partition) own(ctx context.Context, t *tenure) error {
 	}
 	defer stopAnswering()
 	p.begin(work, t)
+	var marking sync.WaitGroup
+	marking.Go(func() { p.keepMark(work, t) })
+	defer marking.Wait()
 	p.engine.idle.Notify()
 	select {
 	case <-t.lease.Ending():

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
 	"sync"
 	"time"
 
@@ -172,7 +173,7 @@ func (k *Keeper) watch(ctx context.Context) {
 			switch {
 			case ok && released[Entry](value, func(e Entry) bool { return e.Engine == "" }):
 				k.poke(p)
-			case !ok && released[Node](value, func(n Node) bool { return n.Engine == "" || n.Leaving || n.Renewal == 1 }):
+			case strings.HasPrefix(key, nodePrefix) && released[Node](value, func(n Node) bool { return n.Engine == "" || n.Leaving || n.Renewal == 1 }):
 				select {
 				case k.meetNow <- struct{}{}:
 				default:

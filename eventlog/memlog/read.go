@@ -65,6 +65,19 @@ func (l *Log) ReadStored(ctx context.Context, p int, from uint64) iter.Seq2[even
 	}
 }
 
+// CheckPlace implements eventlog.PlaceChecker.
+func (l *Log) CheckPlace(_ context.Context, p int, seq uint64, hash eventlog.Hash) error {
+	m, _, missing, err := l.message(p, seq)
+	switch {
+	case err != nil:
+		return err
+	case missing != nil || m.lost || eventlog.HashOf(m.stored) != hash:
+		return fmt.Errorf("%w: message %d of partition %d is not the one that was read there before", eventlog.ErrDamaged, seq,
+			p)
+	}
+	return nil
+}
+
 // Watch implements eventlog.Log.
 func (l *Log) Watch(ctx context.Context, p int, from uint64) iter.Seq2[eventlog.Record, error] {
 	return func(yield func(eventlog.Record, error) bool) {
