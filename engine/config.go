@@ -59,6 +59,11 @@ type Config struct {
 	Leases *lease.Keeper
 	// Peers carry to the owner of a partition what is to be recorded there; required with Leases.
 	Peers Peers
+	// Duties are what one engine of the cluster does for all of them, such as to publish the feed: the one that owns
+	// partition 0. Its context ends with the lease, and Duties must return soon then: the lease is given back after that,
+	// and another engine takes it five seconds later at the soonest where it is lost. It is called again with each lease.
+	// It needs Leases; an engine that is alone has its duties done around Run.
+	Duties func(ctx context.Context)
 	// Secrets are the names of the secrets that hooks may verify with.
 	Secrets []string
 	// Vars are the plain settings that scripts read as ctx.vars.
@@ -124,6 +129,8 @@ func (c *Config) validate() error {
 		return errors.New("engine: Log, Store, Scripts and Connectors are required")
 	case c.Leases != nil && c.Peers == nil:
 		return errors.New("engine: Leases need Peers")
+	case c.Duties != nil && c.Leases == nil:
+		return errors.New("engine: Duties need Leases")
 	}
 	if c.Clock == nil {
 		c.Clock = clock.System{}

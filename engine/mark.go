@@ -62,7 +62,8 @@ func (p *partition) checkMark(ctx context.Context) error {
 	}
 	err = checker.CheckPlace(ctx, p.number, mark.Seq, hash)
 	if errors.Is(err, eventlog.ErrDamaged) {
-		err = fmt.Errorf("node %s has noted message %d of partition %d as acknowledged: %w", mark.Node, mark.Seq, p.number, err)
+		err = fmt.Errorf("node %s has noted message %d of partition %d as acknowledged: %w", mark.Node, mark.Seq, p.number,
+			err)
 		p.stop(err)
 	}
 	return err

@@ -183,9 +183,12 @@ func (p *partition) own(ctx context.Context, t *tenure) error {
 	}
 	defer stopAnswering()
 	p.begin(work, t)
-	var marking sync.WaitGroup
-	marking.Go(func() { p.keepMark(work, t) })
-	defer marking.Wait()
+	var beside sync.WaitGroup
+	defer beside.Wait()
+	beside.Go(func() { p.keepMark(work, t) })
+	if duties := p.engine.cfg.Duties; duties != nil && p.number == dutiesWith {
+		beside.Go(func() { p.perform(work, t, duties) })
+	}
 	p.engine.idle.Notify()
 	select {
 	case <-t.lease.Ending():
@@ -198,6 +201,23 @@ func (p *partition) own(ctx context.Context, t *tenure) error {
 	p.end(stop)
 	p.engine.idle.Notify()
 	return nil
+}
+
+// dutiesWith is the partition whose owner does what one engine does for all.
+const dutiesWith = 0
+
+// perform does what one engine does for all, until ctx ends or the lease does.
+func (p *partition) perform(ctx context.Context, t *tenure, duties func(context.Context)) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	go func() {
+		select {
+		case <-t.lease.Over(): // the work of the partition takes longer to end
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	duties(ctx)
 }
 
 // drain keeps new runs from starting, and waits for the active ones, while the lease holds.

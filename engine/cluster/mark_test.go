@@ -54,6 +54,13 @@ func (l shortened) CheckPlace(ctx context.Context, p int, seq uint64, hash event
 
 // startOn starts an engine on the log, alone on its node.
 func startOn(t *testing.T, between *network.Network, number int, log eventlog.Log) *enginetest.Engine {
+	e, _ := startWith(t, between, number, log, nil)
+	return e
+}
+
+// startWith is startOn for an engine with duties.
+func startWith(t *testing.T, between *network.Network, number int, log eventlog.Log,
+	duties func(context.Context)) (*enginetest.Engine, *network.Link) {
 	link := between.Join(number)
 	leases, err := lease.New(lease.Config{Bucket: link, Partitions: 1, Node: fmt.Sprintf("n%d", number),
 		Elapsed: link.Elapsed, Logger: slog.New(slog.DiscardHandler)})
@@ -61,8 +68,8 @@ func startOn(t *testing.T, between *network.Network, number int, log eventlog.Lo
 		t.Fatal(err)
 	}
 	h := enginetest.NewOn(t, log)
-	h.Config = engine.Config{Leases: leases, Peers: link, DrainTimeout: time.Second}
-	return h.Start()
+	h.Config = engine.Config{Leases: leases, Peers: link, DrainTimeout: time.Second, Duties: duties}
+	return h.Start(), link
 }
 
 // The node that knew what was acknowledged is gone with its store and its mark; what it has left in the bucket keeps an

@@ -8,8 +8,8 @@
 //     entry unchanged for 20 s, or given back. Time in which it could not read the entries does not count. So two
 //     engines hold one lease only where their clocks run at different speeds.
 //   - Each taking has an epoch that is greater than the one before.
-//   - The mark of a partition, how far its log was acknowledged, is kept beside the leases, so that it outlives the node
-//     that knew it; that of one log only rises.
+//   - The mark of a partition, how far its log was acknowledged, is kept beside the leases, so that it outlives the
+//     node that knew it; that of one log only rises.
 //   - What one engine gives back, another takes at once, and each engine has about as many partitions as the others.
 //
 // Not guaranteed: that an engine without a lease writes nothing. A lease says which engine should work, and

@@ -165,6 +165,9 @@ func released[V any](value []byte, says func(V) bool) bool {
 	return json.Unmarshal(value, &v) == nil && says(v)
 }
 
+// came reports whether the node has come or goes.
+func came(n Node) bool { return n.Engine == "" || n.Leaving || n.Renewal == 1 }
+
 // watch looks at once at what another engine has given back.
 func (k *Keeper) watch(ctx context.Context) {
 	for ctx.Err() == nil {
@@ -173,7 +176,7 @@ func (k *Keeper) watch(ctx context.Context) {
 			switch {
 			case ok && released[Entry](value, func(e Entry) bool { return e.Engine == "" }):
 				k.poke(p)
-			case strings.HasPrefix(key, nodePrefix) && released[Node](value, func(n Node) bool { return n.Engine == "" || n.Leaving || n.Renewal == 1 }):
+			case strings.HasPrefix(key, nodePrefix) && released[Node](value, came):
 				select {
 				case k.meetNow <- struct{}{}:
 				default:

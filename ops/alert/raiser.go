@@ -131,8 +131,12 @@ func (r *Raiser) Observe(record eventlog.Record) {
 	}
 }
 
-// Run looks at the workflows that have changed, and every 30 seconds at all, until ctx ends.
+// Run looks at the workflows that have changed, and every 30 seconds at all, until ctx ends. What was told is read when
+// it begins: another engine may have told of something since this one did.
 func (r *Raiser) Run(ctx context.Context) {
+	r.looking.Lock()
+	r.stream, r.told = nil, nil
+	r.looking.Unlock()
 	all, told := time.NewTicker(lookEvery), ""
 	defer all.Stop()
 	look := r.Look

@@ -5,8 +5,8 @@
 // repetition, however often the process is killed. The feed holds its own position: the header of its last message says
 // how far the log is published, and each message is fenced by the sequence of the one before it, so that of two feeders
 // that run at once only one publishes anything. There is one way to go on, after a start, a lost acknowledgement, a
-// fence or a full disk: read the last message, go on behind it (resume.go). No lease is needed for that; one around
-// [Feeder.Run] would only save work.
+// fence or a full disk: read the last message, go on behind it (resume.go). No lease is needed for that. Where
+// several engines share a log, [Feeder.Run] is one of their Duties: that saves work. It may run again and again.
 //
 // Messages are not synced one by one, and a killed process may lose those that a follower has just been given. They are
 // published again with the sequences they had: with one partition the fact at a sequence follows from the log alone. So

@@ -19,5 +19,6 @@
 // it has delivered in its last second.
 //
 // Not guaranteed: that the receiver is sent a message once. A receiver that passes over a webhook-id that it knows has
-// each message once. That two engines do not deliver at once: a data directory has one.
+// each message once. That two engines do not deliver at once: a data
+// directory has one, and of several that share a log Run is one of their Duties.
 package subscription
