@@ -72,8 +72,8 @@ func (l *Log) CheckPlace(_ context.Context, p int, seq uint64, hash eventlog.Has
 	case err != nil:
 		return err
 	case missing != nil || m.lost || eventlog.HashOf(m.stored) != hash:
-		return fmt.Errorf("%w: message %d of partition %d is not the one that was read there before", eventlog.ErrDamaged, seq,
-			p)
+		return fmt.Errorf("%w: message %d of partition %d is not the one that was read there before", eventlog.ErrDamaged,
+			seq, p)
 	}
 	return nil
 }
