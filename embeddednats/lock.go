@@ -12,6 +12,9 @@ import (
 	"github.com/gofrs/flock"
 )
 
+// ErrInUse: another process uses the data directory.
+var ErrInUse = errors.New("in use by another pawl")
+
 // lockDir makes sure that no other process uses the directory: two servers on one store would
 // destroy it. The operating system frees the lock when the process dies.
 func lockDir(dir string) (*flock.Flock, error) {
@@ -27,9 +30,9 @@ func lockDir(dir string) (*flock.Flock, error) {
 	if !ok {
 		pid, err := os.ReadFile(path)
 		if owner := strings.TrimSpace(string(pid)); err == nil && owner != "" {
-			return nil, fmt.Errorf("data directory %s is in use by another pawl (pid %s)", dir, owner)
+			return nil, fmt.Errorf("data directory %s is %w (pid %s)", dir, ErrInUse, owner)
 		}
-		return nil, fmt.Errorf("data directory %s is in use by another pawl", dir)
+		return nil, fmt.Errorf("data directory %s is %w", dir, ErrInUse)
 	}
 	// Written in place: a rename would leave the lock on a file that has no name any more.
 	if err := os.WriteFile(path, []byte(strconv.Itoa(os.Getpid())+"\n"), 0o600); err != nil {

@@ -43,8 +43,8 @@ type Server struct {
 	stageLock *flock.Flock
 }
 
-// Start starts a server and returns when it accepts connections. It refuses a data directory
-// that another process uses and an address that is taken.
+// Start starts a server and returns when it accepts connections. It refuses a data directory that another process uses
+// ([ErrInUse]), and an address that is taken.
 func Start(ctx context.Context, cfg Config) (*Server, error) {
 	log := &logger{to: cfg.Logger}
 	if log.to == nil {
@@ -55,14 +55,16 @@ func Start(ctx context.Context, cfg Config) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, addr := range cfg.addresses() {
-		if err := free(ctx, addr); err != nil {
-			return nil, fmt.Errorf("start embedded NATS: cannot listen on %s: %w", addr, err)
-		}
-	}
+	// The lock comes first: who has the directory most likely has the address, too.
 	lock, err := lockDir(cfg.StoreDir)
 	if err != nil {
 		return nil, err
+	}
+	for _, addr := range cfg.addresses() {
+		if err := free(ctx, addr); err != nil {
+			_ = lock.Unlock()
+			return nil, fmt.Errorf("start embedded NATS: cannot listen on %s: %w", addr, err)
+		}
 	}
 	unserved, err := mendMetadata(cfg.StoreDir, cfg.Trust, cfg.Disposable, log.to)
 	if err == nil {

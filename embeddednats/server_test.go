@@ -1,6 +1,7 @@
 package embeddednats_test
 
 import (
+	"errors"
 	"net"
 	"os"
 	"strconv"
@@ -60,9 +61,16 @@ func TestStoreSurvivesRestart(t *testing.T) {
 func TestDirectoryIsLocked(t *testing.T) {
 	dir := t.TempDir()
 	s := natstest.NewServer(t, natstest.InDir(dir))
-	_, err := embeddednats.Start(t.Context(), embeddednats.Config{StoreDir: dir})
-	if err == nil {
-		t.Fatal("two servers on one directory")
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken.Close()
+	// The address of a second one is taken, too: it is the directory that says why.
+	_, err = embeddednats.Start(t.Context(), embeddednats.Config{StoreDir: dir, ListenAddr: taken.Addr().String(),
+		Insecure: true})
+	if !errors.Is(err, embeddednats.ErrInUse) {
+		t.Fatalf("two servers on one directory: %v", err)
 	}
 	for _, want := range []string{dir, "in use by another pawl", "pid " + strconv.Itoa(os.Getpid())} {
 		if !strings.Contains(err.Error(), want) {

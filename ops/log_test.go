@@ -208,6 +208,21 @@ func TestLogTypes(t *testing.T) {
 	if got := b.page("?type=event.updated").Items; len(got) != 0 { // an older name of a type
 		t.Errorf("%+v", got)
 	}
+	var group []transition // all that have a fact of mutations
+	for _, v := range b.page("").Items {
+		for _, f := range v.Events {
+			if strings.HasPrefix(f.Type, "mutation.") {
+				group = append(group, v)
+				break
+			}
+		}
+	}
+	if got := b.page("?type=mutation.*").Items; len(group) < 4 || !reflect.DeepEqual(got, group) {
+		t.Errorf("of mutations are %d transitions, want %d", len(got), len(group))
+	}
+	if res, _ := b.request("GET", "/v1/log?type=mutations.*", "", "Accept", "application/json"); res.StatusCode != 400 {
+		t.Errorf("a group of none: %d", res.StatusCode)
+	}
 	res, body := b.request("GET", "/v1/log?type=run.commited", "", "Accept", "application/json")
 	if res.StatusCode != 400 || !strings.Contains(string(body), `"type.unknown"`) ||
 		!strings.Contains(string(body), "run.committed") {

@@ -2,10 +2,14 @@ package ops
 
 import (
 	"context"
+	"fmt"
 	"net/http"
+	"strings"
 
+	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/ops/doctor"
 	"github.com/pawl-run/pawl/ops/rpc"
+	"github.com/pawl-run/pawl/ops/subscription"
 )
 
 var doctorTable = []Operation{
@@ -20,5 +24,52 @@ func healthReport(ctx context.Context, c *Call, _ *everything) (doctor.HealthRep
 	}
 	r := doctor.HealthReport{Findings: []doctor.Finding{}}
 	c.backend.cfg.Doctor(ctx, &r)
+	if err := c.backend.examineHooks(ctx, &r); err != nil {
+		return r, err
+	}
+	c.backend.examineSubscriptions(&r)
 	return r, nil
+}
+
+// examineHooks looks for hooks that refuse every request.
+func (b *backend) examineHooks(ctx context.Context, r *doctor.HealthReport) error {
+	for name, err := range b.workflows(ctx) {
+		if err != nil {
+			return err
+		}
+		state, ok := b.cfg.Engine.State(name)
+		if !ok {
+			continue
+		}
+		for _, h := range b.hooks.Refusing(&state) {
+			says := fmt.Sprintf("hook %s of workflow %s refuses every request: ", h.Name, name)
+			if h.Unknown {
+				r.Advise("hooks", doctor.Problem, says+"its secret "+h.Secret+" is not configured",
+					"write it under secrets in the configuration and start the engine again")
+				continue
+			}
+			r.Advise("hooks", doctor.Problem, says+"the workflow is not granted its secret "+h.Secret,
+				fmt.Sprintf("pawl grants %s %s=allow", name, eventlog.SecretCapability(h.Secret)))
+		}
+	}
+	return nil
+}
+
+// examineSubscriptions looks for webhooks that are not delivered.
+func (b *backend) examineSubscriptions(r *doctor.HealthReport) {
+	for _, s := range b.troubled() {
+		says := fmt.Sprintf("subscription %s is %s", s.Name, s.State)
+		if s.Since != 0 {
+			says += " since " + s.Since.String()
+		}
+		if s.Error != nil {
+			says += ": " + *s.Error
+		}
+		switch {
+		case s.State != subscription.StateParked:
+			r.Advise("subscriptions", doctor.Weak, says, "see to its receiver: it is tried by itself")
+		default:
+			r.Advise("subscriptions", doctor.Problem, says, strings.Join(s.Commands, ", or "))
+		}
+	}
 }

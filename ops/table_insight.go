@@ -119,6 +119,7 @@ func (b *backend) explainState(state *projections.State) explain.Why {
 		todo = explain.Owed(state, b.present(state))
 	}
 	why := b.explainTodo(state, todo)
+	why.Hooks(b.hooks.Refusing(state))
 	if b.cfg.Calls != nil {
 		why.Turns(state, b.cfg.Calls.Waiting(state.Name))
 	}

@@ -76,6 +76,9 @@ func (r *Request) read() (*content, error) {
 	case !c.isJSON():
 	case len(bytes.TrimSpace(r.Body)) == 0:
 		c.json = json.RawMessage("null")
+	case !json.Valid(r.Body) && tooDeep(r.Body):
+		return nil, &Unreadable{CodeJSON, fmt.Sprintf("the body is nested too deep: JSON may have %d levels", maxLevels),
+			"send it flatter, or as text with another Content-Type"}
 	case !utf8.Valid(r.Body) || !json.Valid(r.Body):
 		return nil, &Unreadable{CodeJSON, "the body is not JSON, although its Content-Type says so",
 			"send one JSON document, encoded as UTF-8"}
@@ -86,6 +89,28 @@ func (r *Request) read() (*content, error) {
 		return nil, &Unreadable{CodeQuery, "the query is not UTF-8", "encode it as UTF-8"}
 	}
 	return c, nil
+}
+
+// maxLevels is how deep the lists and objects of JSON may stand in each other: encoding/json reads no deeper.
+const maxLevels = 10_000
+
+// tooDeep reports whether JSON that cannot be read is nested too deep.
+func tooDeep(body []byte) bool {
+	tokens := json.NewDecoder(bytes.NewReader(body))
+	for level := 0; ; {
+		token, err := tokens.Token()
+		if err != nil {
+			return false
+		}
+		switch token {
+		case json.Delim('['), json.Delim('{'):
+			if level++; level > maxLevels {
+				return true
+			}
+		case json.Delim(']'), json.Delim('}'):
+			level--
+		}
+	}
 }
 
 func (c *content) isForm() bool { return c.media == "application/x-www-form-urlencoded" }

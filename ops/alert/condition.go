@@ -28,6 +28,16 @@ var title = map[Condition]string{
 	Person: "needs a person", Discarded: "has discarded events", Attention: "needs attention",
 }
 
+// first are the parts of an explanation that a condition is about, by its reason: they are told first. For any other
+// reason it is what the workflow waits for, which comes first anyhow.
+var first = map[string]explain.Part{
+	string(projections.AttentionHeld):      explain.PartHeld,
+	string(projections.AttentionUnknown):   explain.PartUndecided,
+	string(projections.AttentionDiscarded): explain.PartDiscarded,
+	string(projections.AttentionProbing):   explain.PartProbing,
+	string(projections.AttentionFailing):   explain.PartFailing,
+}
+
 // finding is a condition that holds.
 type finding struct {
 	reason string

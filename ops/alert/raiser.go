@@ -24,6 +24,8 @@ const (
 	gatherFor = 200 * time.Millisecond
 	// lookEvery is how often all workflows are looked at: some conditions begin without a transition.
 	lookEvery = 30 * time.Second
+	// naming bounds the search for the oldest discarded event.
+	naming = 5 * time.Second
 	// kept is how many alerts of one condition of one workflow the stream keeps.
 	kept = 5
 )
@@ -76,6 +78,8 @@ type Config struct {
 	Workflows func() []eventlog.WorkflowName
 	Why       func(eventlog.WorkflowName) (explain.Why, error)
 	State     func(eventlog.WorkflowName) (projections.State, bool)
+	// NameDiscarded adds the oldest discarded event to an explanation.
+	NameDiscarded func(context.Context, *explain.Why) error
 	// PublicURL is the address under which this engine is reached, empty where alerts show no link.
 	PublicURL string
 	// Now is the time of this machine; nil means time.Now.
@@ -100,7 +104,7 @@ type Raiser struct {
 // New makes a raiser; Run starts it.
 func New(cfg Config) (*Raiser, error) {
 	if cfg.Conn == nil || cfg.Prefix == "" || cfg.Installation == "" || cfg.Workflows == nil || cfg.Why == nil ||
-		cfg.State == nil {
+		cfg.State == nil || cfg.NameDiscarded == nil {
 		return nil, errors.New("configure alerts: a required part is missing")
 	}
 	cfg.Replicas = cmp.Or(cfg.Replicas, 1)
@@ -227,10 +231,29 @@ func (r *Raiser) lookAt(ctx context.Context, name eventlog.WorkflowName, wanted 
 		if state == Raised {
 			after.RaisedAt = after.At
 		}
-		if err := r.tell(ctx, at, Alert{Workflow: name, Condition: c, told: after, Message: why.Message,
-			Commands: why.Commands}, before.seq); err != nil {
+		about := r.about(ctx, why, after)
+		if err := r.tell(ctx, at, Alert{Workflow: name, Condition: c, told: after, Message: about.Message,
+			Commands: about.Commands}, before.seq); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// about is the explanation with that first which the condition is about.
+func (r *Raiser) about(ctx context.Context, why explain.Why, after told) explain.Why {
+	part, ok := first[after.Reason]
+	if !ok || after.State == Resolved {
+		return why
+	}
+	why = why.First(part)
+	if part == explain.PartDiscarded {
+		ctx, cancel := context.WithTimeout(ctx, naming)
+		defer cancel()
+		if err := r.cfg.NameDiscarded(ctx, &why); err != nil {
+			r.cfg.Logger.Warn("an alert does not name the oldest discarded event", "workflow", string(why.Workflow),
+				"error", err)
+		}
+	}
+	return why
 }

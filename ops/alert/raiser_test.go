@@ -1,6 +1,7 @@
 package alert
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"log/slog"
@@ -102,7 +103,8 @@ func newPlace(t *testing.T, wanted ...Wanted) *place {
 		State: func(name eventlog.WorkflowName) (projections.State, bool) {
 			return projections.State{}.Hydrate(&projections.Workflow{Name: name}), true
 		},
-		Now: func() time.Time { return p.now }, Logger: slog.New(slog.NewTextHandler(t.Output(), nil))}
+		NameDiscarded: func(context.Context, *explain.Why) error { return nil },
+		Now:           func() time.Time { return p.now }, Logger: slog.New(slog.NewTextHandler(t.Output(), nil))}
 	return p
 }
 

@@ -92,6 +92,7 @@ func (w *Why) explainConcurrent(s *projections.State, standings []decide.Standin
 
 // explainStanding says what is under way of a consumer, what waits, and what keeps it waiting.
 func (w *Why) explainStanding(s *projections.State, st decide.Standing) {
+	w.begin(PartStanding)
 	c, h := st.Consumer, s.Handler(st.Consumer.Name)
 	var waits []string
 	if st.Active > 0 {
@@ -136,6 +137,7 @@ func (w *Why) explainStanding(s *projections.State, st decide.Standing) {
 
 // explainProbing says that the target is to blame, and what ends that (C7).
 func (w *Why) explainProbing(s *projections.State, c eventlog.Consumer, p *projections.Probing) {
+	w.begin(PartProbing)
 	w.add("Three events of %s in a row failed alike, so its target is to blame since %s (%s: %s). It is tried with one "+
 		"run at a time, %s so far; the next is due at %s, and its success lets all go on.", c.Name, p.Since, p.Class,
 		strings.TrimSuffix(p.Message, "."), eventlog.Count(p.Attempt, "failure"), p.At)

@@ -41,10 +41,11 @@ func (w *Why) explainHeldEvents(s *projections.State, run *projections.Run, end 
 	}
 	w.add("The run was for %s", strings.Join(names, " and "))
 	if left == 0 {
-		w.Message += "."
+		w.current().message += "."
 		return
 	}
-	w.Message += fmt.Sprintf(", which %s.", number(len(run.Reserved), waitsFor(holds, "waits"), waitsFor(holds, "wait")))
+	w.current().message += fmt.Sprintf(", which %s.", number(len(run.Reserved), waitsFor(holds, "waits"),
+		waitsFor(holds, "wait")))
 	w.add("To go on without %s, skip %s and %s; pawl redrive brings back what was skipped.", number(left, "it", "them"),
 		number(left, "it", "them"), end)
 }
@@ -63,6 +64,7 @@ func (w *Why) attendUndecided(s *projections.State) {
 	if n == 0 {
 		return
 	}
+	w.begin(PartUndecided)
 	var names []string
 	for i, u := range s.Counts.UndecidedFirst {
 		if i == maxNamed {

@@ -28,6 +28,10 @@ func (w *Why) explainHeld(s *projections.State) {
 	groups := heldGroups(s)
 	for _, reason := range eventlog.HeldReasons() {
 		of := slices.DeleteFunc(slices.Clone(groups), func(g heldGroup) bool { return g.reason != reason })
+		w.begin(PartHeld)
+		if reason == eventlog.HeldReconcile {
+			w.current().of = PartAsked
+		}
 		n := 0
 		for i, g := range of {
 			if n += len(g.events); i < maxGroups {

@@ -11,6 +11,7 @@ import (
 // Turns says which calls of the workflow have not left yet, because a bound that the configuration sets to a target
 // makes them wait. The calls are in the order of their targets.
 func (w *Why) Turns(s *projections.State, calls []connector.Waiting) {
+	defer w.compose()
 	m := awaited(s, w)
 	for len(calls) > 0 {
 		first := calls[0]
@@ -31,10 +32,11 @@ func (w *Why) Turns(s *projections.State, calls []connector.Waiting) {
 		}
 		switch {
 		case n == 1 && m != nil && m.Key == first.Key:
-			// The explanation has said that this call was sent. It was not, so that sentence is replaced.
-			w.say("%s has not been sent: it waits for its turn at %s%s. If its turn does not come by %s, the call is not sent "+
+			// The first part has said that this call was sent. It was not, so that sentence is replaced.
+			w.parts[0].say("%s has not been sent: it waits for its turn at %s%s. If its turn does not come by %s, the call is not sent "+
 				"and is tried again later.", callName(s, m), turn, next, m.Deadline)
 		default:
+			w.begin(PartTurn)
 			w.add("%s of it %s for %s turn at %s%s.", eventlog.Count(n, "call"), number(n, "waits", "wait"),
 				number(n, "its", "their"), turn, next)
 		}

@@ -2,7 +2,6 @@ package explain
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/pawl-run/pawl/engine/decide"
 	"github.com/pawl-run/pawl/eventlog"
@@ -57,17 +56,16 @@ func (w *Why) explainWait(s *projections.State, wait decide.Wait) {
 		switch {
 		case m != nil && !m.Call.Reconciles:
 			w.say("It is not known whether %s was applied%s, and its connector cannot be asked. Something of its call may be "+
-				"under way until %s; after that a person decides. Nothing is sent again, and nothing else of the workflow runs "+
-				"until then.",
-				callName(s, m), because(m.Failure), wait.Until)
+				"under way until %s; after that a person decides. Nothing of this call is sent again%s.",
+				callName(s, m), because(m.Failure), wait.Until, others(s, m, "until then"))
 		case m != nil && m.Call.Resends():
-			w.say("It is not known whether %s was applied%s; %s, and nothing else of the workflow runs until it is known. Once "+
+			w.say("It is not known whether %s was applied%s; %s%s. Once "+
 				"the attempts are used up, or its host may have forgotten the key, a person is asked.",
-				callName(s, m), because(m.Failure), resentWhen(m, wait.Until))
+				callName(s, m), because(m.Failure), resentWhen(m, wait.Until), others(s, m, "until it is known"))
 		case m != nil:
-			w.say("It is not known whether %s was applied%s; %s. Nothing is sent again, and nothing else of the workflow runs "+
-				"until it is known; once the attempts are used up, a person is asked.",
-				callName(s, m), because(m.Failure), askedWhen(m, wait.Until))
+			w.say("It is not known whether %s was applied%s; %s. Nothing of this call is sent again%s; once the attempts are used "+
+				"up, a person is asked.",
+				callName(s, m), because(m.Failure), askedWhen(m, wait.Until), others(s, m, "until it is known"))
 		}
 		w.can("pawl mutations show %s", wait.Subject)
 	case decide.ReasonIndeterminate:
@@ -104,12 +102,19 @@ func (w *Why) explainWait(s *projections.State, wait decide.Wait) {
 	}
 	paused := s.Pause != nil && wait.Reason != decide.ReasonUserPause && wait.Reason != decide.ReasonRestored &&
 		wait.Reason != decide.ReasonArchived
-	if resume := fmt.Sprintf("pawl resume %s", name); paused {
+	if paused {
 		w.add("Beside that it was %s.", pausedBy(s))
-		if !strings.Contains(strings.Join(w.Commands, "\n"), resume) {
-			w.can("%s", resume)
-		}
+		w.once("pawl resume %s", name)
 	}
+}
+
+// others says what becomes of the rest while the outcome of a call is not known: a concurrent consumer's call keeps its
+// own event only (C5).
+func others(s *projections.State, m *projections.Mutation, until string) string {
+	if run := s.Run(m.Run); run != nil && run.Event != nil {
+		return ", and the other events go on"
+	}
+	return ", and nothing else of the workflow runs " + until
 }
 
 // askedWhen says when a mutation's connector is asked what became of it, and from when on its no counts.
@@ -172,7 +177,7 @@ func (w *Why) explainIdle(s *projections.State) {
 		w.can("pawl run-now %s", s.Name)
 	}
 	if pending == 0 {
-		w.say("Workflow %s is idle: nothing is due and no event waits. %s.", s.Name, goesOn)
+		w.say("Workflow %s is idle: nothing is due and no event waits for a consumer. %s.", s.Name, goesOn)
 		return
 	}
 	w.say("Workflow %s is idle: nothing is due. %s: no consumer took %s when it last looked. %s.",
@@ -203,6 +208,7 @@ func (w *Why) explainUnread(s *projections.State) {
 	if s.Archived {
 		return // explainArchived counts what is pending
 	}
+	w.begin(PartUnread)
 	for _, waiting := range s.Waiting {
 		if _, read := s.Definition().Subscriber(waiting.Topic); !read && waiting.Events > 0 {
 			w.add("%s in topic %s, to which no consumer subscribes.",

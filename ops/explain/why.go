@@ -1,10 +1,6 @@
 package explain
 
 import (
-	"fmt"
-	"slices"
-	"strings"
-
 	"github.com/pawl-run/pawl/engine"
 	"github.com/pawl-run/pawl/engine/decide"
 	"github.com/pawl-run/pawl/eventlog"
@@ -33,7 +29,8 @@ type Why struct {
 	// NeedsPerson says that only a person lets it go on, or should look: `pawl why` then ends with exit code 3.
 	NeedsPerson bool `json:"needsPerson"`
 
-	with Beside
+	with  Beside
+	parts []part // of which Message and Commands are made
 }
 
 // Beside is what an explanation is told beside the state. The zero value knows nothing more.
@@ -67,23 +64,4 @@ func (w *Why) about(subject string) {
 	if subject != "" {
 		w.Subject = &subject
 	}
-}
-
-func (w *Why) say(format string, args ...any) {
-	w.Message = fmt.Sprintf(format, args...)
-	w.Message = strings.ToUpper(w.Message[:1]) + w.Message[1:]
-}
-
-// add appends a sentence.
-func (w *Why) add(format string, args ...any) { w.Message += " " + fmt.Sprintf(format, args...) }
-
-// once is can for a command that may be named already.
-func (w *Why) once(format string, args ...any) {
-	if command := fmt.Sprintf(format, args...); !slices.Contains(w.Commands, command) {
-		w.can("%s", command)
-	}
-}
-
-func (w *Why) can(format string, args ...any) {
-	w.Commands = append(w.Commands, fmt.Sprintf(format, args...))
 }

@@ -11,8 +11,9 @@ import (
 )
 
 // Workflow renders what the rules say the workflow owes or waits for at that time. It decides nothing itself.
-func Workflow(s *projections.State, todo decide.Todo, at decide.Present, with Beside) Why {
-	w := Why{Workflow: s.Name, Commands: []string{}, with: with}
+func Workflow(s *projections.State, todo decide.Todo, at decide.Present, with Beside) (w Why) {
+	w = Why{Workflow: s.Name, with: with}
+	defer w.compose()
 	standings := decide.Standings(s, at)
 	if wait, ok := todo.(decide.Wait); ok && wait.Reason != decide.ReasonCall {
 		if len(standings) > 0 {
@@ -21,15 +22,15 @@ func Workflow(s *projections.State, todo decide.Todo, at decide.Present, with Be
 		w.Reason, w.Until = &wait.Reason, wait.Until
 		w.about(wait.Subject)
 		w.explainWait(s, wait)
-		w.explainUnread(s)
-		w.explainConcurrent(s, standings)
-		w.attend(s)
-		// A resume ends the system's hold behind a pause as well: a person must know of it before.
-		hidden := wait.Reason == decide.ReasonUserPause && (s.Blocked != nil || s.Maintenance != nil)
-		w.NeedsPerson = w.NeedsPerson || hidden || wait.Reason.Meaning() == decide.NeedsPerson
 		if w.Since != 0 && wait.Reason != decide.ReasonUserPause { // a pause is told with its actor and time
 			w.add("It has waited since %s.", w.Since)
 		}
+		w.explainConcurrent(s, standings)
+		w.attend(s)
+		w.explainUnread(s)
+		// A resume ends the system's hold behind a pause as well: a person must know of it before.
+		hidden := wait.Reason == decide.ReasonUserPause && (s.Blocked != nil || s.Maintenance != nil)
+		w.NeedsPerson = w.NeedsPerson || hidden || wait.Reason.Meaning() == decide.NeedsPerson
 		return w
 	} else if ok {
 		todo = decide.AwaitCall{Mutation: eventlog.MutationID(wait.Subject)}
@@ -48,21 +49,28 @@ func (w *Why) attend(s *projections.State) {
 	}
 	w.NeedsPerson = true
 	if w.Attention.Reason == projections.AttentionTransient {
+		w.begin(PartFailing)
+		if w.Reason != nil && *w.Reason == decide.ReasonBackoff {
+			w.current().of = PartNow // it belongs to the back-off
+		}
 		w.add("It needs attention since %s: it goes on trying by itself, but %s stand in a row.", w.Attention.Since,
 			eventlog.Count(w.Attention.Failures, "transient failure"))
 	}
 	if s.Counts.Attention > 0 {
+		w.begin(PartFailing)
 		w.add("%s so often since %s that a person should look; it goes on trying by itself.",
 			ofItsEvents(s.Counts.Attention, "has failed", "have failed"), s.Counts.AttentionSince)
 		w.can("pawl jobs list --workflow %s --state retryable", s.Name)
 	}
 	if n := s.Counts.Owing; n > 0 {
+		w.begin(PartFailing)
 		w.add("Next of %s has failed so often since %s that a person should look; it goes on trying by itself.",
 			eventlog.Count(n, "run"), s.Counts.OwingSince)
 		w.can("pawl runs list --workflow %s --status paused:transient", s.Name)
 	}
 	w.attendUndecided(s)
 	if n := s.Counts.Discarded; n > 0 {
+		w.begin(PartDiscarded)
 		w.add("%s since %s: the attempts are used up, and only a person brings %s back.",
 			ofItsEvents(n, "is discarded", "are discarded"), s.Counts.DiscardedSince, number(n, "it", "them"))
 		w.can("pawl jobs list --workflow %s --state discarded", s.Name)

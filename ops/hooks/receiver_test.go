@@ -284,6 +284,7 @@ func TestRefusedRequestsStoreNothing(t *testing.T) {
 		"a secret not given":  {at("/hooks/inbox/other"), 503, codeUnready},
 		"a method":            {method("OPTIONS", at("/hooks/inbox/open?id=1")), 405, "method.notAllowed"},
 		"malformed JSON":      {w.sample("github", `{"a":`, ""), 400, "json.invalid"},
+		"nested too deep":     {w.sample("github", strings.Repeat("[", 20_000)+strings.Repeat("]", 20_000), ""), 400, "json.invalid"},
 		"no id":               {w.sample("shopify", `{"ID":1}`, ""), 400, hook.CodeID},
 		"too large":           {w.sample("github", `"`+strings.Repeat("x", MaxBody)+`"`, ""), 413, codeTooLarge},
 		"a body in no scheme": {method("POST", at("/hooks/inbox/open")), 400, hook.CodeID},
@@ -293,6 +294,9 @@ func TestRefusedRequestsStoreNothing(t *testing.T) {
 		if err := json.Unmarshal([]byte(text), &p); err != nil || res.StatusCode != c.status || p.Code != c.code ||
 			p.Hint == "" || res.Header.Get("Content-Type") != rpc.ProblemType {
 			t.Errorf("%s: %d %s, want %d %s", name, res.StatusCode, text, c.status, c.code)
+		}
+		if deep := name == "nested too deep"; deep != strings.Contains(p.Detail, "nested too deep") {
+			t.Errorf("%s: %s", name, text)
 		}
 	}
 	if w.last() != before {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/pawl-run/pawl/engine/hook"
 	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/ops/explain"
 	"github.com/pawl-run/pawl/ops/rpc"
 	"github.com/pawl-run/pawl/projections"
 )
@@ -35,6 +36,21 @@ func (rc *Receiver) Views(s *projections.State, base string) []View {
 			Verify: h.Verify.Scheme, Secret: h.Verify.Secret, State: ready, ID: h.ID, Title: h.Title})
 	}
 	return views
+}
+
+// Refusing are the hooks of a workflow that refuse every request; none of one that is archived.
+func (rc *Receiver) Refusing(s *projections.State) []explain.RefusingHook {
+	var refusing []explain.RefusingHook
+	if s.Archived {
+		return nil
+	}
+	for _, h := range s.Definition().Hooks {
+		if ready, _ := rc.readiness(s, &h); ready != Ready {
+			refusing = append(refusing, explain.RefusingHook{Name: h.Name, Secret: h.Verify.Secret,
+				Unknown: ready == SecretUnknown})
+		}
+	}
+	return refusing
 }
 
 func (rc *Receiver) url(base string, w eventlog.WorkflowName, h eventlog.HookName) string {

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/ops/explain"
 	"github.com/pawl-run/pawl/ops/rpc"
 )
 
@@ -25,6 +26,9 @@ func TestSamples(t *testing.T) {
 	if len(states) != 11 || states["miswritten"] != SecretUnusable ||
 		states["other"] != SecretNotGranted || states["github"] != Ready || states["open"] != Ready {
 		t.Errorf("%v", states)
+	}
+	if got := w.Refusing(&s); len(got) != 1 || got[0] != (explain.RefusingHook{Name: "other", Secret: "NOTGRANTED"}) {
+		t.Errorf("refuse every request: %+v", got)
 	}
 	before := w.last()
 	for _, v := range w.Views(&s, "") {

@@ -39,7 +39,7 @@ type Reader struct {
 type Query struct {
 	From     string                `json:"from,omitempty" in:"query" jsonschema:"the first position to read, partition:seq, or a bare number for partition 0; several are joined by commas; the beginning when left out"`
 	Workflow eventlog.WorkflowName `json:"workflow,omitempty" in:"query" jsonschema:"only this workflow's transitions"`
-	Type     string                `json:"type,omitempty" in:"query" jsonschema:"only transitions that hold a fact of one of these types, joined by commas, such as run.failed,mutation.started"`
+	Type     string                `json:"type,omitempty" in:"query" jsonschema:"only transitions that hold a fact of one of these types, joined by commas, such as run.failed,mutation.*"`
 	Follow   bool                  `json:"follow,omitempty" in:"query" jsonschema:"go on with new transitions: the stream stays open"`
 	Tail     Count                 `json:"tail,omitempty" in:"query" jsonschema:"only the newest so many of what is there to read"`
 	Limit    Count                 `json:"limit,omitempty" in:"query" jsonschema:"the most transitions to answer; all when left out, in a page at most 1000"`
@@ -56,7 +56,7 @@ func (q *Query) shows(r eventlog.Record) bool {
 	}
 	return q.Type == "" || slices.ContainsFunc(r.Facts, func(f eventlog.Fact) bool {
 		for name := range strings.SplitSeq(q.Type, ",") {
-			if eventlog.PresentName(eventlog.FactType(strings.TrimSpace(name))) == f.FactType() {
+			if chosen(name, f.FactType()) {
 				return true
 			}
 		}
@@ -64,16 +64,27 @@ func (q *Query) shows(r eventlog.Record) bool {
 	})
 }
 
-// checkTypes refuses a type of which there are no facts.
+// chosen reports whether a fact's type is that of the name, or in the group that the name is, such as run.*.
+func chosen(name string, t eventlog.FactType) bool {
+	name = strings.TrimSpace(name)
+	if group, all := strings.CutSuffix(name, ".*"); all {
+		return strings.HasPrefix(string(t), group+".")
+	}
+	return eventlog.PresentName(eventlog.FactType(name)) == t
+}
+
+// checkTypes refuses a type, or a group of them, of which there are no facts.
 func (q *Query) checkTypes() error {
 	if q.Type == "" {
 		return nil
 	}
+	known := eventlog.FactTypes()
 	for name := range strings.SplitSeq(q.Type, ",") {
-		name := eventlog.FactType(strings.TrimSpace(name))
-		if known := eventlog.FactTypes(); !slices.Contains(known, eventlog.PresentName(name)) {
-			return rpc.Malformed("type.unknown", "there are no facts of type %q", eventlog.ClipName(name)).
-				WithHint("the types are " + strings.Join(slices.Sorted(namesOf(known)), ", "))
+		if !slices.ContainsFunc(known, func(t eventlog.FactType) bool { return chosen(name, t) }) {
+			return rpc.Malformed("type.unknown", "there are no facts of type %q",
+				eventlog.ClipName(eventlog.FactType(strings.TrimSpace(name)))).
+				WithHint("the types are " + strings.Join(slices.Sorted(namesOf(known)), ", ") +
+					"; run.* are all that are of runs")
 		}
 	}
 	return nil

@@ -49,7 +49,7 @@ type outbox struct {
 	post     func(context.Context, webhook.Message) webhook.Result
 	policy   schedule.Transient
 	patience time.Duration
-	// attempted is told of each attempt, failing once for each time in which attempts fail.
+	// attempted is told of each attempt, failing once for each time in which attempts fail and are made again.
 	attempted func(webhook.Result)
 	failing   func(error)
 
@@ -212,9 +212,7 @@ func (o *outbox) succeeded(i item) {
 func (o *outbox) failed(i item, result webhook.Result) bool {
 	o.mu.Lock()
 	now := time.Now()
-	if len(o.since) == 0 {
-		defer o.failing(result.Err)
-	}
+	first := len(o.since) == 0
 	if o.failedHere.IsZero() {
 		o.failedHere = now
 	}
@@ -233,6 +231,9 @@ func (o *outbox) failed(i item, result webhook.Result) bool {
 	patient := now.Sub(since) < o.patience || now.Sub(o.failedHere) < o.patience/freshPart && !o.inherited.IsZero()
 	o.mu.Unlock()
 	if !result.Gone && patient {
+		if first {
+			o.failing(result.Err)
+		}
 		return false
 	}
 	why := fmt.Sprintf("no attempt to deliver %s has succeeded since %s: %v", i.message.ID,

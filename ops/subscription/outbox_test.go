@@ -205,11 +205,17 @@ func TestParked(t *testing.T) {
 					since = &before
 				}
 				o := newOutbox(r.post, policy, defaultPatience, since)
+				said := 0
+				o.failing = func(error) { said++ }
 				ctx, cancel := context.WithCancel(t.Context())
 				if err := o.add(ctx, sent("a", 1)); err != nil {
 					t.Fatal(err)
 				}
 				why := <-o.stuck
+				// That it is tried again is said only if it is.
+				if again := len(r.attempts["a1"]) > 1; said > 1 || again != (said == 1) {
+					t.Errorf("%d attempts, and %d times it is said that another follows", len(r.attempts["a1"]), said)
+				}
 				after := time.Since(began)
 				if after < c.after || after > c.after+policy.Max || !strings.Contains(why.Error, c.result.Err.Error()) ||
 					!why.Since.Equal(began) {

@@ -15,7 +15,8 @@ import (
 
 // authenticate gives the client the token for its address: what PAWL_TOKEN says if the caller has named
 // the address, else the one that lies beside the address that an engine has written down. Nothing that
-// lies in the working directory decides where the caller's own token goes.
+// lies in the working directory decides where the caller's own token goes, and none takes the place of the caller's
+// own: it might do more.
 func (c *Connection) authenticate(place httpPlace) error {
 	token, given := c.env("PAWL_TOKEN")
 	given = given && token != ""
@@ -36,11 +37,13 @@ func (c *Connection) authenticate(place httpPlace) error {
 			defer cancel()
 			switch err = c.Knows(ctx, local); {
 			case err == nil:
-				c.Token = local
 				if given && token != local {
-					fmt.Fprintln(c.Screen.Err, "PAWL_TOKEN is not sent to the engine of this folder, which has a token of its own; "+
-						"to use it, name the engine: --url "+c.Address)
+					return exit.Misconfigured("to use it, name the engine: --url "+c.Address+
+						"; to act with the folder's own token, which may do everything, unset PAWL_TOKEN",
+						"PAWL_TOKEN is set, and is not sent to the engine of this folder, whose address was not named "+
+							"by --url or PAWL_URL; nothing was asked")
 				}
+				c.Token = local
 				return nil
 			case errors.Is(err, rpc.ErrNoProof):
 				c.Stranger = place.stranger("another program answers")

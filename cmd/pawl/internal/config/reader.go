@@ -6,13 +6,16 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"os/user"
 	"path/filepath"
+	"strings"
 
 	"github.com/pawl-run/pawl/cmd/pawl/internal/exit"
 	"github.com/pawl-run/pawl/engine/schedule"
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/ops/auth"
 	"github.com/pawl-run/pawl/ops/feed"
+	"github.com/pawl-run/pawl/ops/rpc"
 	"github.com/pawl-run/pawl/ops/trace"
 )
 
@@ -179,14 +182,23 @@ func (r Reader) Merge(file File, flags Engine, untilIdle *bool) (s Settings, err
 	return s, nil
 }
 
-// As is the name that the caller claims when nothing else is said.
+// As is the name that the caller claims when nothing else is said: that of the environment, else the one by which the
+// operating system knows the user; empty where that knows none.
 func (r Reader) As() string {
 	for _, name := range []string{"PAWL_AS", "USER", "USERNAME"} {
 		if value, ok := r.Env(name); ok && value != "" {
 			return value
 		}
 	}
-	return ""
+	known, err := user.Current()
+	if err != nil {
+		return ""
+	}
+	name := known.Username[strings.LastIndex(known.Username, `\`)+1:] // without a domain
+	if rpc.CheckActor(name) != nil {
+		return ""
+	}
+	return name
 }
 
 // stateHome is where an engine keeps its data that was not told where.

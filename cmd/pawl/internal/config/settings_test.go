@@ -2,6 +2,7 @@ package config
 
 import (
 	"os"
+	"os/user"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -86,5 +87,22 @@ func TestStateHome(t *testing.T) {
 	}
 	if got := stateHome(env(map[string]string{"XDG_STATE_HOME": "relative"})); strings.HasPrefix(got, "relative") {
 		t.Errorf("a relative XDG_STATE_HOME must be ignored, got %s", got)
+	}
+}
+
+// Where no variable names the caller, the operating system does.
+func TestAs(t *testing.T) {
+	t.Parallel()
+	r := Reader{Env: func(name string) (string, bool) { return "ann", name == "USER" }}
+	if got := r.As(); got != "ann" {
+		t.Errorf("by the environment: %q", got)
+	}
+	known, err := user.Current()
+	if err != nil {
+		t.Skipf("the operating system does not know this user: %v", err)
+	}
+	r.Env = func(string) (string, bool) { return "", false }
+	if got := r.As(); got == "" || !strings.HasSuffix(known.Username, got) {
+		t.Errorf("without: %q, want %q", got, known.Username)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/pawl-run/pawl/cmd/pawl/internal/exit"
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/ops/alert"
+	"github.com/pawl-run/pawl/ops/explain"
 )
 
 // lastLook bounds the look for alerts before the engine is stopped.
@@ -38,7 +39,7 @@ func (n *Node) openAlerts() error {
 	}
 	d.opened.add(func() error { nc.Close(); return nil })
 	c := alert.Config{Conn: nc, Prefix: datadir.NATSPrefix, Installation: d.Log.Installation(), Workflows: n.workflows,
-		Why: n.API.Explain, State: n.Engine.State, PublicURL: d.Settings.PublicURL, Logger: d.logger}
+		Why: n.API.Explain, State: n.Engine.State, NameDiscarded: n.nameDiscarded, PublicURL: d.Settings.PublicURL, Logger: d.logger}
 	for _, a := range d.Settings.Alerts {
 		c.Wanted = append(c.Wanted, a.Wanted)
 	}
@@ -46,6 +47,10 @@ func (n *Node) openAlerts() error {
 		return exit.Failed("", err)
 	}
 	return nil
+}
+
+func (n *Node) nameDiscarded(ctx context.Context, why *explain.Why) error {
+	return why.NameDiscarded(ctx, n.reader())
 }
 
 // workflows are the names of all, also of those that are out of service.

@@ -81,7 +81,11 @@ func (a attention) explain(ctx context.Context, name eventlog.WorkflowName, stop
 	if err != nil {
 		a.logger.Warn("the explanation of a wait says less", "workflow", string(name), "error", err)
 	}
-	return explain.Workflow(&state, *wait, at, explain.Beside{Cause: cause, Outlook: a.engine.Outlook})
+	why = explain.Workflow(&state, *wait, at, explain.Beside{Cause: cause, Outlook: a.engine.Outlook})
+	if err := why.NameDiscarded(ctx, a.reader); err != nil {
+		a.logger.Warn("the explanation of a workflow says less", "workflow", string(name), "error", err)
+	}
+	return why
 }
 
 // caughtUp says how far the work is done: never that all is while something stands still, or is not deployed.

@@ -2,6 +2,7 @@ package node
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -49,7 +50,11 @@ func openBroker(
 		return nil, err
 	}
 	server, err := embeddednats.Start(ctx, c)
-	if err != nil {
+	switch {
+	case errors.Is(err, embeddednats.ErrInUse):
+		return nil, exit.Failed("an engine that runs on it takes workflows with pawl deploy FILE; else stop what uses it, or "+
+			"give this pawl a directory of its own: --data DIR", err)
+	case err != nil:
 		return nil, exit.Failed("stop whatever uses it, or give this pawl a directory of its own: --data DIR", err)
 	}
 	opened.add(func() error { server.Shutdown(); return nil })

@@ -12,6 +12,7 @@ import (
 	"github.com/pawl-run/pawl/cmd/pawl/internal/datadir"
 	"github.com/pawl-run/pawl/cmd/pawl/internal/version"
 	"github.com/pawl-run/pawl/engine/schedule"
+	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/eventlog/jslog"
 	"github.com/pawl-run/pawl/ops/doctor"
 )
@@ -65,8 +66,8 @@ func (n *Node) examineLog(ctx context.Context, r *doctor.HealthReport) {
 		messages += stream.CachedInfo().State.Msgs
 		bytes += stream.CachedInfo().State.Bytes
 	}
-	r.Advise("streams", doctor.OK, fmt.Sprintf("%d partitions with %d transitions, %s, on one disk", d.Log.Partitions(),
-		messages, humanize.IBytes(bytes)), "copy the log to another machine: pawl backup DIR")
+	r.Advise("streams", doctor.OK, fmt.Sprintf("%s with %s, %s, on one disk",
+		eventlog.Count(d.Log.Partitions(), "partition"), eventlog.Count(int(messages), "transition"), humanize.IBytes(bytes)), "copy the log to another machine: pawl backup DIR")
 }
 
 func (n *Node) examineDisk(r *doctor.HealthReport) {

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 
 	sdaemon "github.com/coreos/go-systemd/v22/daemon"
@@ -164,9 +165,10 @@ func followWork(
 // sayCaughtUp says how far the work is done, after what stands still and why.
 func sayCaughtUp(progress *term.Progress, out *term.Printer, waiting, paused []explain.Why, refused int) {
 	for _, why := range slices.Concat(waiting, paused) {
-		line := progress.Style.Yellow("?") + " " + term.OneLine(why.Message, 2000)
-		if len(why.Commands) > 0 {
-			line += " Try: " + why.Commands[0] + "; more: pawl why " + string(why.Workflow)
+		message, commands := why.Headline()
+		line := progress.Style.Yellow("?") + " " + term.OneLine(message, 2000)
+		if len(commands) > 0 {
+			line += " Try: " + strings.Join(commands, ", or ") + "; more: pawl why " + string(why.Workflow)
 		}
 		out.Print(line)
 	}

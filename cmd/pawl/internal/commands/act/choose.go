@@ -19,7 +19,7 @@ type jobsAction struct {
 	Topic     string   `arg:"" optional:"" help:"The topic; left out with --where."`
 	MessageID []string `arg:"" optional:"" name:"message-id" help:"The events' message ids."`
 	Where     string   `placeholder:"state=STATE,q=TEXT" help:"Instead of naming events, those that fit: any of topic=, state=, status=, held=, q=, since=, until= (when they were published), limit=."`
-	Reason    string   `placeholder:"TEXT" help:"Why, for the record."`
+	Comment   string   `placeholder:"TEXT" aliases:"reason" help:"Why, for the record."`
 	Yes       bool     `short:"y" help:"Do not ask before changing what --where chooses."`
 	DryRun    bool     `help:"Only say how many would be changed."`
 	Rate      *int     `placeholder:"N" help:"Change at most N events per second, so that what follows from it comes evenly."`
@@ -88,8 +88,8 @@ type jobRef struct {
 // params are those of the request: items, or a filter.
 func (c *jobsAction) params(verb string) (map[string]any, error) {
 	params := map[string]any{"workflow": c.Name}
-	if c.Reason != "" {
-		params["reason"] = c.Reason
+	if c.Comment != "" {
+		params["reason"] = c.Comment
 	}
 	usage := fmt.Sprintf("pawl %s WORKFLOW TOPIC MESSAGE-ID…, or pawl %s WORKFLOW --where state=STATE,q=TEXT", verb, verb)
 	switch {

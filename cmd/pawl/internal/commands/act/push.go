@@ -1,7 +1,6 @@
 package act
 
 import (
-	"bufio"
 	"bytes"
 	"cmp"
 	"encoding/json"
@@ -20,13 +19,14 @@ import (
 // Push brings events in from outside.
 type Push struct {
 	client.Flags
-	Name   string `arg:"" name:"workflow" help:"The workflow."`
-	Topic  string `arg:"" help:"The topic."`
-	ID     string `name:"id" placeholder:"ID" help:"The event's message id: the same id again is the same event. JSON is then the payload."`
-	Title  string `placeholder:"TITLE" help:"What the event is about, for people; else its id."`
-	IDFrom string `name:"id-from" placeholder:"hash|path" enum:",hash,path" default:"" help:"Where the message ids come from when the JSON is payloads: hash, of each payload's content, so that the same content is the same event (members in any order, numbers as they are written); or path, with --id-path."`
-	IDPath string `name:"id-path" placeholder:"A.B" help:"The member of each payload that is its message id, as in customer.id."`
-	Events string `arg:"" name:"json|@file|-" help:"The payload, with --id; without it events: {\"messageId\": …, \"title\": …, \"payload\": …}, or many, one a line. @FILE reads them from a file, - from standard input."`
+	Name    string `arg:"" name:"workflow" help:"The workflow."`
+	Topic   string `arg:"" help:"The topic."`
+	ID      string `name:"id" placeholder:"ID" help:"The event's message id: the same id again is the same event. JSON is then the payload."`
+	Title   string `placeholder:"TITLE" help:"What the event is about, for people; else its id."`
+	IDFrom  string `name:"id-from" placeholder:"hash|path" enum:",hash,path" default:"" help:"Where the message ids come from when the JSON is payloads: hash, of each payload's content, so that the same content is the same event (members in any order, numbers as they are written); or path, with --id-path."`
+	IDPath  string `name:"id-path" placeholder:"A.B" help:"The member of each payload that is its message id, as in customer.id."`
+	Verbose bool   `short:"v" help:"Print a line for each event, however many they are."`
+	Events  string `arg:"" name:"json|@file|-" help:"The payload, with --id; without it events: {\"messageId\": …, \"title\": …, \"payload\": …}, or many, one a line. @FILE reads them from a file, - from standard input."`
 }
 
 // tellEvery is how often a push that goes on says how far it is.
@@ -46,7 +46,8 @@ type pushed struct {
 	Payload   json.RawMessage `json:"payload"`
 }
 
-// Run pushes the events and prints, for each, its id, whether it was created or updated, and its status.
+// Run pushes the events and prints, for each of a few, its id, whether it was created or updated, and its status; and
+// how many were.
 func (c *Push) Run(engine *client.Finder, screen term.Screen) (err error) {
 	if c.Title != "" && c.ID == "" {
 		return exit.Misconfigured("give --id too; without it each event names its own messageId and title",
@@ -65,6 +66,8 @@ func (c *Push) Run(engine *client.Finder, screen term.Screen) (err error) {
 		return err
 	}
 	done, told := 0, time.Now()
+	report := &pushReport{screen: screen, json: c.JSON, all: c.Verbose}
+	defer func() { err = errors.Join(err, report.close(err == nil)) }()
 	send := func(events []json.RawMessage) error {
 		if len(events) == 0 {
 			return nil
@@ -79,7 +82,7 @@ func (c *Push) Run(engine *client.Finder, screen term.Screen) (err error) {
 			told = now
 			fmt.Fprintf(screen.Err, "pawl: %s recorded so far\n", wasWere(done, "event"))
 		}
-		return printPushed(screen, answers, c.JSON)
+		return report.add(answers)
 	}
 	if err := c.batches(from, send); err != nil {
 		if done > 0 {
@@ -117,24 +120,23 @@ func (c *Push) open(screen term.Screen) (io.ReadCloser, error) {
 // batches reads JSON documents, one after the other, and sends their events in batches that each fit a
 // transition.
 func (c *Push) batches(from io.Reader, send func([]json.RawMessage) error) error {
-	documents := json.NewDecoder(bufio.NewReader(from))
+	documents := newDocuments(from)
 	var batch []json.RawMessage
 	size := 0
-	for n := 1; ; n++ {
-		var document json.RawMessage
-		err := documents.Decode(&document)
+	for {
+		document, at, err := documents.next()
 		if errors.Is(err, io.EOF) {
-			if n == 1 {
+			if at.n == 1 {
 				return exit.Misconfigured("pawl push --help says what it takes", "there is no JSON to push")
 			}
 			return send(batch)
 		}
 		if err != nil {
 			err = exit.Misconfigured(`quote it for your shell: '{"amount": 3}'; many documents stand one a line`,
-				"document %d is no JSON: %v", n, err)
+				"%s is no JSON: %v", at, err)
 			return cmp.Or(send(batch), err)
 		}
-		events, err := c.events(document, n)
+		events, err := c.events(document, at)
 		if err != nil {
 			return cmp.Or(send(batch), err)
 		}
@@ -150,14 +152,14 @@ func (c *Push) batches(from io.Reader, send func([]json.RawMessage) error) error
 	}
 }
 
-// events are those of one document, the n-th: its payload's with --id, else one event or an array of them.
-func (c *Push) events(document json.RawMessage, n int) ([]json.RawMessage, error) {
+// events are those of one document: its payload's with --id, else one event or an array of them.
+func (c *Push) events(document json.RawMessage, at documentPlace) ([]json.RawMessage, error) {
 	if c.IDFrom != "" {
-		event, err := c.identified(document, n)
+		event, err := c.identified(document, at)
 		return []json.RawMessage{event}, err
 	}
 	if c.ID != "" {
-		if n > 1 {
+		if at.n > 1 {
 			return nil, exit.Misconfigured("without --id each document is an event with a messageId of its own",
 				"--id names one event, and there is a second JSON document")
 		}
@@ -168,10 +170,10 @@ func (c *Push) events(document json.RawMessage, n int) ([]json.RawMessage, error
 	if bytes.HasPrefix(document, []byte("[")) {
 		events = nil // read into a slice of its own: the document is being read from
 		if err := json.Unmarshal(document, &events); err != nil {
-			return nil, fmt.Errorf("read document %d: %w", n, err)
+			return nil, fmt.Errorf("read %s: %w", at, err)
 		}
 		if len(events) == 0 {
-			return nil, exit.Misconfigured("an array holds at least one event", "document %d is an empty array", n)
+			return nil, exit.Misconfigured("an array holds at least one event", "%s is an empty array", at)
 		}
 	}
 	for _, event := range events {
@@ -179,26 +181,8 @@ func (c *Push) events(document json.RawMessage, n int) ([]json.RawMessage, error
 		if json.Unmarshal(event, &known) != nil || known.MessageID == nil {
 			return nil, exit.Misconfigured(`name it with --id ID, and JSON is its payload; or push {"messageId": "…", `+
 				`"title": "…", "payload": …}`,
-				"an event of document %d has no messageId", n)
+				"an event of %s has no messageId", at)
 		}
 	}
 	return events, nil
-}
-
-// printPushed prints what became of each event.
-func printPushed(screen term.Screen, answers []json.RawMessage, asJSON bool) error {
-	for _, answer := range answers {
-		if asJSON {
-			if err := screen.JSON(answer); err != nil {
-				return err
-			}
-			continue
-		}
-		var became struct{ MessageID, Result, Status string }
-		if err := json.Unmarshal(answer, &became); err != nil {
-			return fmt.Errorf("read the engine's answer to the push: %w", err)
-		}
-		fmt.Fprintf(screen.Out, "%s\t%s\t%s\n", term.OneLine(became.MessageID, 512), became.Result, became.Status)
-	}
-	return nil
 }

@@ -34,31 +34,31 @@ func (c *Push) checkIDs() error {
 	return nil
 }
 
-// identified is the event of a payload, the n-th, with an id made of its content.
-func (c *Push) identified(payload json.RawMessage, n int) (json.RawMessage, error) {
+// identified is the event of a payload with an id made of its content.
+func (c *Push) identified(payload json.RawMessage, at documentPlace) (json.RawMessage, error) {
 	var id string
 	if c.IDFrom == idFromHash {
 		same := jsontext.Value(bytes.Clone(payload))
 		// The canonical form: neither the order of members nor spaces make another event.
 		if err := same.Canonicalize(jsontext.CanonicalizeRawInts(false), jsontext.CanonicalizeRawFloats(false)); err != nil {
-			return nil, exit.Misconfigured("correct it, or name the event with --id", "document %d has no canonical form: %v",
-				n, err)
+			return nil, exit.Misconfigured("correct it, or name the event with --id", "%s has no canonical form: %v",
+				at, err)
 		}
 		sum := sha256.Sum256(same)
 		id = hex.EncodeToString(sum[:])
 	} else {
 		var ok bool
 		if id, ok = memberText(payload, strings.Split(c.IDPath, ".")); !ok || id == "" {
-			return nil, exit.Misconfigured("every payload needs a text or a number there", "document %d has no id at %s", n,
+			return nil, exit.Misconfigured("every payload needs a text or a number there", "%s has no id at %s", at,
 				c.IDPath)
 		}
 	}
 	if err := eventlog.MessageID(id).ValidatePublished(); err != nil {
-		return nil, exit.Misconfigured("name another member with --id-path", "document %d: %v", n, err)
+		return nil, exit.Misconfigured("name another member with --id-path", "%s: %v", at, err)
 	}
 	event, err := json.Marshal(pushed{MessageID: id, Title: cmp.Or(c.Title, id), Payload: payload})
 	if err != nil {
-		return nil, fmt.Errorf("write event %d: %w", n, err)
+		return nil, fmt.Errorf("write the event of %s: %w", at, err)
 	}
 	return event, nil
 }

@@ -20,7 +20,7 @@ type Log struct {
 	client.Flags
 	Follow   bool   `short:"f" help:"Go on with what is recorded from now on."`
 	Workflow string `short:"w" placeholder:"NAME" help:"Only this workflow's."`
-	Type     string `placeholder:"FACT,…" help:"Only transitions that hold a fact of one of these types, e.g. run.failed."`
+	Type     string `placeholder:"FACT,…" help:"Only transitions that hold a fact of one of these types, e.g. run.failed, or run.* for all of runs."`
 	Tail     int    `placeholder:"N" help:"Begin with the newest N (20, unless --from is given)."`
 	From     string `placeholder:"POSITION" help:"Begin at this position; 0 is the beginning."`
 }

@@ -3,6 +3,7 @@ package look
 import (
 	"github.com/pawl-run/pawl/cmd/pawl/internal/client"
 	"github.com/pawl-run/pawl/cmd/pawl/internal/term"
+	"github.com/pawl-run/pawl/eventlog"
 )
 
 // Mutations is `pawl mutations`.
@@ -43,10 +44,29 @@ const maxResult = 400
 func addOutcome(_ *client.Connection, p term.Page) {
 	for _, m := range p.Items {
 		m["outcome"] = term.At(m, "error.message")
-		if m["result"] != nil {
+		switch how, _ := m["resolvedBy"].(string); {
+		case m["result"] != nil:
 			m["outcome"] = term.OneLine(term.Plain(m["result"]), maxResult)
+		case ended[how] != "":
+			m["outcome"] = ended[how] + decidedBy(m)
 		}
 	}
+}
+
+// ended says how a person has ended a mutation that was not applied.
+var ended = map[string]string{
+	eventlog.ResolvedByUserReject: "rejected", eventlog.ResolvedByUserSkip: "skipped",
+	eventlog.ResolvedByUserFailed: "said not to have happened",
+}
+
+// decidedBy names the person with the comment on that decision. Without one the log alone knows who it was.
+func decidedBy(m map[string]any) string {
+	text, _ := term.At(m, "comment.text").(string)
+	if text == "" || term.At(m, "comment.at") != m["settledAt"] {
+		return " by a person"
+	}
+	by, _ := term.At(m, "comment.by.name").(string)
+	return " by " + by + ": " + term.OneLine(text, maxResult)
 }
 
 func (c *showMutation) Run(engine *client.Finder, screen term.Screen) error {

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 
 	"github.com/pawl-run/pawl/cmd/pawl/internal/client"
+	"github.com/pawl-run/pawl/cmd/pawl/internal/exit"
 	"github.com/pawl-run/pawl/cmd/pawl/internal/node"
 	"github.com/pawl-run/pawl/cmd/pawl/internal/source"
 	"github.com/pawl-run/pawl/cmd/pawl/internal/term"
@@ -14,26 +15,39 @@ import (
 	"github.com/pawl-run/pawl/sandbox"
 )
 
-// Deploy is `pawl deploy`: give a script to the running engine (O9).
+// Deploy is `pawl deploy`: give scripts to the running engine (O9).
 type Deploy struct {
 	client.Flags
 	Grant  map[string]string `placeholder:"CAPABILITY=allow|ask|deny" help:"Replace the workflow's grants, e.g. --grant csv.appendRow=allow. A new workflow may read and asks before it changes anything."`
 	Expect string            `placeholder:"MAJOR.MINOR" help:"Refuse unless this version runs now."`
 	Strict bool              `help:"Take warnings for errors."`
-	File   string            `arg:"" type:"path" help:"The script."`
+	Files  []string          `arg:"" name:"file" type:"path" help:"The scripts, one workflow each."`
 }
 
-// Run deploys the script to the running engine.
+// Run deploys the scripts to the running engine, one after the other. One that is refused keeps no other from running.
 func (c *Deploy) Run(ctx context.Context, engine *client.Finder, screen term.Screen, with node.Parts) error {
-	script, err := source.Read(c.File)
-	if err != nil {
-		return err
+	if len(c.Files) > 1 && (c.Expect != "" || len(c.Grant) > 0) {
+		return exit.Misconfigured("deploy the files one by one", "--expect and --grant are about one workflow, and there are "+
+			"%d files", len(c.Files))
 	}
-	connected, err := engine.Connect(c.Flags)
-	if err != nil {
-		return err
-	}
-	params := map[string]any{"source": string(script.Text), "filename": filepath.Base(c.File)}
+	var connected *client.Connection
+	return each(ctx, screen, c.Files, func(file string) error {
+		script, err := source.Read(file)
+		if err != nil {
+			return err
+		}
+		if connected == nil {
+			if connected, err = engine.Connect(c.Flags); err != nil {
+				return err
+			}
+		}
+		return c.deploy(ctx, connected, screen, with, script)
+	})
+}
+
+func (c *Deploy) deploy(ctx context.Context, connected *client.Connection, screen term.Screen, with node.Parts,
+	script source.Script) error {
+	params := map[string]any{"source": string(script.Text), "filename": filepath.Base(script.Path)}
 	if c.Expect != "" {
 		params["expectedVersion"] = c.Expect
 	}

@@ -21,12 +21,12 @@ import (
 	"github.com/pawl-run/pawl/sandbox"
 )
 
-// Validate is `pawl validate`: name each mistake of a script, and deploy nothing.
+// Validate is `pawl validate`: name each mistake of the scripts, and deploy nothing.
 type Validate struct {
 	client.Flags
-	File   string `arg:"" type:"path" help:"The script."`
-	Fix    bool   `help:"Make the changes in the file that the fixes ask for, and check it again."`
-	Strict bool   `help:"Take warnings for errors."`
+	Files  []string `arg:"" name:"file" type:"path" help:"The scripts."`
+	Fix    bool     `help:"Make the changes in the file that the fixes ask for, and check it again."`
+	Strict bool     `help:"Take warnings for errors."`
 }
 
 // verdict is what validate answers, from an engine or without one.
@@ -39,10 +39,6 @@ type verdict struct {
 // Run asks a running engine, which knows what the workflow holds and every connector; without one
 // it checks what can be checked alone.
 func (c *Validate) Run(ctx context.Context, engine *client.Finder, screen term.Screen, with node.Parts) error {
-	script, err := source.Read(c.File)
-	if err != nil {
-		return err
-	}
 	file, err := engine.Conf.ReadConfig()
 	if err != nil {
 		return err
@@ -55,7 +51,7 @@ func (c *Validate) Run(ctx context.Context, engine *client.Finder, screen term.S
 	judge := func(s source.Script) (found verdict, err error) {
 		if err = connected.Stranger; err == nil && !alone {
 			err = connected.Do(ctx, "validateScript", map[string]any{"source": string(s.Text),
-				"filename": filepath.Base(c.File)}, &found)
+				"filename": filepath.Base(s.Path)}, &found)
 		}
 		switch {
 		case alone:
@@ -68,6 +64,15 @@ func (c *Validate) Run(ctx context.Context, engine *client.Finder, screen term.S
 			return found, connected.Explain(err)
 		}
 		return found, nil
+	}
+	return each(ctx, screen, c.Files, func(file string) error { return c.validate(screen, file, judge) })
+}
+
+// validate checks one file, and prints what was found.
+func (c *Validate) validate(screen term.Screen, file string, judge func(source.Script) (verdict, error)) error {
+	script, err := source.Read(file)
+	if err != nil {
+		return err
 	}
 	found, err := judge(script)
 	if err == nil && c.Fix {
