@@ -59,6 +59,15 @@ func TestAuthorsPageHooks(t *testing.T) {
 		!strings.Contains(out, "/hooks/pushes/github") {
 		t.Errorf("pawl hooks: %s", out)
 	}
+	// So do why and doctor.
+	if out := mustRun(t, dir, 0, "pawl", "why", "pushes"); !strings.Contains(out, "Hook github refuses every request (503)") ||
+		!strings.Contains(out, "\n  pawl grants pushes secret.GITHUB=allow") {
+		t.Errorf("pawl why: %s", out)
+	}
+	if out := mustRun(t, dir, 1, "pawl", "doctor"); !strings.Contains(out, "hook github of workflow pushes refuses every "+
+		"request") || !strings.Contains(out, "pawl grants pushes secret.GITHUB=allow") {
+		t.Errorf("pawl doctor: %s", out)
+	}
 	mustRun(t, dir, 0, "sh", "-c", commands[0])
 	if status, text := post(body); status != http.StatusAccepted || !strings.Contains(text, "72d3162e") {
 		t.Errorf("granted: %d %s", status, text)
