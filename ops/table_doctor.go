@@ -1,12 +1,12 @@
 package ops
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/http"
 	"strings"
 
-	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/ops/doctor"
 	"github.com/pawl-run/pawl/ops/rpc"
 	"github.com/pawl-run/pawl/ops/subscription"
@@ -42,14 +42,8 @@ func (b *backend) examineHooks(ctx context.Context, r *doctor.HealthReport) erro
 			continue
 		}
 		for _, h := range b.hooks.Refusing(&state) {
-			says := fmt.Sprintf("hook %s of workflow %s refuses every request: ", h.Name, name)
-			if h.Unknown {
-				r.Advise("hooks", doctor.Problem, says+"its secret "+h.Secret+" is not configured",
-					"write it under secrets in the configuration and start the engine again")
-				continue
-			}
-			r.Advise("hooks", doctor.Problem, says+"the workflow is not granted its secret "+h.Secret,
-				fmt.Sprintf("pawl grants %s %s=allow", name, eventlog.SecretCapability(h.Secret)))
+			r.Advise("hooks", doctor.Problem,
+				fmt.Sprintf("hook %s of workflow %s refuses every request: %s", h.Name, name, h.Because), cmp.Or(h.Grant, h.Remedy))
 		}
 	}
 	return nil

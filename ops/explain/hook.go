@@ -4,10 +4,11 @@ import "github.com/pawl-run/pawl/eventlog"
 
 // RefusingHook is a hook that refuses every request, because it cannot verify any.
 type RefusingHook struct {
-	Name   eventlog.HookName
-	Secret string
-	// Unknown: no secret of the name is configured. Else the workflow is not granted it.
-	Unknown bool
+	Name eventlog.HookName
+	// Because says why, as the end of a sentence.
+	Because string
+	// Grant is the command that ends it; where it is empty, Remedy says what to do.
+	Grant, Remedy string
 }
 
 // Hooks says which hooks of the workflow refuse every request, and what ends that.
@@ -15,13 +16,12 @@ func (w *Why) Hooks(refusing []RefusingHook) {
 	defer w.compose()
 	for _, h := range refusing {
 		w.begin(PartHooks)
-		if h.Unknown {
-			w.add("Hook %s refuses every request (503): its secret %s is not configured; write it under secrets in the "+
-				"configuration and start the engine again.", h.Name, h.Secret)
-			w.once("pawl hooks list")
+		if h.Grant != "" {
+			w.add("Hook %s refuses every request (503): %s.", h.Name, h.Because)
+			w.once("%s", h.Grant)
 			continue
 		}
-		w.add("Hook %s refuses every request (503): the workflow is not granted its secret %s.", h.Name, h.Secret)
-		w.once("pawl grants %s %s=allow", w.Workflow, eventlog.SecretCapability(h.Secret))
+		w.add("Hook %s refuses every request (503): %s; %s.", h.Name, h.Because, h.Remedy)
+		w.once("pawl hooks list")
 	}
 }

@@ -80,11 +80,11 @@ func TestRefusingHooks(t *testing.T) {
 	t.Parallel()
 	l := begin(t, eventlog.Consumer{Concurrency: 1})
 	w := l.why()
-	w.Hooks([]RefusingHook{{Name: "github", Secret: "GITHUB"}, {Name: "shop", Secret: "SHOP", Unknown: true}})
+	w.Hooks([]RefusingHook{{Name: "github", Because: "it is not granted", Grant: "pawl grants shop secret.GITHUB=allow"},
+		{Name: "shop", Because: "it is not configured", Remedy: "start again"}})
 	if !strings.Contains(w.Message, "Workflow shop is idle") ||
-		!strings.Contains(w.Message, "Hook github refuses every request (503): the workflow is not granted its secret") ||
-		!strings.HasSuffix(w.Message, "its secret SHOP is not configured; write it under secrets in the configuration and "+
-			"start the engine again.") ||
+		!strings.Contains(w.Message, "Hook github refuses every request (503): it is not granted. ") ||
+		!strings.HasSuffix(w.Message, "Hook shop refuses every request (503): it is not configured; start again.") ||
 		!slices.Equal(w.Commands, []string{"pawl grants shop secret.GITHUB=allow", "pawl hooks list"}) {
 		t.Errorf("%s %q", w.Message, w.Commands)
 	}

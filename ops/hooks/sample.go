@@ -45,10 +45,21 @@ func (rc *Receiver) Refusing(s *projections.State) []explain.RefusingHook {
 		return nil
 	}
 	for _, h := range s.Definition().Hooks {
-		if ready, _ := rc.readiness(s, &h); ready != Ready {
-			refusing = append(refusing, explain.RefusingHook{Name: h.Name, Secret: h.Verify.Secret,
-				Unknown: ready == SecretUnknown})
+		of := explain.RefusingHook{Name: h.Name}
+		switch ready, _ := rc.readiness(s, &h); ready {
+		case Ready:
+			continue
+		case SecretUnknown:
+			of.Because = "its secret " + h.Verify.Secret + " is not configured"
+			of.Remedy = "write it under secrets in the configuration and start the engine again"
+		case SecretUnusable:
+			of.Because = "no value of its secret " + h.Verify.Secret + " is written as its scheme " + h.Verify.Scheme + " wants"
+			of.Remedy = "correct it in the configuration and start the engine again"
+		case SecretNotGranted:
+			of.Because = "the workflow is not granted its secret " + h.Verify.Secret
+			of.Grant = "pawl grants " + string(s.Name) + " " + eventlog.SecretCapability(h.Verify.Secret) + "=allow"
 		}
+		refusing = append(refusing, of)
 	}
 	return refusing
 }
