@@ -63,8 +63,8 @@ func (w *Why) explainWait(s *projections.State, wait decide.Wait) {
 				"the attempts are used up, or its host may have forgotten the key, a person is asked.",
 				callName(s, m), because(m.Failure), resentWhen(m, wait.Until), others(s, m, "until it is known"))
 		case m != nil:
-			w.say("It is not known whether %s was applied%s; %s. Nothing of this call is sent again%s; once the attempts are used "+
-				"up, a person is asked.",
+			w.say("It is not known whether %s was applied%s; %s. Nothing of this call is sent again%s; once the attempts are "+
+				"used up, a person is asked.",
 				callName(s, m), because(m.Failure), askedWhen(m, wait.Until), others(s, m, "until it is known"))
 		}
 		w.can("pawl mutations show %s", wait.Subject)

@@ -110,7 +110,9 @@ func TestWorkflow(t *testing.T) {
 			[]string{"pawl mutations show M1"}},
 		"reconcile": {base(nil), decide.Wait{Reason: decide.ReasonReconcile, Until: later, Subject: "M1"}, "reconcileDue", at,
 			later, "M1",
-			[]string{"(no answer within 5s)", "2 attempts so far", "Nothing of this call is sent again, and nothing else of the workflow runs until"}, []string{"pawl mutations show M1"}},
+			[]string{"(no answer within 5s)", "2 attempts so far",
+				"Nothing of this call is sent again, and nothing else of the workflow runs until"},
+			[]string{"pawl mutations show M1"}},
 		"indeterminate": {base(blocked(eventlog.BlockIndeterminate)), decide.Wait{Reason: decide.ReasonIndeterminate,
 			Subject: "M1"}, "indeterminate", at, 0, "M1",
 			[]string{"it is not known whether it was applied", "asked again",
@@ -192,7 +194,8 @@ func TestWorkflow(t *testing.T) {
 		"idle, an event": {base(func(s *projections.State) {
 			s.Waiting = []projections.Waiting{{Topic: "in", Events: 1}}
 		}), decide.Wait{Reason: decide.ReasonIdle}, "idle", 0, 0, "",
-			[]string{"nothing is due and no event waits for a consumer. It goes", "1 event waits in topic in, to which no consumer subscribes."},
+			[]string{"nothing is due and no event waits for a consumer. It goes",
+				"1 event waits in topic in, to which no consumer subscribes."},
 			[]string{"pawl events list --workflow shop --topic in"}},
 		"archived, an event": {base(func(s *projections.State) {
 			s.Archived, s.Waiting = true, []projections.Waiting{{Topic: "in", Events: 1}}

@@ -266,6 +266,7 @@ func TestRefusedRequestsStoreNothing(t *testing.T) {
 	w.now = old.Add(-6 * time.Minute)
 	replayed := w.sample("stripe", `{"id":"evt_1","type":"charge"}`, "")
 	w.now = old
+	deep := strings.Repeat("[", 20_000) + strings.Repeat("]", 20_000)
 	for name, c := range map[string]struct {
 		request *hook.Request
 		status  int
@@ -284,7 +285,7 @@ func TestRefusedRequestsStoreNothing(t *testing.T) {
 		"a secret not given":  {at("/hooks/inbox/other"), 503, codeUnready},
 		"a method":            {method("OPTIONS", at("/hooks/inbox/open?id=1")), 405, "method.notAllowed"},
 		"malformed JSON":      {w.sample("github", `{"a":`, ""), 400, "json.invalid"},
-		"nested too deep":     {w.sample("github", strings.Repeat("[", 20_000)+strings.Repeat("]", 20_000), ""), 400, "json.invalid"},
+		"nested too deep":     {w.sample("github", deep, ""), 400, "json.invalid"},
 		"no id":               {w.sample("shopify", `{"ID":1}`, ""), 400, hook.CodeID},
 		"too large":           {w.sample("github", `"`+strings.Repeat("x", MaxBody)+`"`, ""), 413, codeTooLarge},
 		"a body in no scheme": {method("POST", at("/hooks/inbox/open")), 400, hook.CodeID},
@@ -295,7 +296,7 @@ func TestRefusedRequestsStoreNothing(t *testing.T) {
 			p.Hint == "" || res.Header.Get("Content-Type") != rpc.ProblemType {
 			t.Errorf("%s: %d %s, want %d %s", name, res.StatusCode, text, c.status, c.code)
 		}
-		if deep := name == "nested too deep"; deep != strings.Contains(p.Detail, "nested too deep") {
+		if is := name == "nested too deep"; is != strings.Contains(p.Detail, "nested too deep") {
 			t.Errorf("%s: %s", name, text)
 		}
 	}

@@ -27,7 +27,8 @@ func TestSamples(t *testing.T) {
 		t.Errorf("%v", states)
 	}
 	for _, h := range w.Refusing(&s) {
-		if states[h.Name] == Ready || (states[h.Name] == SecretNotGranted) != strings.HasPrefix(h.Grant, "pawl grants inbox secret.") {
+		granting := strings.HasPrefix(h.Grant, "pawl grants inbox secret.")
+		if state := states[h.Name]; state == Ready || (state == SecretNotGranted) != granting {
 			t.Errorf("%s refuses every request: %+v", states[h.Name], h)
 		}
 		delete(states, h.Name)

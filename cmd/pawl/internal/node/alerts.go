@@ -39,7 +39,8 @@ func (n *Node) openAlerts() error {
 	}
 	d.opened.add(func() error { nc.Close(); return nil })
 	c := alert.Config{Conn: nc, Prefix: datadir.NATSPrefix, Installation: d.Log.Installation(), Workflows: n.workflows,
-		Why: n.API.Explain, State: n.Engine.State, NameDiscarded: n.nameDiscarded, PublicURL: d.Settings.PublicURL, Logger: d.logger}
+		Why: n.API.Explain, State: n.Engine.State, NameDiscarded: n.nameDiscarded,
+		PublicURL: d.Settings.PublicURL, Logger: d.logger}
 	for _, a := range d.Settings.Alerts {
 		c.Wanted = append(c.Wanted, a.Wanted)
 	}

@@ -52,8 +52,8 @@ func openBroker(
 	server, err := embeddednats.Start(ctx, c)
 	switch {
 	case errors.Is(err, embeddednats.ErrInUse):
-		return nil, exit.Failed("an engine that runs on it takes workflows with pawl deploy FILE; else stop what uses it, or "+
-			"give this pawl a directory of its own: --data DIR", err)
+		return nil, exit.Failed("an engine that runs on it takes workflows with pawl deploy FILE; else stop what uses it, "+
+			"or give this pawl a directory of its own: --data DIR", err)
 	case err != nil:
 		return nil, exit.Failed("stop whatever uses it, or give this pawl a directory of its own: --data DIR", err)
 	}

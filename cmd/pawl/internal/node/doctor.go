@@ -67,7 +67,8 @@ func (n *Node) examineLog(ctx context.Context, r *doctor.HealthReport) {
 		bytes += stream.CachedInfo().State.Bytes
 	}
 	r.Advise("streams", doctor.OK, fmt.Sprintf("%s with %s, %s, on one disk",
-		eventlog.Count(d.Log.Partitions(), "partition"), eventlog.Count(int(messages), "transition"), humanize.IBytes(bytes)), "copy the log to another machine: pawl backup DIR")
+		eventlog.Count(d.Log.Partitions(), "partition"), eventlog.Count(int(messages), "transition"),
+		humanize.IBytes(bytes)), "copy the log to another machine: pawl backup DIR")
 }
 
 func (n *Node) examineDisk(r *doctor.HealthReport) {

@@ -27,8 +27,8 @@ type Deploy struct {
 // Run deploys the scripts to the running engine, one after the other. One that is refused keeps no other from running.
 func (c *Deploy) Run(ctx context.Context, engine *client.Finder, screen term.Screen, with node.Parts) error {
 	if len(c.Files) > 1 && (c.Expect != "" || len(c.Grant) > 0) {
-		return exit.Misconfigured("deploy the files one by one", "--expect and --grant are about one workflow, and there are "+
-			"%d files", len(c.Files))
+		return exit.Misconfigured("deploy the files one by one",
+			"--expect and --grant are about one workflow, and there are %d files", len(c.Files))
 	}
 	var connected *client.Connection
 	return each(ctx, screen, c.Files, func(file string) error {
