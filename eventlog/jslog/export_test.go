@@ -1,6 +1,7 @@
 package jslog
 
 import (
+	"context"
 	"os"
 	"sync/atomic"
 	"time"
@@ -54,6 +55,11 @@ func Marked(path string) (uint64, error) {
 
 // Closing is closed when Close begins.
 func (l *Log) Closing() <-chan struct{} { return l.closing }
+
+// Jump reads as a consumer does that comes to the message at seq when the one at from is the next.
+func (l *Log) Jump(ctx context.Context, from, seq uint64, yield func(eventlog.Record, error) bool) bool {
+	return l.newReader(0, from, "").fill(ctx, seq, yield)
+}
 
 // BePatient makes the log wait as one whose streams have several replicas.
 func (l *Log) BePatient(least time.Duration) { l.patience = least }

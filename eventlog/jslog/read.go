@@ -223,10 +223,10 @@ func (r *reader) consume(ctx context.Context, last uint64, yield func(eventlog.R
 		}
 		if seq > last {
 			// The end lies behind: what is between is missing.
-			r.skip(last+1, yield)
+			r.fill(ctx, last+1, yield)
 			return true
 		}
-		if !r.skip(seq, yield) {
+		if !r.fill(ctx, seq, yield) {
 			return true
 		}
 		r.next = seq + 1
