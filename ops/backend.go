@@ -23,6 +23,7 @@ import (
 	"github.com/pawl-run/pawl/ops/hooks"
 	"github.com/pawl-run/pawl/ops/logread"
 	"github.com/pawl-run/pawl/ops/metrics"
+	"github.com/pawl-run/pawl/ops/replay"
 	"github.com/pawl-run/pawl/ops/rpc"
 	"github.com/pawl-run/pawl/ops/subscription"
 	"github.com/pawl-run/pawl/ops/trace"
@@ -94,6 +95,8 @@ type Config struct {
 	HistoryTimeout time.Duration
 	// HistoryBytes bounds it too: the bytes of the log that a past state is made of; 0 means 128 MiB.
 	HistoryBytes int64
+	// PastDir is the folder in which folds of the past keep what is finished; empty for memory.
+	PastDir string
 	// MaxConnections bounds the open connections of Serve; 0 means 1024.
 	MaxConnections int
 	// KeepAlive is the time between comments on a silent log stream, and how long a request over NATS
@@ -177,6 +180,7 @@ type backend struct {
 	metrics *metrics.Metrics
 	openapi func() ([]byte, error)
 	log     logread.Reader
+	past    *replay.Past
 	hooks   *hooks.Receiver
 	// followers are the streams of the log and the requests that wait for it to go on; heavy are the
 	// operations that read a long past; bodies is the memory for what callers send.

@@ -225,6 +225,9 @@ func callEveryOperation(t *testing.T, by func(*bundle)) {
 		now["name"] != "shop" {
 		t.Errorf("state at 1: %v", first)
 	}
+	if past := call("glimpsePast", 200, with("at", 1)); past["then"].(map[string]any)["at"] == nil {
+		t.Errorf("a glimpse of revision 1: %v", past)
+	}
 	// The past is told in the words of the present: each list is what the lists of the present hold.
 	whole := call("getState", 200, with())
 	for list, id := range map[string]string{"runs": "Runs", "mutations": "Mutations", "events": "Events", "jobs": "Jobs",

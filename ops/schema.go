@@ -65,11 +65,12 @@ var knownTypes = rpc.Types{
 		hooks.SecretUnusable),
 	reflect.TypeFor[connector.Kind](): rpc.Enum(connector.List, connector.Get, connector.Mutate),
 	reflect.TypeFor[projections.InputStatus](): rpc.Enum(projections.InputPending, projections.InputDone,
-		projections.InputSkipped),
+		projections.InputSkipped, projections.InputDiscarded),
 	reflect.TypeFor[eventlog.SessionResult](): rpc.Enum(eventlog.SessionCompleted, eventlog.SessionFailed),
 	reflect.TypeFor[order]():                  rpc.Enum(oldestFirst, newestFirst),
 	reflect.TypeFor[pageLimit](): {Type: "integer", Minimum: at(1),
 		Maximum: at(readmodel.MaxLimit)},
+	reflect.TypeFor[pageScan]():      {Type: "integer", Minimum: at(1)},
 	reflect.TypeFor[logread.Count](): {Type: "integer", Minimum: at(1)},
 	reflect.TypeFor[ProducerRuns]():  rpc.Enum(RunsNow, RunsQueued),
 	reflect.TypeFor[decide.Resolution](): rpc.Enum(decide.DidHappen, decide.DidNotHappen, decide.Skip,
@@ -79,6 +80,9 @@ var knownTypes = rpc.Types{
 
 // pageLimit is how many items a page may have at most, 1 to readmodel.MaxLimit; 0 when left out.
 type pageLimit int
+
+// pageScan is how many items are looked at for a page at most; 0 when left out.
+type pageScan int
 
 // mutationHeld is what a mutation keeps its run and its events waiting for.
 type mutationHeld string

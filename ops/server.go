@@ -19,6 +19,7 @@ import (
 	"github.com/pawl-run/pawl/ops/hooks"
 	"github.com/pawl-run/pawl/ops/logread"
 	"github.com/pawl-run/pawl/ops/metrics"
+	"github.com/pawl-run/pawl/ops/replay"
 	"github.com/pawl-run/pawl/ops/rpc"
 )
 
@@ -55,7 +56,11 @@ func New(cfg Config) (*Server, error) {
 		followers: auth.NewQuota("readers of the log", "log.followers", maxFollowers, maxFollowersEach),
 		heavy:     auth.NewQuota("requests that read a long past", "history.busy", maxHeavy, maxHeavyEach),
 		bodies:    auth.NewQuota("KiB of request bodies", "bodies.busy", maxBodies, maxBodiesEach)}
+	if b.past, err = replay.NewPast(replay.PastConfig{Log: cfg.Log, Dir: cfg.PastDir, Logger: cfg.Logger}); err != nil {
+		return nil, fmt.Errorf("ops: %w", err)
+	}
 	b.life, b.endLife = context.WithCancel(context.Background())
+	context.AfterFunc(b.life, b.past.Close)
 	var outgoing prometheus.Collector
 	if cfg.Subscriptions != nil {
 		outgoing = cfg.Subscriptions.Figures()

@@ -16,6 +16,7 @@ type (
 		Cursor string    `json:"cursor,omitempty" in:"query" jsonschema:"the next of the page before"`
 		Limit  pageLimit `json:"limit,omitempty" in:"query" jsonschema:"the most items on a page; 100 when left out"`
 		Order  order     `json:"order,omitempty" in:"query" jsonschema:"asc (oldest first) when left out"`
+		Scan   pageScan  `json:"scan,omitempty" in:"query" jsonschema:"look at no more items than this: the page may then be short or empty, reached says how far it has come, and next goes on; all that it takes when left out"`
 		Q      string    `json:"q,omitempty" in:"query" jsonschema:"text to find in titles, ids and error messages; of a run or a mutation also in ids and titles of its events"`
 	}
 	period struct {
@@ -120,7 +121,8 @@ type (
 )
 
 func (q paging) options() readmodel.ListOptions {
-	return readmodel.ListOptions{Cursor: q.Cursor, Limit: int(q.Limit), Desc: q.Order == newestFirst, Q: q.Q}
+	return readmodel.ListOptions{Cursor: q.Cursor, Limit: int(q.Limit), Desc: q.Order == newestFirst, Q: q.Q,
+		Scan: int(q.Scan)}
 }
 
 func (q *workflowsQuery) options() readmodel.ListOptions {

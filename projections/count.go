@@ -62,6 +62,8 @@ func (f *folding) recount(before, after *TopicEvent) error {
 				in.Consumed += d
 			case eventlog.EventStatusSkipped:
 				in.Skipped += d
+			case eventlog.EventStatusDiscarded:
+				in.Discarded += d
 			}
 			f.putInput(&in)
 		}
@@ -78,14 +80,10 @@ func (f *folding) recount(before, after *TopicEvent) error {
 	return add(after, 1)
 }
 
-// countsAs is what an event's status counts as for its inputs: reserved as pending, discarded as
-// skipped.
+// countsAs is what an event's status counts as for its inputs: reserved as pending.
 func countsAs(s eventlog.EventStatus) eventlog.EventStatus {
-	switch s {
-	case eventlog.EventStatusReserved:
+	if s == eventlog.EventStatusReserved {
 		return eventlog.EventPending
-	case eventlog.EventStatusDiscarded:
-		return eventlog.EventStatusSkipped
 	}
 	return s
 }

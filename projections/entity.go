@@ -352,14 +352,14 @@ type (
 		Type       string           `msgpack:"type"`
 		ExternalID string           `msgpack:"externalId"`
 		Title      string           `msgpack:"title"`
-		// Open, Consumed and Skipped count the events it caused by how they stand; discarded
-		// ones count as skipped.
-		Open     int                   `msgpack:"open,omitempty"`
-		Consumed int                   `msgpack:"consumed,omitempty"`
-		Skipped  int                   `msgpack:"skipped,omitempty"`
-		Outputs  []eventlog.MutationID `msgpack:"outputs,omitempty"`
-		At       eventlog.Instant      `msgpack:"at"`
-		Created  Ordinal               `msgpack:"created"`
+		// Open, Consumed, Skipped and Discarded count the events it caused by how they stand.
+		Open      int                   `msgpack:"open,omitempty"`
+		Consumed  int                   `msgpack:"consumed,omitempty"`
+		Skipped   int                   `msgpack:"skipped,omitempty"`
+		Discarded int                   `msgpack:"discarded,omitempty"`
+		Outputs   []eventlog.MutationID `msgpack:"outputs,omitempty"`
+		At        eventlog.Instant      `msgpack:"at"`
+		Created   Ordinal               `msgpack:"created"`
 	}
 	// Session is one burst of runs (S7).
 	Session struct {

@@ -326,7 +326,8 @@ func TestUpdateKeepsStatusAndPlace(t *testing.T) {
 		}
 		// Its old input is done with it, the new one stands as the event does.
 		old, again := p.State.Input("in-a"), p.State.Input("again")
-		if old.Open+old.Consumed+old.Skipped != 0 || again.Open+again.Consumed+again.Skipped != 1 {
+		if old.Open+old.Consumed+old.Skipped+old.Discarded != 0 ||
+			again.Open+again.Consumed+again.Skipped+again.Discarded != 1 {
 			t.Errorf("%s: inputs count %+v and %+v", status, old, again)
 		}
 	}
@@ -339,29 +340,31 @@ func TestInputCounters(t *testing.T) {
 	in := []eventlog.InputID{"in-a"}
 	p.then(&eventlog.EventPublished{Topic: "in", MessageID: "b", CausedBy: in},
 		&eventlog.EventPublished{Topic: "in", MessageID: "c", CausedBy: in})
-	check := func(moment string, open, consumed, skipped int, status string) {
+	check := func(moment string, open, consumed, skipped, discarded int, status string) {
 		t.Helper()
 		i := p.State.Input("in-a")
-		if got, want := [3]int{i.Open, i.Consumed, i.Skipped}, [3]int{open, consumed, skipped}; got != want ||
-			string(i.Status()) != status {
-			t.Errorf("%s: open, consumed, skipped %v (%s), want %v (%s)", moment, got, i.Status(), want, status)
+		if got, want := [4]int{i.Open, i.Consumed, i.Skipped, i.Discarded},
+			[4]int{open, consumed, skipped, discarded}; got != want || string(i.Status()) != status {
+			t.Errorf("%s: open, consumed, skipped, discarded %v (%s), want %v (%s)", moment, got, i.Status(), want, status)
 		}
 	}
-	check("published", 3, 0, 0, "pending")
+	check("published", 3, 0, 0, 0, "pending")
 	p.reserving("R", "a", "b")
-	check("reserved", 3, 0, 0, "pending")
+	check("reserved", 3, 0, 0, 0, "pending")
 	p.then(&eventlog.MutationStarted{Mutation: "R", Run: "R"})
 	if got := p.State.Input("in-a").Outputs; len(got) != 1 || got[0] != "R" {
 		t.Errorf("outputs %v, want the mutation once", got)
 	}
 	p.then(&eventlog.EventConsumed{Topic: "in", MessageID: "a", Run: "R"})
-	check("one consumed", 2, 1, 0, "pending")
+	check("one consumed", 2, 1, 0, 0, "pending")
 	p.then(failed("R"), &eventlog.EventDiscarded{Topic: "in", MessageID: "b", Run: "R"})
-	check("one discarded", 1, 1, 1, "pending")
+	check("one discarded", 1, 1, 0, 1, "pending")
 	p.then(&eventlog.EventSkipped{Topic: "in", MessageID: "c"})
-	check("one skipped", 0, 1, 2, "done")
+	check("one skipped", 0, 1, 1, 1, "discarded")
 	p.then(&eventlog.EventRedriven{Topic: "in", MessageID: "b"})
-	check("redriven", 1, 1, 1, "pending")
+	check("redriven", 1, 1, 1, 0, "pending")
+	p.then(&eventlog.EventSkipped{Topic: "in", MessageID: "b"})
+	check("skipped too", 0, 1, 2, 0, "done")
 
 	q := deployed(t).published("a").then(&eventlog.EventSkipped{Topic: "in", MessageID: "a"})
 	if got := q.State.Input("in-a").Status(); got != "skipped" {

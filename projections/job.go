@@ -61,16 +61,20 @@ type InputStatus string
 
 // The statuses of an input.
 const (
-	InputPending InputStatus = "pending"
-	InputDone    InputStatus = "done"
-	InputSkipped InputStatus = "skipped"
+	InputPending   InputStatus = "pending"
+	InputDone      InputStatus = "done"
+	InputSkipped   InputStatus = "skipped"
+	InputDiscarded InputStatus = "discarded"
 )
 
-// Status derives an input's status: pending while any event it caused is pending or reserved.
+// Status derives an input's status: pending while any event it caused is pending or reserved, then discarded while any
+// of them is, and skipped if all of them are.
 func (i *Input) Status() InputStatus {
 	switch {
 	case i.Open > 0:
 		return InputPending
+	case i.Discarded > 0:
+		return InputDiscarded
 	case i.Consumed == 0 && i.Skipped > 0:
 		return InputSkipped
 	default:

@@ -141,7 +141,7 @@ func (l *life) atRest() {
 
 // countInputs compares the inputs' counters with their events (Causes).
 func (l *life) countInputs() {
-	want := map[eventlog.InputID][3]int{}
+	want := map[eventlog.InputID][4]int{}
 	for _, row := range l.store {
 		e, ok := row.(*projections.TopicEvent)
 		if !ok {
@@ -154,6 +154,8 @@ func (l *life) countInputs() {
 				n[0]++
 			case eventlog.EventStatusConsumed:
 				n[1]++
+			case eventlog.EventStatusDiscarded:
+				n[3]++
 			default:
 				n[2]++
 			}
@@ -161,9 +163,10 @@ func (l *life) countInputs() {
 		}
 	}
 	for _, row := range l.store {
-		if in, ok := row.(*projections.Input); ok && want[in.ID] != [3]int{in.Open, in.Consumed, in.Skipped} {
-			l.t.Fatalf("input %s counts %d, %d, %d; its events say %v", in.ExternalID, in.Open, in.Consumed, in.Skipped,
-				want[in.ID])
+		if in, ok := row.(*projections.Input); ok {
+			if got := [4]int{in.Open, in.Consumed, in.Skipped, in.Discarded}; got != want[in.ID] {
+				l.t.Fatalf("input %s counts %v; its events say %v", in.ExternalID, got, want[in.ID])
+			}
 		}
 	}
 }

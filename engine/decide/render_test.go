@@ -276,6 +276,9 @@ func (b *bench) look(line string) string {
 			if in, ok := row.(*projections.Input); ok && in.ExternalID == w.first() {
 				out := fmt.Sprintf("%s open=%d consumed=%d skipped=%d outputs=%v source=%s", in.Status(), in.Open, in.Consumed,
 					in.Skipped, in.Outputs, in.Source)
+				if in.Discarded != 0 {
+					out += fmt.Sprintf(" discarded=%d", in.Discarded)
+				}
 				if in.Title != "T" {
 					out += " title=" + in.Title
 				}

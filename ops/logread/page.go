@@ -25,6 +25,9 @@ type Page struct {
 	Items []json.RawMessage `json:"items"`
 	// Next is where to go on, in every partition; nil at the end of a log that is not followed.
 	Next *string `json:"next"`
+	// Reached is where a page of the newest part of the log begins: older is what stands before it. Nil at the beginning
+	// of the log.
+	Reached *string `json:"reached,omitempty"`
 
 	at           []uint64 // the next position to read, by partition
 	bytes        int
@@ -50,11 +53,19 @@ func (r *Reader) Page(ctx context.Context, c Waiter, q *Query, from []uint64) (*
 		page.limit = min(page.limit, int(q.Limit))
 	}
 	if c.Max > 0 {
-		envelope := len(`{"items":[],"next":""}`) + len(r.Generation) + len("/") +
-			len("18446744073709551615:18446744073709551615,")*len(from) + len("\n")
+		envelope := len(`{"items":[],"next":"","reached":""}`) + 2*(len(r.Generation)+len("/")+
+			len("18446744073709551615:18446744073709551615,")*len(from)) + len("\n")
 		page.strict, page.bound = true, min(page.bound, c.Max-envelope)
 	}
-	more, err := page.fill(q, r.merged(ctx, from, q.Workflow))
+	ends, err := r.ends(q)
+	if err != nil {
+		return nil, err
+	}
+	if q.Tail > 0 && slices.ContainsFunc(from, func(seq uint64) bool { return seq > 1 }) {
+		began := string(r.appendPositions(nil, from, 0))
+		page.Reached = &began
+	}
+	more, err := page.fill(q, r.merged(ctx, from, ends, q.Workflow))
 	if err == nil && q.Follow && !more && len(page.Items) == 0 {
 		err = r.awaitTransition(ctx, c, q, page)
 	}

@@ -42,6 +42,8 @@ type Query struct {
 	Type     string                `json:"type,omitempty" in:"query" jsonschema:"only transitions that hold a fact of one of these types, joined by commas, such as run.failed,mutation.*"`
 	Follow   bool                  `json:"follow,omitempty" in:"query" jsonschema:"go on with new transitions: the stream stays open"`
 	Tail     Count                 `json:"tail,omitempty" in:"query" jsonschema:"only the newest so many of what is there to read"`
+	Before   string                `json:"before,omitempty" in:"query" jsonschema:"only what stands before these positions"`
+	Scan     Count                 `json:"scan,omitempty" in:"query" jsonschema:"with tail: about how many transitions are read at most to find so many that are asked for; any number when left out"`
 	Limit    Count                 `json:"limit,omitempty" in:"query" jsonschema:"the most transitions to answer; all when left out, in a page at most 1000"`
 }
 

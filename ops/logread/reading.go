@@ -4,20 +4,21 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"math"
 
 	"github.com/pawl-run/pawl/eventlog"
 )
 
-// merged reads all partitions to their present ends, merged by time; within a partition the order
-// is that of the log.
-func (r *Reader) merged(ctx context.Context, from []uint64, only eventlog.WorkflowName) iter.Seq2[eventlog.Record,
-	error] {
+// merged reads all partitions to their present ends, or to those that are given, merged by time; within a partition
+// the order is that of the log.
+func (r *Reader) merged(ctx context.Context, from, ends []uint64, only eventlog.WorkflowName,
+) iter.Seq2[eventlog.Record, error] {
 	if only != "" {
 		p := r.Log.PartitionOf(only)
-		return r.Log.ReadWorkflow(ctx, only, from[p])
+		return until(ends[p], r.Log.ReadWorkflow(ctx, only, from[p]))
 	}
 	if len(from) == 1 {
-		return r.Log.Read(ctx, 0, from[0])
+		return until(ends[0], r.Log.Read(ctx, 0, from[0]))
 	}
 	return func(yield func(eventlog.Record, error) bool) {
 		type lane struct {
@@ -27,7 +28,7 @@ func (r *Reader) merged(ctx context.Context, from []uint64, only eventlog.Workfl
 		}
 		var lanes []*lane
 		for p := range from {
-			next, stop := iter.Pull2(r.Log.Read(ctx, p, from[p]))
+			next, stop := iter.Pull2(until(ends[p], r.Log.Read(ctx, p, from[p])))
 			defer stop()
 			if record, err, ok := next(); ok {
 				lanes = append(lanes, &lane{next, record, err})
@@ -47,6 +48,20 @@ func (r *Reader) merged(ctx context.Context, from []uint64, only eventlog.Workfl
 			var ok bool
 			if l.record, l.err, ok = l.next(); !ok {
 				lanes = append(lanes[:first], lanes[first+1:]...)
+			}
+		}
+	}
+}
+
+// until yields the records before the end.
+func until(end uint64, records iter.Seq2[eventlog.Record, error]) iter.Seq2[eventlog.Record, error] {
+	if end == math.MaxUint64 {
+		return records
+	}
+	return func(yield func(eventlog.Record, error) bool) {
+		for record, err := range records {
+			if record.Position.Seq >= end || !yield(record, err) {
+				return
 			}
 		}
 	}
@@ -86,7 +101,12 @@ func (r *Reader) readAll(ctx context.Context, q *Query, from []uint64, to chan<-
 		}
 	}
 	if !q.Follow {
-		pass(r.merged(ctx, from, q.Workflow))
+		ends, err := r.ends(q)
+		if err != nil { // Start has read them
+			pass(func(yield func(eventlog.Record, error) bool) { yield(eventlog.Record{}, err) })
+			return
+		}
+		pass(r.merged(ctx, from, ends, q.Workflow))
 		return
 	}
 	if q.Workflow != "" {

@@ -1,6 +1,11 @@
 package logread
 
-import "context"
+import (
+	"context"
+	"math"
+
+	"github.com/pawl-run/pawl/ops/rpc"
+)
 
 // Start says where reading begins in every partition, if what is asked for can be read at all.
 func (r *Reader) Start(ctx context.Context, q *Query) ([]uint64, error) {
@@ -16,7 +21,28 @@ func (r *Reader) Start(ctx context.Context, q *Query) ([]uint64, error) {
 			return nil, err
 		}
 	}
-	return from, r.tail(ctx, q, from)
+	ends, err := r.ends(q)
+	if err != nil {
+		return nil, err
+	}
+	if q.Before != "" && q.Follow {
+		return nil, rpc.Malformed("before.follow", "what stands before a position is not followed: it is written already").WithHint("leave one of the two out")
+	}
+	return from, r.tail(ctx, q, from, ends)
+}
+
+// ends are the positions before which reading ends in every partition: of one that q.Before does not name, none.
+func (r *Reader) ends(q *Query) ([]uint64, error) {
+	before, err := r.positions(q.Before, 0)
+	if err != nil {
+		return nil, err
+	}
+	for p, seq := range before {
+		if q.Before == "" || seq == 1 && len(before) > 1 {
+			before[p] = math.MaxUint64
+		}
+	}
+	return before, nil
 }
 
 // Behind says where reading goes on behind the positions that were read last.

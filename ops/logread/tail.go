@@ -14,8 +14,9 @@ type entry struct {
 }
 
 // tail moves the start of a reading on, so that of what it would show only the newest q.Tail are left. It reads each
-// partition from its end, in parts that grow: the cost is that of what is shown, unless little of the log is.
-func (r *Reader) tail(ctx context.Context, q *Query, from []uint64) error {
+// partition from its end, in parts that grow: the cost is that of what is shown, unless little of the log is; q.Scan
+// bounds it then, and the reading begins where the search has ended.
+func (r *Reader) tail(ctx context.Context, q *Query, from, ends []uint64) error {
 	if q.Tail == 0 {
 		return nil
 	}
@@ -28,40 +29,56 @@ func (r *Reader) tail(ctx context.Context, q *Query, from []uint64) error {
 		if err != nil {
 			return err
 		}
-		for part, start := uint64(q.Tail), end+1; start > from[p] && len(newest[p]) < int(q.Tail); part *= 4 {
+		end = min(end, ends[p]-1)
+		start, read := end+1, 0
+		for part := uint64(q.Tail); start > from[p] && len(newest[p]) < int(q.Tail); part *= grows {
+			if q.Scan > 0 && read*grows > int(q.Scan) {
+				break // the next part may be that much larger
+			}
 			start = from[p]
 			if end+1-start > part {
 				start = end + 1 - part
 			}
-			if newest[p], err = r.newestFrom(ctx, q, p, start); err != nil {
+			if newest[p], read, err = r.newestFrom(ctx, q, p, start, ends[p]); err != nil {
 				return err
 			}
 		}
+		searched := start <= from[p]
 		from[p] = max(from[p], end+1)
-		if len(newest[p]) > 0 {
+		switch {
+		case len(newest[p]) > 0 && (searched || len(newest[p]) == int(q.Tail)):
 			from[p] = newest[p][0].seq
+		case !searched:
+			from[p] = start
 		}
 	}
 	skipOlder(newest, int(q.Tail), from)
 	return nil
 }
 
-// newestFrom returns the last q.Tail entries of the partition at start or behind it.
-func (r *Reader) newestFrom(ctx context.Context, q *Query, p int, start uint64) ([]entry, error) {
+// grows is how many times larger than the last each part of a search is.
+const grows = 4
+
+// newestFrom returns the last q.Tail entries of the partition from start to before the end, and how many transitions it
+// has read.
+func (r *Reader) newestFrom(ctx context.Context, q *Query, p int, start, end uint64) (found []entry, read int, err error) {
 	var records iter.Seq2[eventlog.Record, error]
 	if q.Workflow != "" {
 		records = r.Log.ReadWorkflow(ctx, q.Workflow, start)
 	} else {
 		records = r.Log.Read(ctx, p, start)
 	}
-	var found []entry
 	for record, err := range records {
 		if ctx.Err() != nil {
-			return nil, ctx.Err()
+			return nil, read, ctx.Err()
 		}
 		if err != nil && !readable(err) {
 			break // the next read, which begins here, reports it
 		}
+		if record.Position.Seq >= end {
+			break
+		}
+		read++
 		if err == nil && !q.shows(record) {
 			continue
 		}
@@ -70,7 +87,7 @@ func (r *Reader) newestFrom(ctx context.Context, q *Query, p int, start uint64) 
 		}
 		found = append(found, entry{record.Position.Seq, record.At})
 	}
-	return found, nil
+	return found, read, nil
 }
 
 // skipOlder moves the starts on until most entries are left of all partitions, in the order in which they are shown:

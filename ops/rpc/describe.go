@@ -233,6 +233,9 @@ func (b *Components) Page(name string, item any, next string) (any, error) {
 		"properties": object{
 			"items": object{"type": "array", "items": item},
 			"next":  object{"type": []string{"string", "null"}, "description": next},
+			"reached": object{"type": "string",
+				"description": "where a page has stopped to look because of `scan`, a time; of the newest part of the log " +
+					"where it begins, which `before` takes"},
 		},
 	})
 }

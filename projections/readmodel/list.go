@@ -55,6 +55,24 @@ type ListOptions struct {
 	// Q is searched for in titles, ids and error messages, whatever the case of its letters; of a run or a mutation also
 	// in the ids and titles of the events that it was about.
 	Q string
+	// Scan is how many entities are looked at for the page at most, 0 for any number. A page that ends there may be short
+	// or empty; its Next goes on, and Reached says how far it has come.
+	Scan int
+}
+
+// mark is the part of the workflow's entities among which all lie that the list holds, if there is one with an index.
+func (o *ListOptions) mark(kind projections.EntityKind) store.Mark {
+	switch {
+	case o.Workflow == "":
+	case kind == projections.KindEvent && o.State == string(projections.JobDiscarded),
+		kind == projections.KindEvent && o.Status == string(eventlog.EventStatusDiscarded):
+		return store.MarkAside
+	case o.Held != "", kind == projections.KindEvent && o.Status == string(eventlog.EventStatusReserved),
+		kind == projections.KindEvent && o.State == string(projections.JobRunning),
+		kind == projections.KindMutation && o.Status != "" && !eventlog.MutationStatus(o.Status).Final():
+		return store.MarkLive
+	}
+	return store.MarkNone
 }
 
 // Page is one page of a list.
@@ -62,6 +80,8 @@ type Page[T any] struct {
 	Items []T `json:"items"`
 	// Next is the cursor of the next page, null on the last.
 	Next *string `json:"next"`
+	// Reached is the time of what was looked at last, of a page that ended because it was to look no further.
+	Reached eventlog.Instant `json:"reached,omitempty"`
 }
 
 // row is one entity as the filters see it. An empty field means that the kind has none.
@@ -172,8 +192,10 @@ func list[E, V any](ctx context.Context, r *Reader, kind projections.EntityKind,
 			}
 		}
 		var end store.Position
-		full, bulk := false, 0
-		for item, err := range v.List(store.Range{Kind: kind, Workflow: o.Workflow, Desc: o.Desc}, at) {
+		full, bulk, looked := false, 0, 0
+		var reached eventlog.Instant
+		within := store.Range{Kind: kind, Workflow: o.Workflow, Desc: o.Desc, Marked: o.mark(kind)}
+		for item, err := range v.List(within, at) {
 			if err != nil {
 				return page, err
 			}
@@ -183,15 +205,26 @@ func list[E, V any](ctx context.Context, r *Reader, kind projections.EntityKind,
 			if item.Workflow == eventlog.Installation {
 				continue
 			}
+			if looked++; o.Scan > 0 && looked > o.Scan {
+				next := writeCursor(kind, o, end)
+				if page.Next = &next; !full {
+					page.Reached = reached
+				}
+				break
+			}
 			row, make, err := look(v, item.Workflow, item.Entity.(*E))
 			if err != nil {
 				return page, err
 			}
+			reached = row.at
 			fits, err := o.fits(v, item.Workflow, &row)
 			if err != nil {
 				return page, err
 			}
 			if !fits {
+				if o.Scan > 0 && looked == o.Scan {
+					end = maps.Clone(at) // a page that is full ends here too: what was passed over does not fit
+				}
 				continue
 			}
 			if full {
@@ -207,7 +240,7 @@ func list[E, V any](ctx context.Context, r *Reader, kind projections.EntityKind,
 			if l, ok := any(shown).(large); ok {
 				bulk += l.bulk()
 			}
-			if full = len(page.Items) == limit || bulk >= maxPage; full {
+			if full = len(page.Items) == limit || bulk >= maxPage; full || o.Scan > 0 && looked == o.Scan {
 				end = maps.Clone(at)
 			}
 		}

@@ -76,7 +76,7 @@ func (t *Trace) follow(ctx context.Context, v *view, w eventlog.WorkflowName, in
 	if err != nil {
 		return err
 	}
-	wanted, scanned := in.Open+in.Consumed+in.Skipped, 0
+	wanted, scanned := in.Open+in.Consumed+in.Skipped+in.Discarded, 0
 	// What is listed of one workflow counts as partition 0; an input is created before its events.
 	after := store.Position{0: in.Created}
 	for item, err := range v.List(store.Range{Kind: projections.KindEvent, Workflow: w}, after) {

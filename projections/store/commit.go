@@ -3,6 +3,7 @@ package store
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/pawl-run/pawl/eventlog"
@@ -204,10 +205,17 @@ func (w *writer) entity(name eventlog.WorkflowName, k projections.Key, entity an
 	w.key = appendOrdinal(appendKind(w.key[:0], spaceLive, name, k.Kind), created)
 	w.mark(live && (!pending || event.Held != nil), fresh) // a held event is in memory like a reserved one
 	if ok {
+		w.key = appendOrdinal(appendKind(w.key[:0], spaceAside, name, k.Kind), created)
+		w.mark(event.Status == eventlog.EventStatusDiscarded, fresh || !failedOnce(event))
 		w.value = appendWaits(w.value, event)
 		w.key = appendOrdinal(appendOpen(w.key[:0], name, event.Topic), created)
 		w.mark(pending, fresh)
 	}
+}
+
+// failedOnce reports whether the event was discarded once, or may have been.
+func failedOnce(e *projections.TopicEvent) bool {
+	return slices.ContainsFunc(e.Attempts, func(a projections.Attempt) bool { return a.Failure != nil })
 }
 
 // mark sets the mark with the key to the value, or removes it.

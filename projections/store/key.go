@@ -27,6 +27,7 @@ const (
 	// O name NUL topic NUL seq n → partition, of a hidden or tried one also more: pending events, queued in memory
 	// while a consumer subscribes
 	spaceOpen  = 'O'
+	spaceAside = 'A' // A name NUL kind seq n → partition: events that are discarded
 	spaceOwner = 'M' // M mutation → name: mutations are addressed without their workflow
 )
 

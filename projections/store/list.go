@@ -25,6 +25,31 @@ type Range struct {
 	Kind     projections.EntityKind
 	Workflow eventlog.WorkflowName
 	Desc     bool // newest first
+	// Marked, for a range of one workflow, leaves out what is not marked so: the cost is that of what is listed, however
+	// long the history is.
+	Marked Mark
+}
+
+// Mark is a part of a workflow's entities that has an index.
+type Mark byte
+
+// The marks.
+const (
+	// MarkNone lists all.
+	MarkNone Mark = 0
+	// MarkLive is what belongs in memory: of events those that are reserved or held, of mutations at least those whose
+	// outcome is open, of runs those that have not ended or owe a retry.
+	MarkLive Mark = spaceLive
+	// MarkAside are the events that are discarded.
+	MarkAside Mark = spaceAside
+)
+
+// space is where the entries of the range stand.
+func (r *Range) space() byte {
+	if r.Marked != MarkNone {
+		return byte(r.Marked)
+	}
+	return spaceOwn
 }
 
 // Position is how far a list was read: the last place taken, by partition (partition 0 for a
@@ -123,7 +148,7 @@ func (l *lane) before(m *lane) bool {
 // Those that are at their end are closed and left out.
 func (v *Snapshot) lanes(r Range, at Position) (lanes []*lane, err error) {
 	if r.Workflow != "" {
-		return v.lane(nil, r, at, 0, appendKind(nil, spaceOwn, r.Workflow, r.Kind), len(at) == 0)
+		return v.lane(nil, r, at, 0, appendKind(nil, r.space(), r.Workflow, r.Kind), len(at) == 0)
 	}
 	partitions, err := v.partitions(r.Kind)
 	if err != nil {

@@ -96,6 +96,7 @@ func Compose(ctx context.Context, d *Data, observe func(eventlog.Record), versio
 		Workers: n.Scripts.Report, Version: version, Installation: d.Log.Installation(), NoAuth: d.Settings.NoAuth,
 		PublicURL: d.Settings.PublicURL, Logger: d.logger, Now: now.Now, Progress: progress,
 		Feed: n.feed.figures(), Subscriptions: n.outgoing, Traces: n.traces.figures(), Source: n.source, Doctor: n.examine,
+		PastDir: datadir.Past(d.Settings.Data),
 	})
 	if err != nil {
 		return nil, err

@@ -1,0 +1,251 @@
+package replay
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"github.com/pawl-run/pawl/engine/memory"
+	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/projections"
+	"github.com/pawl-run/pawl/projections/readmodel"
+	"github.com/pawl-run/pawl/projections/store"
+)
+
+// journey is the fold of one workflow on its way through the log. Its fields below Past's are under the turn.
+type journey struct {
+	name eventlog.WorkflowName
+
+	// Under Past.mu.
+	users   int
+	dropped bool
+	idle    *time.Timer
+
+	reached atomic.Uint64 // the revision up to which is folded
+
+	log    eventlog.Log
+	dir    string
+	stride uint64
+	store  *store.Store
+	memory memory.Memory
+	// marks are the states at every stride-th revision, the first before all.
+	marks []milestone
+}
+
+// milestone is the workflow at a revision: what is alive, and the rows of what was finished by then.
+type milestone struct {
+	state projections.State
+	rows  *store.Snapshot
+}
+
+// window bounds the pending events in memory with their payloads.
+var window = projections.Window{Events: 100, Bytes: 1 << 20}
+
+func newJourney(cfg PastConfig, name eventlog.WorkflowName) (*journey, error) {
+	j := &journey{name: name, log: cfg.Log, stride: cfg.stride}
+	kept := store.Config{InMemory: true}
+	if cfg.Dir != "" {
+		if err := os.MkdirAll(cfg.Dir, 0o700); err != nil {
+			return nil, fmt.Errorf("make the folder of a fold: %w", err)
+		}
+		var err error
+		if j.dir, err = os.MkdirTemp(cfg.Dir, "fold-"); err != nil {
+			return nil, fmt.Errorf("make the folder of a fold: %w", err)
+		}
+		kept = store.Config{Dir: j.dir}
+	}
+	var err error
+	if j.store, err = store.Open(kept); err != nil {
+		return nil, errors.Join(fmt.Errorf("open the store of a fold: %w", err), os.RemoveAll(j.dir))
+	}
+	j.memory.Set(projections.State{})
+	rows, err := j.store.Snapshot()
+	if err != nil {
+		return nil, errors.Join(err, j.close())
+	}
+	j.marks = []milestone{{rows: rows}}
+	return j, nil
+}
+
+func (j *journey) close() error {
+	for _, m := range j.marks {
+		m.rows.Close()
+	}
+	j.marks = nil
+	err := j.store.Close()
+	if j.dir != "" {
+		err = errors.Join(err, os.RemoveAll(j.dir))
+	}
+	return err
+}
+
+// milestone is the last one at the revision or before it.
+func (j *journey) milestone(revision uint64) (milestone, bool) {
+	n := int(revision / j.stride)
+	if n >= len(j.marks) {
+		return milestone{}, false
+	}
+	return j.marks[n], true
+}
+
+// travel folds on until ctx ends, or until the milestone before the revision is reached, and reports whether it is.
+func (j *journey) travel(ctx context.Context, revision uint64) (arrived bool, err error) {
+	if _, ok := j.milestone(revision); ok {
+		return true, nil
+	}
+	for record, err := range j.log.ReadWorkflow(ctx, j.name, j.memory.State().Head.Seq+1) {
+		if err != nil {
+			return false, err
+		}
+		s, read, err := j.follow(*j.memory.State(), record, j.store.Get)
+		if err != nil {
+			return false, err
+		}
+		j.memory.MayEvict(read)
+		j.memory.Applied(s)
+		j.reached.Store(s.Head.Revision)
+		if s.Head.Revision%j.stride == 0 {
+			if err := j.mark(record); err != nil {
+				return false, err
+			}
+			if _, ok := j.milestone(revision); ok {
+				return true, nil
+			}
+		}
+		if err := ctx.Err(); err != nil { // a log in memory does not look
+			return false, err
+		}
+	}
+	// The log has the revision: it ends before only where its end is lost.
+	return false, fmt.Errorf("%w: workflow %s ends at revision %d in the log", eventlog.ErrDamaged, j.name,
+		j.memory.State().Head.Revision)
+}
+
+// follow applies a record, with the rows that it needs, which it returns too.
+func (j *journey) follow(s projections.State, record eventlog.Record,
+	get func(eventlog.WorkflowName, []projections.Key) ([]any, error)) (next projections.State, read []any, err error) {
+	asked := map[projections.Key]bool{}
+	for {
+		need := slices.DeleteFunc(projections.Needs(&s, record.Facts), func(k projections.Key) bool { return asked[k] })
+		if len(need) == 0 {
+			break
+		}
+		for _, k := range need {
+			asked[k] = true
+		}
+		rows, err := get(j.name, need)
+		if err != nil {
+			return s, nil, fmt.Errorf("read what a fold has put away: %w", err)
+		}
+		s = s.Hydrate(rows...)
+		read = append(read, rows...)
+	}
+	s, err = projections.Apply(s, record)
+	return s, read, foldedFrom(err)
+}
+
+// mark puts away what is finished, and keeps the state.
+func (j *journey) mark(record eventlog.Record) error {
+	state, touched := j.memory.Cut()
+	err := j.store.Commit(store.Batch{
+		Partition: record.Position.Partition,
+		Checkpoint: store.Checkpoint{Seq: record.Position.Seq, Transition: record.ID, Hash: record.Hash,
+			Identity: j.log.Identity(record.Position.Partition)},
+		Changes: []store.Change{{State: state, Touched: touched}},
+	})
+	if err != nil {
+		return fmt.Errorf("put away what a fold has finished: %w", err)
+	}
+	j.memory.Committed(touched)
+	j.memory.Evict(window)
+	rows, err := j.store.Snapshot()
+	if err != nil {
+		return err
+	}
+	j.marks = append(j.marks, milestone{*j.memory.State(), rows})
+	return nil
+}
+
+// look shows the workflow at the revision, which lies at the nearest milestone or less than a stride behind it.
+func (j *journey) look(ctx context.Context, revision uint64) (*Then, error) {
+	from, _ := j.milestone(revision)
+	s, at := from.state, eventlog.Instant(0)
+	begin := s.Head.Seq + 1
+	if s.Head.Revision == revision {
+		begin = max(s.Head.Seq, 1) // for its time
+	}
+	for record, err := range j.log.ReadWorkflow(ctx, j.name, begin) {
+		if err != nil {
+			return nil, err
+		}
+		at = record.At
+		if record.Revision > s.Head.Revision {
+			if s, _, err = j.follow(s, record, from.rows.Get); err != nil {
+				return nil, err
+			}
+		}
+		if s.Head.Revision == revision {
+			break
+		}
+	}
+	if s.Head.Revision != revision {
+		return nil, fmt.Errorf("%w: workflow %s ends at revision %d in the log", eventlog.ErrDamaged, j.name,
+			s.Head.Revision)
+	}
+	then := &Then{At: at, Workflow: readmodel.WorkflowOf(&s), Grants: map[string]eventlog.Grant{},
+		Handlers: []readmodel.Handler{}, Runs: []readmodel.Run{}}
+	maps.Copy(then.Grants, s.Grants)
+	for _, h := range s.Handlers() {
+		then.Handlers = append(then.Handlers, readmodel.HandlerView(h, &s.Workflow, s.Definition()))
+	}
+	var err error
+	then.Runs, err = j.runs(&s, from.rows)
+	return then, err
+}
+
+// runs are the newest runs of the state: those in memory, and those that were put away before.
+func (j *journey) runs(s *projections.State, rows *store.Snapshot) ([]readmodel.Run, error) {
+	newest := slices.Collect(maps.Values(maps.Collect(s.Runs())))
+	away := 0
+	for item, err := range rows.List(store.Range{Kind: projections.KindRun, Workflow: j.name, Desc: true},
+		store.Position{}) {
+		if err != nil {
+			return nil, err
+		}
+		if run := item.Entity.(*projections.Run); s.Run(run.ID) == nil {
+			newest = append(newest, run)
+			if away++; away == recentRuns {
+				break
+			}
+		}
+	}
+	slices.SortFunc(newest, func(a, b *projections.Run) int {
+		return cmp.Or(cmp.Compare(b.Created.Seq, a.Created.Seq), cmp.Compare(b.Created.N, a.Created.N))
+	})
+	newest = newest[:min(recentRuns, len(newest))]
+	views := make([]readmodel.Run, 0, len(newest))
+	for _, run := range newest {
+		views = append(views, readmodel.RunView(j.name, run, func(ref eventlog.EventRef) string {
+			return title(s, rows, ref)
+		}))
+	}
+	return views, nil
+}
+
+// title is that of an event, empty where it cannot be read.
+func title(s *projections.State, rows *store.Snapshot, ref eventlog.EventRef) string {
+	if e := s.Event(ref.Topic, ref.MessageID); e != nil {
+		return e.Title
+	}
+	found, err := rows.Get(s.Name, []projections.Key{projections.EventKey(ref.Topic, ref.MessageID)})
+	if err != nil || len(found) == 0 {
+		return ""
+	}
+	return found[0].(*projections.TopicEvent).Title
+}

@@ -1,0 +1,229 @@
+package replay
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/projections/readmodel"
+)
+
+// Past shows what workflows were at their revisions, in short steps: it folds a workflow's log from its beginning, once,
+// and keeps the state at every [stride]-th revision on the way. From the nearest of them each revision is a short fold
+// away. What is finished leaves memory for a store of its own, as in an engine. It is safe for concurrent use.
+type Past struct {
+	cfg PastConfig
+	// turn is taken by the one request that folds: the past waits for the present.
+	turn chan struct{}
+
+	mu       sync.Mutex
+	journeys []*journey // those that were used last, the newest first
+	closed   bool
+}
+
+// PastConfig of a Past. Log is required.
+type PastConfig struct {
+	Log eventlog.Log
+	// Dir is where the folds keep what is finished; it is emptied when a Past is made. Empty for memory.
+	Dir string
+	// Step bounds the time of one answer in which it folds; 0 means 120 ms.
+	Step time.Duration
+	// Idle is after how long a fold that is not asked for is thrown away; 0 means five minutes.
+	Idle   time.Duration
+	Logger *slog.Logger
+
+	stride uint64
+}
+
+const (
+	// stride is how many revisions lie between two states that are kept: so many are folded for an answer.
+	stride = 512
+	// journeysKept is how many workflows have their folds kept at the same time.
+	journeysKept = 2
+	// recentRuns is how many runs a [Moment] has.
+	recentRuns = 20
+)
+
+// Glimpse is what there is to say of a revision now: the workflow as it was, or how far the fold has come.
+type Glimpse struct {
+	Revision uint64 `json:"revision" jsonschema:"the revision that was asked for"`
+	Reached  uint64 `json:"reached" jsonschema:"how far the fold has come; while then is null, ask again"`
+	Then     *Then  `json:"then" jsonschema:"the workflow as it was, null while the fold has not come that far"`
+}
+
+// Then is a workflow at a revision.
+type Then struct {
+	At       eventlog.Instant          `json:"at" jsonschema:"when the revision was recorded"`
+	Workflow readmodel.Workflow        `json:"workflow"`
+	Grants   map[string]eventlog.Grant `json:"grants"`
+	Handlers []readmodel.Handler       `json:"handlers"`
+	Runs     []readmodel.Run           `json:"runs" jsonschema:"the newest runs of then, at most 20"`
+}
+
+// NewPast makes a Past.
+func NewPast(cfg PastConfig) (*Past, error) {
+	if cfg.Step == 0 {
+		cfg.Step = 120 * time.Millisecond
+	}
+	if cfg.Idle == 0 {
+		cfg.Idle = 5 * time.Minute
+	}
+	if cfg.stride == 0 {
+		cfg.stride = stride
+	}
+	if cfg.Logger == nil {
+		cfg.Logger = slog.New(slog.DiscardHandler)
+	}
+	if cfg.Dir != "" {
+		if err := os.RemoveAll(cfg.Dir); err != nil {
+			return nil, fmt.Errorf("empty the folder of former folds: %w", err)
+		}
+	}
+	return &Past{cfg: cfg, turn: make(chan struct{}, 1)}, nil
+}
+
+// Close throws all folds away.
+func (p *Past) Close() {
+	p.mu.Lock()
+	gone := p.journeys
+	p.journeys, p.closed = nil, true
+	p.mu.Unlock()
+	for _, j := range gone {
+		p.end(j)
+	}
+	if p.cfg.Dir != "" {
+		_ = os.RemoveAll(p.cfg.Dir) // the next start does it again
+	}
+}
+
+// errPastClosed says that there is no past any more, since the engine ends.
+var errPastClosed = errors.New("the engine ends")
+
+// At shows the workflow at the revision, which its log has, or how far the fold has come in one step. Errors: those of
+// the log and of the store, [eventlog.ErrDamaged] for a record that cannot be folded.
+func (p *Past) At(ctx context.Context, name eventlog.WorkflowName, revision uint64) (Glimpse, error) {
+	glimpse := Glimpse{Revision: revision}
+	step, cancel := context.WithTimeout(ctx, p.cfg.Step)
+	defer cancel()
+	j, err := p.journey(name)
+	if err != nil {
+		return glimpse, err
+	}
+	defer p.leave(j)
+	if !p.take(step) { // another one folds
+		glimpse.Reached = j.reached.Load()
+		return glimpse, ctx.Err()
+	}
+	defer func() { <-p.turn }()
+	arrived, err := j.travel(step, revision)
+	if err != nil && !(step.Err() != nil && ctx.Err() == nil && !Damaged(err)) {
+		p.forget(j)
+		return glimpse, err
+	}
+	if glimpse.Reached = j.reached.Load(); !arrived {
+		return glimpse, nil
+	}
+	then, err := j.look(ctx, revision)
+	if err != nil {
+		p.forget(j)
+		return glimpse, err
+	}
+	glimpse.Reached, glimpse.Then = max(glimpse.Reached, revision), then
+	return glimpse, nil
+}
+
+// take waits for the turn, and reports whether it has come before ctx ended.
+func (p *Past) take(ctx context.Context) bool {
+	select {
+	case p.turn <- struct{}{}:
+		return true
+	default:
+	}
+	select {
+	case p.turn <- struct{}{}:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// journey finds the fold of the workflow, or begins it; the one that was not asked for longest makes room.
+func (p *Past) journey(name eventlog.WorkflowName) (*journey, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed {
+		return nil, errPastClosed
+	}
+	for i, j := range p.journeys {
+		if j.name == name {
+			copy(p.journeys[1:i+1], p.journeys[:i])
+			p.journeys[0] = j
+			j.users++
+			return j, nil
+		}
+	}
+	j, err := p.begin(name)
+	if err != nil {
+		return nil, err
+	}
+	p.journeys = append([]*journey{j}, p.journeys...)
+	for len(p.journeys) > journeysKept {
+		last := p.journeys[len(p.journeys)-1]
+		p.journeys = p.journeys[:len(p.journeys)-1]
+		p.drop(last)
+	}
+	return j, nil
+}
+
+// begin opens the fold of the workflow. Under mu.
+func (p *Past) begin(name eventlog.WorkflowName) (*journey, error) {
+	j, err := newJourney(p.cfg, name)
+	if err != nil {
+		return nil, err
+	}
+	j.users = 1
+	j.idle = time.AfterFunc(p.cfg.Idle, func() { p.forget(j) })
+	return j, nil
+}
+
+// leave notes that a request is done with the fold.
+func (p *Past) leave(j *journey) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	j.idle.Reset(p.cfg.Idle)
+	if j.users--; j.users == 0 && j.dropped {
+		go p.end(j)
+	}
+}
+
+// forget makes the next request begin anew.
+func (p *Past) forget(j *journey) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for i, other := range p.journeys {
+		if other == j {
+			p.journeys = append(p.journeys[:i:i], p.journeys[i+1:]...)
+			p.drop(j)
+			return
+		}
+	}
+}
+
+// drop ends a fold that is no longer listed, once no request uses it. Under mu.
+func (p *Past) drop(j *journey) {
+	if j.dropped = true; j.users == 0 {
+		go p.end(j)
+	}
+}
+
+func (p *Past) end(j *journey) {
+	j.idle.Stop()
+	if err := j.close(); err != nil {
+		p.cfg.Logger.Warn("a fold of the past was not thrown away", "workflow", string(j.name), "error", err)
+	}
+}
