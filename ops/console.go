@@ -18,7 +18,7 @@ func (b *backend) openConsole() *console.Console {
 	return console.New(console.Config{
 		Operations: Table(), Guard: b.guard, Links: &b.links, Log: b.cfg.Log, Now: b.cfg.Now, Followers: b.followers,
 		Revocations: &b.revocations, KeepAlive: b.cfg.KeepAlive, Life: b.life, Logger: b.cfg.Logger,
-		Version: b.cfg.Version,
+		Version: b.cfg.Version, Generation: b.log.Generation,
 		Call: func(ctx context.Context, c *rpc.Caller, id string, request []byte) ([]byte, *rpc.Problem) {
 			o, ok := Lookup(id)
 			if !ok {

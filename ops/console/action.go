@@ -132,7 +132,9 @@ type actionView struct {
 	Events                  []eventItem
 	Matched                 int
 	More                    bool
-	Refusal                 *rpc.Problem
+	// Reached is until when events were looked at, where not all were.
+	Reached eventlog.Instant
+	Refusal *rpc.Problem
 }
 
 type hiddenField struct{ Name, Value string }
@@ -241,7 +243,7 @@ func (v *visit) chooseMany(a *action, form url.Values, view *actionView, hide fu
 	}
 	if len(form["item"]) == 0 {
 		fields := given(form, "workflow", "topic", "state", "status", "held", "q")
-		fields["limit"] = maxManyAtOnce
+		fields["limit"], fields["scan"] = maxManyAtOnce, lookedAtOnce
 		jobs, err := ask[readmodel.Page[readmodel.Job]](v, "listWorkflowJobs", fields)
 		if err != nil {
 			return err
@@ -249,7 +251,7 @@ func (v *visit) chooseMany(a *action, form url.Values, view *actionView, hide fu
 		for _, j := range jobs.Items {
 			view.Events = append(view.Events, eventItem{j.Topic, j.MessageID})
 		}
-		view.More = jobs.Next != nil
+		view.More, view.Reached = jobs.Next != nil, jobs.Reached
 	}
 	view.Matched = len(view.Events)
 	for _, e := range view.Events {

@@ -47,9 +47,16 @@ type activity struct {
 
 // lately is the last day of a workflow.
 type lately struct {
-	last  eventlog.Instant
-	slots map[int64]Tally // by the number of the slot since 1970
+	last    eventlog.Instant
+	slots   map[int64]Tally          // by the number of the slot since 1970
+	arrived map[int64]map[origin]int // what came in, in the same way
 }
+
+// origin is where an input came from.
+type origin struct{ source, kind string }
+
+// maxOrigins bounds the origins that are told apart in one slot: scripts name them.
+const maxOrigins = 100
 
 func newActivity(log eventlog.Log, now func() time.Time) *activity {
 	return &activity{log: log, now: now, of: map[eventlog.WorkflowName]*lately{}, changed: make(chan struct{})}
@@ -130,7 +137,7 @@ func (a *activity) observe(r eventlog.Record) {
 	defer a.mu.Unlock()
 	w := a.of[r.Workflow]
 	if w == nil {
-		w = &lately{slots: map[int64]Tally{}}
+		w = &lately{slots: map[int64]Tally{}, arrived: map[int64]map[origin]int{}}
 		a.of[r.Workflow] = w
 	}
 	w.last = max(w.last, r.At)
@@ -139,13 +146,51 @@ func (a *activity) observe(r eventlog.Record) {
 		for old := range w.slots {
 			if old <= at-int64(slots) {
 				delete(w.slots, old)
+				delete(w.arrived, old)
 			}
 		}
 	}
 	sum := w.slots[at]
 	sum.add(t)
 	w.slots[at] = sum
+	w.arrive(at, r.Facts)
 	a.wake()
+}
+
+// arrive counts what came in by its origin.
+func (w *lately) arrive(at int64, facts []eventlog.Fact) {
+	for _, fact := range facts {
+		in, ok := fact.(*eventlog.InputRegistered)
+		if !ok {
+			continue
+		}
+		if w.arrived[at] == nil {
+			w.arrived[at] = map[origin]int{}
+		}
+		from := origin{in.Source, in.Type}
+		if _, known := w.arrived[at][from]; known || len(w.arrived[at]) < maxOrigins {
+			w.arrived[at][from]++
+		}
+	}
+}
+
+// arrived is how many inputs have come in within the last day, by their origin.
+func (a *activity) arrived(name eventlog.WorkflowName) map[origin]int {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	sum := map[origin]int{}
+	w, first := a.of[name], slotOf(a.now())-int64(slots)+1
+	if w == nil {
+		return sum
+	}
+	for at, from := range w.arrived {
+		for o, n := range from {
+			if at >= first {
+				sum[o] += n
+			}
+		}
+	}
+	return sum
 }
 
 // wake tells all who wait; the lock is held.

@@ -30,7 +30,7 @@ const Base = "/ui/"
 // LoginPath is where a browser exchanges its one-time link for a login.
 const LoginPath = "/login"
 
-// Config of a Console. All fields but Version are required.
+// Config of a Console. All fields but Version and Generation are required.
 type Config struct {
 	// Operations is the table, and Call carries out one of its operations as the caller.
 	Operations rpc.Table
@@ -52,6 +52,8 @@ type Config struct {
 	Life    context.Context
 	Logger  *slog.Logger
 	Version string
+	// Generation stands before the positions of a log that was restored, empty for one that was not.
+	Generation string
 }
 
 // Console answers the requests of browsers. It is safe for concurrent use.
@@ -122,6 +124,7 @@ func (c *Console) routes() {
 	c.page(of+"/state", c.state)
 	c.page(of+"/log", c.log)
 	c.mux.HandleFunc("GET "+Base+"live", c.live)
+	c.mux.HandleFunc("GET "+Base+"live/log", c.logRows)
 	c.mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		c.refuse(w, r, nil, rpc.Problemf(http.StatusNotFound, "page.unknown", "There is no such page."))
 	})

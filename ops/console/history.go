@@ -1,19 +1,13 @@
 package console
 
 import (
-	"cmp"
-	"encoding/json"
-	"errors"
-	"fmt"
-	"net/http"
-	"net/url"
-	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/pmezard/go-difflib/difflib"
 
 	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/ops/replay"
 	"github.com/pawl-run/pawl/ops/rpc"
 	"github.com/pawl-run/pawl/projections/readmodel"
 )
@@ -29,47 +23,16 @@ type (
 	}
 	diffLine struct{ Kind, Text string }
 
+	// stateView is what a workflow is, or was at a revision.
 	stateView struct {
 		header
-		State   pastState
+		replay.Glimpse
 		Grants  []grantRow
-		At      uint64
 		Present bool
-	}
-	// pastState is a state with its newest runs.
-	pastState struct {
-		readmodel.State
-		Recent []readmodel.Run
 	}
 	grantRow struct {
 		Capability, Kind string
 		Grant            eventlog.Grant
-	}
-	logView struct {
-		header
-		All     bool
-		Query   url.Values
-		Records []transition
-		Next    *string
-		Tail    string
-		Types   []string
-	}
-	// transition is a record of the log, as readLog answers it.
-	transition struct {
-		Partition int                   `json:"partition"`
-		Seq       uint64                `json:"seq"`
-		ID        string                `json:"id"`
-		Workflow  eventlog.WorkflowName `json:"workflow"`
-		Revision  uint64                `json:"revision"`
-		Kind      string                `json:"kind"`
-		At        eventlog.Instant      `json:"at"`
-		Actor     eventlog.Actor        `json:"actor"`
-		Cause     eventlog.Cause        `json:"cause"`
-		Events    []struct {
-			Type    string          `json:"type"`
-			Version int             `json:"version"`
-			Data    json.RawMessage `json:"data"`
-		} `json:"events"`
 	}
 )
 
@@ -91,10 +54,14 @@ func (c *Console) script(v *visit) (string, page, error) {
 	if view.Shown, err = source(v.r.URL.Query().Get("version")); err != nil {
 		return "", page{}, err
 	}
-	view.Versions = versions(head.Workflow.Version, func(version string) bool {
-		_, err := source(version)
-		return err == nil
-	})
+	versions, err := ask[readmodel.Page[readmodel.Version]](v, "listWorkflowVersions", map[string]any{"workflow": name,
+		"order": "desc", "limit": maxVersions})
+	if err != nil {
+		return "", page{}, err
+	}
+	for _, of := range versions.Items {
+		view.Versions = append(view.Versions, of.Version)
+	}
 	if view.Against != "" {
 		before, err := source(string(view.Against))
 		if err != nil {
@@ -108,23 +75,6 @@ func (c *Console) script(v *visit) (string, page, error) {
 
 // maxVersions bounds the versions that a page offers: the newest.
 const maxVersions = 50
-
-// versions finds those that there are, the newest first: a deploy raises the first number, a repair the second.
-func versions(current eventlog.Version, exists func(string) bool) []eventlog.Version {
-	var major, minor int
-	if _, err := fmt.Sscanf(string(current), "%d.%d", &major, &minor); err != nil {
-		return []eventlog.Version{current}
-	}
-	var found []eventlog.Version
-	for ; major > 0 && len(found) < maxVersions; major-- {
-		var of []eventlog.Version
-		for n := 0; exists(fmt.Sprintf("%d.%d", major, n)); n++ {
-			of = append([]eventlog.Version{eventlog.Version(fmt.Sprintf("%d.%d", major, n))}, of...)
-		}
-		found = append(found, of...)
-	}
-	return found
-}
 
 // diff is what has changed from one source to the other, with the lines around.
 func diff(before, after string) []diffLine {
@@ -157,65 +107,40 @@ func (c *Console) state(v *visit) (string, page, error) {
 	if err != nil {
 		return "", page{}, err
 	}
-	view := stateView{header: head, At: head.Workflow.Revision, Present: true}
-	fields := map[string]any{"workflow": head.Workflow.Name}
+	view := stateView{header: head, Present: true}
+	view.Revision = head.Workflow.Revision
 	if at := v.r.URL.Query().Get("at"); at != "" {
 		n, err := strconv.ParseUint(at, 10, 64)
 		if err != nil {
 			return "", page{}, rpc.Malformed("revision.invalid", "A revision is a number, not %q.", clip(40, at))
 		}
-		view.At, view.Present, fields["at"] = n, false, n
+		view.Revision, view.Present = n, false
 	}
-	if view.State.State, err = ask[readmodel.State](v, "getState", fields); err != nil {
-		return "", page{}, err
-	}
-	runs := view.State.Runs
-	slices.SortFunc(runs, func(a, b readmodel.Run) int { return cmp.Compare(b.StartedAt, a.StartedAt) })
-	view.State.Recent = runs[:min(20, len(runs))]
-	if view.Present {
+	if !view.Present {
+		view.Glimpse, err = ask[replay.Glimpse](v, "glimpsePast", map[string]any{"workflow": head.Workflow.Name,
+			"at": view.Revision})
+	} else if view.Then, err = v.present(head.Workflow); err == nil {
 		grants, err := ask[struct{ Operations []grantRow }](v, "getGrants", map[string]any{"workflow": head.Workflow.Name})
 		if err != nil {
 			return "", page{}, err
 		}
 		view.Grants = grants.Operations
 	}
-	return "state", page{Title: string(head.Workflow.Name) + " state", Nav: "home", Body: view}, nil
+	return "state", page{Title: string(head.Workflow.Name) + " state", Nav: "home", Body: view}, err
 }
 
-// log shows the newest transitions of a workflow, or of all, the newest first.
-func (c *Console) log(v *visit) (string, page, error) {
-	view := logView{Query: v.r.URL.Query(), Tail: v.r.URL.Query().Get("tail")}
-	fields := given(view.Query, "type", "from")
-	nav, title := "log", "Log"
-	if name := v.r.PathValue("workflow"); name != "" {
-		var err error
-		if view.header, err = v.header("log"); err != nil {
-			return "", page{}, err
-		}
-		fields["workflow"], nav, title = name, "home", name+" log"
-	} else {
-		view.All = true
-	}
-	if tail, err := strconv.Atoi(view.Tail); fields["from"] == nil {
-		if err != nil || tail < 1 || tail > 1000 {
-			tail = shownAtOnce
-		}
-		fields["tail"] = tail
-	} else {
-		fields["limit"] = shownAtOnce
-	}
-	found, err := ask[readmodel.Page[transition]](v, "readLog", fields)
+// present is what the workflow is now, in the form of the past.
+func (v *visit) present(w readmodel.Workflow) (*replay.Then, error) {
+	now := &replay.Then{Workflow: w}
+	handlers, err := ask[readmodel.Page[readmodel.Handler]](v, "listWorkflowHandlers", map[string]any{"workflow": w.Name})
 	if err != nil {
-		var p *rpc.Problem
-		if errors.As(err, &p) && p.Status == http.StatusNotFound {
-			return "", page{}, p
-		}
-		return "", page{}, err
+		return nil, err
 	}
-	view.Records, view.Next = found.Items, found.Next
-	if fields["tail"] != nil {
-		slices.Reverse(view.Records)
-		view.Next = nil
-	}
-	return "log", page{Title: title, Nav: nav, Body: view}, nil
+	runs, err := ask[readmodel.Page[readmodel.Run]](v, "listWorkflowRuns", map[string]any{"workflow": w.Name,
+		"order": "desc", "limit": 20})
+	now.Handlers, now.Runs = handlers.Items, runs.Items
+	return now, err
 }
+
+// Percent is how much of the way to the revision is folded.
+func (s stateView) Percent() uint64 { return s.Reached * 100 / max(s.Revision, 1) }

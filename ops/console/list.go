@@ -5,6 +5,7 @@ import (
 	"net/url"
 	"slices"
 
+	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/ops/rpc"
 	"github.com/pawl-run/pawl/projections/readmodel"
 )
@@ -16,12 +17,18 @@ type (
 		Kind    string
 		Filters []filter
 		Query   url.Values
-		Next    *string
+		found
 
 		Runs     []readmodel.Run
 		Events   []readmodel.Event
 		Jobs     []readmodel.Job
 		Sessions []readmodel.Session
+	}
+	// found is where a list goes on.
+	found struct {
+		Next *string
+		// Reached is not zero where the list was not looked through for more than it shows: it goes on with Next.
+		Reached eventlog.Instant
 	}
 	// filter is a field by which a list is narrowed; one with Values is chosen of them.
 	filter struct {
@@ -60,26 +67,30 @@ func (c *Console) list(v *visit) (string, page, error) {
 	}
 	fields := given(view.Query, slices.Concat(of.filters, []string{"q", "cursor", "since", "until"})...)
 	fields["workflow"], fields["limit"], fields["order"] = head.Workflow.Name, shownAtOnce, "desc"
+	fields["scan"] = lookedAtOnce
 	if view.Query.Get("order") == "asc" {
 		fields["order"] = "asc"
 	}
 	switch kind {
 	case "runs":
-		view.Runs, view.Next, err = listed[readmodel.Run](v, of.operation, fields)
+		view.Runs, view.found, err = listed[readmodel.Run](v, of.operation, fields)
 	case "events":
-		view.Events, view.Next, err = listed[readmodel.Event](v, of.operation, fields)
+		view.Events, view.found, err = listed[readmodel.Event](v, of.operation, fields)
 	case "jobs":
-		view.Jobs, view.Next, err = listed[readmodel.Job](v, of.operation, fields)
+		view.Jobs, view.found, err = listed[readmodel.Job](v, of.operation, fields)
 	case "sessions":
-		view.Sessions, view.Next, err = listed[readmodel.Session](v, of.operation, fields)
+		view.Sessions, view.found, err = listed[readmodel.Session](v, of.operation, fields)
 	}
 	return "list", page{Title: string(head.Workflow.Name) + " " + kind, Nav: "home", Body: view}, err
 }
 
-func listed[Item any](v *visit, id string, fields map[string]any) ([]Item, *string, error) {
+func listed[Item any](v *visit, id string, fields map[string]any) ([]Item, found, error) {
 	page, err := ask[readmodel.Page[Item]](v, id, fields)
-	return page.Items, page.Next, err
+	return page.Items, found{page.Next, page.Reached}, err
 }
+
+// Continued reports whether the list goes on behind another part of it.
+func (l listView) Continued() bool { return l.Query.Get("cursor") != "" }
 
 // Empty reports whether the list shows nothing.
 func (l listView) Empty() bool { return len(l.Runs)+len(l.Events)+len(l.Jobs)+len(l.Sessions) == 0 }

@@ -2,7 +2,9 @@ package console
 
 import (
 	"fmt"
+	"html/template"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/pawl-run/pawl/ops/rpc"
@@ -10,6 +12,46 @@ import (
 
 // quiet is the shortest time between two signs that something has changed: a page is not made more often.
 const quiet = time.Second
+
+// stream is an answer that goes on: server-sent events.
+type stream struct {
+	w   http.ResponseWriter
+	out *http.ResponseController
+}
+
+// openStream begins a stream, and reports whether its reader is there.
+func openStream(w http.ResponseWriter) (*stream, bool) {
+	w.Header().Set("Content-Type", "text/event-stream")
+	w.Header().Set("Cache-Control", "no-store")
+	w.Header().Set("X-Accel-Buffering", "no")
+	s := &stream{w, http.NewResponseController(w)}
+	return s, s.send("retry: 3000\n: pawl\n\n")
+}
+
+// send reports whether the reader is still there.
+func (s *stream) send(text string) bool {
+	rpc.LimitWrite(s.w)
+	if _, err := fmt.Fprint(s.w, text); err != nil {
+		return false
+	}
+	return s.out.Flush() == nil
+}
+
+// row sends a part of a page that is rendered. A browser that comes back names the last id that it was sent.
+func (s *stream) row(t *template.Template, p page, id string) bool {
+	var out strings.Builder
+	if err := t.Execute(&out, p); err != nil {
+		return false
+	}
+	text := "event: row\n"
+	if id != "" {
+		text += "id: " + id + "\n"
+	}
+	for line := range strings.Lines(strings.TrimSpace(out.String())) {
+		text += "data: " + strings.TrimRight(line, "\n") + "\n"
+	}
+	return s.send(text + "\n")
+}
 
 // live tells a page by server-sent events that something has changed; it then asks for itself again.
 func (c *Console) live(w http.ResponseWriter, r *http.Request) {
@@ -23,18 +65,8 @@ func (c *Console) live(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer leave()
-	w.Header().Set("Content-Type", "text/event-stream")
-	w.Header().Set("Cache-Control", "no-store")
-	w.Header().Set("X-Accel-Buffering", "no")
-	out := http.NewResponseController(w)
-	send := func(text string) bool {
-		rpc.LimitWrite(w)
-		if _, err := fmt.Fprint(w, text); err != nil {
-			return false
-		}
-		return out.Flush() == nil
-	}
-	if !send("retry: 3000\n: pawl\n\n") {
+	s, ok := openStream(w)
+	if !ok {
 		return
 	}
 	alive := time.NewTicker(c.cfg.KeepAlive)
@@ -51,13 +83,13 @@ func (c *Console) live(w http.ResponseWriter, r *http.Request) {
 				return
 			}
 		case <-alive.C:
-			if !c.cfg.Guard.Open(v.caller) || !send(": alive\n\n") {
+			if !c.cfg.Guard.Open(v.caller) || !s.send(": alive\n\n") {
 				return
 			}
 		case <-changed:
 			var revision uint64
 			revision, changed = c.activity.next()
-			if !send(fmt.Sprintf("event: changed\ndata: %d\n\n", revision)) {
+			if !s.send(fmt.Sprintf("event: changed\ndata: %d\n\n", revision)) {
 				return
 			}
 			select { // what happens at once is told at once, and what follows a moment later together

@@ -126,7 +126,7 @@ func (v *visit) heldMutations(held string) (readmodel.Page[readmodel.Mutation], 
 // repairOf finds the run whose failure asks for the repair: the newest that failed by its script.
 func (v *visit) repairOf(w readmodel.Workflow, why explain.Why) (repair, error) {
 	runs, err := ask[readmodel.Page[readmodel.Run]](v, "listWorkflowRuns", map[string]any{"workflow": w.Name,
-		"status": "failed:logic", "order": "desc", "limit": 1})
+		"status": "failed:logic", "order": "desc", "limit": 1, "scan": lookedAtOnce})
 	r := repair{Workflow: w, Why: why}
 	if len(runs.Items) > 0 {
 		r.Run = &runs.Items[0]

@@ -7,7 +7,6 @@ import (
 
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/ops/explain"
-	"github.com/pawl-run/pawl/projections"
 	"github.com/pawl-run/pawl/projections/readmodel"
 )
 
@@ -15,29 +14,35 @@ type (
 	// workflowView is the page of a workflow: what came in beside what went out.
 	workflowView struct {
 		header
-		Chart     chartView
-		Schedules []schedule
-		Sources   []source
-		Inputs    readmodel.Page[readmodel.Input]
-		Outputs   readmodel.Page[readmodel.Mutation]
-		Query     url.Values
+		Chart   chartView
+		Sources []source
+		Inputs  readmodel.Page[readmodel.Input]
+		Outputs readmodel.Page[readmodel.Mutation]
+		Query   url.Values
 	}
 	// header is what each page of a workflow begins with.
 	header struct {
 		Workflow readmodel.Workflow
 		Why      explain.Why
 		Tab      string
+		// Schedules are its producers, which can be told to run now.
+		Schedules []schedule
 	}
-	// source counts the shown inputs of one source by what became of them.
+	// source is some of what came in from one source. Arrived is how much has in the last day.
 	source struct {
-		Source, Type           string
-		Pending, Done, Skipped int
-		Inputs                 []readmodel.Input
+		Source, Type string
+		Arrived      int
+		Inputs       []readmodel.Input
 	}
 )
 
-// shownAtOnce is how many rows a list of a page has.
-const shownAtOnce = 50
+const (
+	// shownAtOnce is how many rows a list of a page has.
+	shownAtOnce = 50
+	// lookedAtOnce is how many items are looked at for a page at most: what fits may be rare, and the page must not wait
+	// for it. It then says how far it has looked, and goes on.
+	lookedAtOnce = 10_000
+)
 
 // workflow shows inputs and outputs, the newest first.
 func (c *Console) workflow(v *visit) (string, page, error) {
@@ -47,11 +52,9 @@ func (c *Console) workflow(v *visit) (string, page, error) {
 		return "", page{}, err
 	}
 	name := view.Workflow.Name
-	if view.Schedules, err = v.schedules(name); err != nil {
-		return "", page{}, err
-	}
 	list := func(prefix string) map[string]any {
-		fields := map[string]any{"workflow": name, "order": "desc", "limit": shownAtOnce}
+		fields := map[string]any{"workflow": name, "order": "desc", "limit": shownAtOnce,
+			"scan": lookedAtOnce}
 		for _, field := range []string{"status", "cursor", "q"} {
 			if value := view.Query.Get(prefix + field); value != "" {
 				fields[field] = value
@@ -65,7 +68,7 @@ func (c *Console) workflow(v *visit) (string, page, error) {
 	if view.Outputs, err = ask[readmodel.Page[readmodel.Mutation]](v, "listWorkflowMutations", list("out_")); err != nil {
 		return "", page{}, err
 	}
-	view.Sources = bySource(view.Inputs.Items)
+	view.Sources = bySource(view.Inputs.Items, c.activity.arrived(name))
 	view.Chart = drawn(c.activity.chart([]eventlog.WorkflowName{name}))
 	return "workflow", page{Title: string(name), Nav: "home", Body: view}, nil
 }
@@ -78,28 +81,23 @@ func (v *visit) header(tab string) (header, error) {
 		return header{}, err
 	}
 	why, err := ask[explain.Why](v, "explainWorkflow", of)
-	return header{Workflow: w, Why: why, Tab: tab}, err
+	if err != nil {
+		return header{}, err
+	}
+	schedules, err := v.schedules(w.Name)
+	return header{Workflow: w, Why: why, Tab: tab, Schedules: schedules}, err
 }
 
 // bySource groups inputs by where they came from, in the order of the names.
-func bySource(inputs []readmodel.Input) []source {
+func bySource(inputs []readmodel.Input, arrived map[origin]int) []source {
 	var groups []source
 	for _, in := range inputs {
 		i := slices.IndexFunc(groups, func(g source) bool { return g.Source == in.Source && g.Type == in.Type })
 		if i < 0 {
 			i = len(groups)
-			groups = append(groups, source{Source: in.Source, Type: in.Type})
+			groups = append(groups, source{Source: in.Source, Type: in.Type, Arrived: arrived[origin{in.Source, in.Type}]})
 		}
-		g := &groups[i]
-		g.Inputs = append(g.Inputs, in)
-		switch in.Status {
-		case projections.InputPending:
-			g.Pending++
-		case projections.InputDone:
-			g.Done++
-		case projections.InputSkipped:
-			g.Skipped++
-		}
+		groups[i].Inputs = append(groups[i].Inputs, in)
 	}
 	slices.SortFunc(groups, func(a, b source) int {
 		return cmp.Or(cmp.Compare(a.Source, b.Source), cmp.Compare(a.Type, b.Type))

@@ -60,10 +60,9 @@ type ListOptions struct {
 	Scan int
 }
 
-// mark is the part of the workflow's entities among which all lie that the list holds, if there is one with an index.
+// mark is the part of the entities among which all lie that the list holds, if there is one with an index.
 func (o *ListOptions) mark(kind projections.EntityKind) store.Mark {
 	switch {
-	case o.Workflow == "":
 	case kind == projections.KindEvent && o.State == string(projections.JobDiscarded),
 		kind == projections.KindEvent && o.Status == string(eventlog.EventStatusDiscarded):
 		return store.MarkAside

@@ -25,8 +25,7 @@ type Range struct {
 	Kind     projections.EntityKind
 	Workflow eventlog.WorkflowName
 	Desc     bool // newest first
-	// Marked, for a range of one workflow, leaves out what is not marked so: the cost is that of what is listed, however
-	// long the history is.
+	// Marked leaves out what is not marked so: the cost is that of what is marked, however long the history is.
 	Marked Mark
 }
 
@@ -94,6 +93,9 @@ type lane struct {
 }
 
 func (v *Snapshot) list(r Range, at Position, yield func(Item) bool) (err error) {
+	if r.Workflow == "" && r.Marked != MarkNone {
+		return v.listMarked(r, at, yield)
+	}
 	lanes, err := v.lanes(r, at)
 	defer func() {
 		for _, l := range lanes {
