@@ -30,6 +30,12 @@ type page struct {
 // May reports whether the user's role is enough for the operation.
 func (p page) May(id string) bool { return p.visit.may(id) }
 
+// With is the page about something else, for a part of it.
+func (p page) With(body any) page {
+	p.Body = body
+	return p
+}
+
 // render writes a page with the headers that keep other sites and scripts out.
 func (c *Console) render(w http.ResponseWriter, v *visit, status int, view string, p page) {
 	p.visit, p.now, p.Nonce, p.Path, p.Version = v, c.cfg.Now(), rand.Text(), v.r.URL.RequestURI(), c.cfg.Version

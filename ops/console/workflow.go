@@ -88,6 +88,9 @@ func (v *visit) header(tab string) (header, error) {
 	return header{Workflow: w, Why: why, Tab: tab, Schedules: schedules}, err
 }
 
+// Head is the header itself, for the part of the pages that shows it.
+func (h header) Head() header { return h }
+
 // bySource groups inputs by where they came from, in the order of the names.
 func bySource(inputs []readmodel.Input, arrived map[origin]int) []source {
 	var groups []source

@@ -27,6 +27,7 @@
   const begun = () => {
     const main = document.getElementById("main");
     if (!main) return false;
+    if (main.querySelector("[data-continued]")) return true;
     const fields = main.querySelectorAll("input, textarea, select");
     return [...fields].some((f) => f.type === "checkbox" || f.type === "radio" ? f.checked !== f.defaultChecked
       : f.type !== "hidden" && (f === document.activeElement || f.value !== f.defaultValue && f.tagName !== "SELECT"));
@@ -46,6 +47,7 @@
     source.addEventListener("open", () => { offline.hidden = true; });
     source.addEventListener("error", () => { offline.hidden = false; });
     source.addEventListener("changed", () => {
+      if (document.querySelector("#log")) { htmx.trigger("#badge", "pawl:badge"); return; } // its rows come one by one
       if (document.hidden) { waiting = true; return; }
       if (begun()) { stale.hidden = false; return; }
       refresh();
@@ -54,6 +56,20 @@
       if (!document.hidden && waiting) { waiting = false; refresh(); }
     });
     addEventListener("pagehide", () => source.close());
+  }
+
+  // The newest rows of the log appear as they are written, above those that are there.
+  const log = document.querySelector("#log[data-rows]");
+  if (log) {
+    const rows = new EventSource(log.dataset.rows);
+    rows.addEventListener("row", (e) => {
+      const row = document.createRange().createContextualFragment(e.data).firstElementChild;
+      if (document.getElementById(row.id)) return;
+      log.querySelector(".none")?.remove();
+      log.prepend(row);
+      while (log.children.length > 1000) log.lastElementChild.remove();
+    });
+    addEventListener("pagehide", () => rows.close());
   }
 
   // The slider of a workflow's revisions says where it stands, and shows that when it is let go.
