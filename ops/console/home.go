@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/pawl-run/pawl/engine/decide"
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/ops/explain"
 	"github.com/pawl-run/pawl/projections/readmodel"
@@ -14,7 +15,7 @@ import (
 
 type (
 	homeView struct {
-		Needs     []explain.Why
+		Needs     []need
 		Workflows []workflowRow
 		Chart     chartView
 	}
@@ -53,7 +54,7 @@ func (c *Console) home(v *visit) (string, page, error) {
 	for _, why := range whys.Items {
 		of[why.Workflow] = why
 		if why.NeedsPerson {
-			view.Needs = append(view.Needs, why)
+			view.Needs = append(view.Needs, needOf(why))
 		}
 	}
 	var names []eventlog.WorkflowName
@@ -80,6 +81,25 @@ func (c *Console) home(v *visit) (string, page, error) {
 	})
 	view.Chart = drawn(c.activity.chart(names))
 	return "home", page{Title: "Home", Nav: "home", Body: view}, nil
+}
+
+// need is why a workflow needs a person.
+type need struct {
+	explain.Why
+	Word  string
+	Since eventlog.Instant
+}
+
+// needOf tells what waits for a person from what a person should look at although nothing waits.
+func needOf(why explain.Why) need {
+	n := need{Why: why, Since: why.Since}
+	if why.Reason != nil {
+		n.Word = string(*why.Reason)
+	}
+	if a := why.Attention; a != nil && (why.Reason == nil || why.Reason.Meaning() != decide.NeedsPerson) {
+		n.Word, n.Since = string(a.Reason), a.Since
+	}
+	return n
 }
 
 // schedules are the producers of a workflow with their next times.

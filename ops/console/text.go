@@ -20,7 +20,7 @@ import (
 var functions = template.FuncMap{
 	"plain": plain, "clip": clip, "count": count, "words": words, "json": indent, "line": line, "path": path, "tone": tone,
 	"urlq": func(v any) string { return url.QueryEscape(fmt.Sprint(deref(v))) }, "hasSuffix": strings.HasSuffix,
-	"says": says, "query": query, "list": func(items ...any) []any { return items },
+	"says": says, "attempts": attempts, "query": query, "list": func(items ...any) []any { return items },
 }
 
 // path joins segments to a path below Base, each escaped.
@@ -144,9 +144,29 @@ func tone(v any) string {
 // moments are the times in the sentences of explanations.
 var moments = regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z`)
 
-// Sentence shows an explanation: plain, with its times as people read them.
+// onPages are what explanations call by its command, and what a page calls it.
+var onPages = []struct {
+	command *regexp.Regexp
+	button  string
+}{
+	{regexp.MustCompile(`write behind --happened\b`), "write with “It happened”"},
+	{regexp.MustCompile(`with --including-unknown\b`), "of those too whose call may have been applied"},
+	{regexp.MustCompile("`pawl resume`"), "“Resume”"},
+	{regexp.MustCompile(`\bpawl redrive brings\b`), "“Redrive” brings"},
+	{regexp.MustCompile(`: pawl resume [A-Za-z0-9_-]+$`), ", with “Resume”"},
+}
+
+// asButtons names buttons in an explanation that names commands.
+func asButtons(text string) string {
+	for _, name := range onPages {
+		text = name.command.ReplaceAllLiteralString(text, name.button)
+	}
+	return text
+}
+
+// Sentence shows an explanation: plain, with its times as people read them, and buttons where it names commands.
 func (p page) Sentence(text string) template.HTML {
-	return template.HTML(moments.ReplaceAllStringFunc(template.HTMLEscapeString(plain(text)), func(at string) string {
+	return template.HTML(moments.ReplaceAllStringFunc(template.HTMLEscapeString(plain(asButtons(text))), func(at string) string {
 		t, err := time.Parse(time.RFC3339Nano, at)
 		if err != nil {
 			return at
@@ -220,6 +240,9 @@ func says(d time.Duration) string {
 	}
 	return fmt.Sprintf("%d days", in(day))
 }
+
+// attempts is how many attempts an event has where its consumer says so: each retry is one more than the first.
+func attempts(retries *int) int { return *retries + 1 }
 
 // query is the query of a path with some of its values changed: pairs of a name and a value, empty to leave it out.
 func query(values url.Values, pairs ...string) string {

@@ -84,7 +84,10 @@
   const draw = () => {
     const at = document.getElementById("plot");
     if (!at || !window.uPlot) return;
-    const data = JSON.parse(at.dataset.plot);
+    // The bars stand on each other: what came in lowest, failures on top.
+    const [times, arrived, changed, failed] = JSON.parse(at.dataset.plot);
+    const sums = arrived.map((n, i) => n + changed[i]);
+    const data = [times, sums.map((n, i) => n + failed[i]), sums, arrived];
     const size = { width: Math.max(at.clientWidth, 200), height: 140 };
     if (plot && plot.root.parentNode === at) { plot.setSize(size); plot.setData(data); return; }
     at.textContent = "";
@@ -95,7 +98,7 @@
       font: "12px system-ui, sans-serif", size: 28 };
     plot = new uPlot({ ...size, legend: { show: false }, cursor: { show: false }, padding: [8, 8, 0, 0],
       scales: { x: { range: (u, low, high) => [low, high + 900] }, y: { range: (u, low, high) => [0, Math.max(high, 4)] } },
-      series: [{}, series("came in", "--in"), series("changes", "--out"), series("failures", "--bad")],
+      series: [{}, series("failures", "--bad"), series("changes", "--out"), series("came in", "--in")],
       axes: [{ ...axis, values: (u, at) => at.map((t) => new Date(t * 1000).toLocaleTimeString([],
         { hour: "2-digit", minute: "2-digit", hour12: false })) }, { ...axis, size: 44, incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000, 50000] }],
     }, data, at);
