@@ -114,15 +114,7 @@ func (p walker) state(workflow, reason string) {
 // repair writes the script into the editor and sends it.
 func (p walker) repair(source string) {
 	p.t.Helper()
-	all := chromedp.KeyModifiers(chromedp.ModifierCtrl)
-	must(p.t, p.b.do(chromedp.WaitVisible(chromedp.CSS(".cm-content")), chromedp.Focus(chromedp.CSS(".cm-content")),
-		chromedp.KeyEvent("a", all)))
-	must(p.t, p.b.write(source))
-	written, err := evaluate[string](p.b, `document.querySelector("textarea[name=source]").value`)
-	must(p.t, err)
-	if strings.TrimSpace(written) != strings.TrimSpace(source) {
-		p.t.Fatalf("the editor holds:\n%s", written)
-	}
+	p.script(source)
 	must(p.t, p.b.press("button[value=repair]"))
 	quiet(p.t, p.b, "after the repair")
 }

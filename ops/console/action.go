@@ -302,7 +302,11 @@ func (c *Console) act(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	c.say(v, said)
-	http.Redirect(w, r, backTo(r.PostForm.Get("back")), http.StatusSeeOther)
+	next := backTo(r.PostForm.Get("back"))
+	if a.id == "redriveEvents" {
+		next = c.remember(v, eventlog.WorkflowName(r.PostForm.Get("workflow")), r.PostForm["items"])
+	}
+	http.Redirect(w, r, next, http.StatusSeeOther)
 }
 
 func (v *visit) carryOut(a *action, form url.Values) (string, error) {

@@ -65,6 +65,8 @@ type Console struct {
 
 	mu    sync.Mutex
 	notes map[string]string // by the caller's key: what its next page says first
+	// redrives are the newest, the oldest first.
+	redrives []redrive
 }
 
 // New makes a Console. It panics on a template that does not parse: any test finds that.
@@ -123,6 +125,7 @@ func (c *Console) routes() {
 	c.page(of+"/script", c.script)
 	c.page(of+"/state", c.state)
 	c.page(of+"/log", c.log)
+	c.page(of+"/redrives/{redrive}", c.progress)
 	c.mux.HandleFunc("GET "+Base+"live", c.live)
 	c.mux.HandleFunc("GET "+Base+"live/log", c.logRows)
 	c.mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {

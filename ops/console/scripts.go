@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/url"
 
+	"github.com/pawl-run/pawl/engine/effectdiff"
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/ops/explain"
 	"github.com/pawl-run/pawl/ops/rpc"
@@ -22,9 +23,22 @@ type editView struct {
 	Marks                                     string // Problems as JSON, for the editor
 	Refusal                                   *rpc.Problem
 	Checked, OK, Repairs                      bool
+	// Effects is what the script would have done otherwise, where it was compared.
+	Effects *effectsView
 	// Failed is the run whose failure asks for a repair, nil for none.
 	Failed *readmodel.Run
 }
+
+// effectsView is what another script would have done in runs that were recorded.
+type effectsView struct {
+	Version eventlog.Version
+	Runs    int
+	Counts  map[effectdiff.Kind]int
+	Items   []effectdiff.Effect
+}
+
+// comparedRuns is how many recorded runs are run again for a comparison: what a person waits for.
+const comparedRuns = 200
 
 // mark shows problems at their lines in the editor.
 func (e *editView) mark(problems ...sandbox.Problem) {
@@ -130,6 +144,12 @@ func (c *Console) deploy(w http.ResponseWriter, r *http.Request) {
 			}
 			c.deployed(w, v, done.Name, said)
 			return
+		}
+	case "compare":
+		fields["workflow"], fields["last"], fields["repair"] = view.Workflow, comparedRuns, view.Repairs
+		var effects effectsView
+		if effects, err = ask[effectsView](v, "diffWorkflow", fields); err == nil {
+			view.Effects = &effects
 		}
 	default:
 		var checked struct {

@@ -128,6 +128,8 @@ var humps = regexp.MustCompile(`[a-z][A-Z]`)
 // tone is the colour in which a status is shown; each is named in words too.
 func tone(v any) string {
 	switch fmt.Sprint(deref(v)) {
+	case "changed", "new", "gone":
+		return "wait"
 	case "active", "running", "in_flight", "reserved", "open":
 		return "busy"
 	case "applied", "completed", "committed", "done", "consumed", "allow":
@@ -135,7 +137,7 @@ func tone(v any) string {
 	case "indeterminate", "awaiting_approval", "needs_reconcile", "retryable", "paused", "paused:approval",
 		"paused:reconciliation", "paused:transient", "held", "ask", "given_up", "warning":
 		return "wait"
-	case "failed", "failed:logic", "failed:internal", "error", "discarded", "crashed", "deny":
+	case "failed", "failed:logic", "failed:internal", "error", "fails", "notReplayed", "discarded", "crashed", "deny":
 		return "bad"
 	}
 	return "calm"

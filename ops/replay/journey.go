@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"maps"
 	"os"
 	"slices"
@@ -34,6 +35,11 @@ type journey struct {
 	stride uint64
 	store  *store.Store
 	memory memory.Memory
+	// next and stop are those of the reading under way, nil for none; it ends with life.
+	next    func() (eventlog.Record, error, bool)
+	stop    func()
+	life    context.Context
+	endLife context.CancelFunc
 	// marks are the states at every stride-th revision, the first before all.
 	marks []milestone
 }
@@ -49,6 +55,7 @@ var window = projections.Window{Events: 100, Bytes: 1 << 20}
 
 func newJourney(cfg PastConfig, name eventlog.WorkflowName) (*journey, error) {
 	j := &journey{name: name, log: cfg.Log, stride: cfg.stride}
+	j.life, j.endLife = context.WithCancel(context.Background())
 	kept := store.Config{InMemory: true}
 	if cfg.Dir != "" {
 		if err := os.MkdirAll(cfg.Dir, 0o700); err != nil {
@@ -74,6 +81,10 @@ func newJourney(cfg PastConfig, name eventlog.WorkflowName) (*journey, error) {
 }
 
 func (j *journey) close() error {
+	j.endLife()
+	if j.stop != nil {
+		j.stop()
+	}
 	for _, m := range j.marks {
 		m.rows.Close()
 	}
@@ -94,37 +105,55 @@ func (j *journey) milestone(revision uint64) (milestone, bool) {
 	return j.marks[n], true
 }
 
-// travel folds on until ctx ends, or until the milestone before the revision is reached, and reports whether it is.
+// travel folds on until ctx ends, or until the milestone before the revision is reached, and reports whether it is. The
+// reading of the log stays open from step to step.
 func (j *journey) travel(ctx context.Context, revision uint64) (arrived bool, err error) {
-	if _, ok := j.milestone(revision); ok {
-		return true, nil
-	}
-	for record, err := range j.log.ReadWorkflow(ctx, j.name, j.memory.State().Head.Seq+1) {
+	for {
+		if _, ok := j.milestone(revision); ok {
+			return true, nil
+		}
+		record, ok, err := j.read()
+		switch {
+		case err != nil:
+			return false, err
+		case !ok: // the log has the revision: it ends before only where its end is lost
+			return false, fmt.Errorf("%w: workflow %s ends at revision %d in the log", eventlog.ErrDamaged, j.name,
+				j.memory.State().Head.Revision)
+		}
+		s, rows, err := j.follow(*j.memory.State(), record, j.store.Get)
 		if err != nil {
 			return false, err
 		}
-		s, read, err := j.follow(*j.memory.State(), record, j.store.Get)
-		if err != nil {
-			return false, err
-		}
-		j.memory.MayEvict(read)
+		j.memory.MayEvict(rows)
 		j.memory.Applied(s)
 		j.reached.Store(s.Head.Revision)
 		if s.Head.Revision%j.stride == 0 {
 			if err := j.mark(record); err != nil {
 				return false, err
 			}
-			if _, ok := j.milestone(revision); ok {
-				return true, nil
-			}
 		}
-		if err := ctx.Err(); err != nil { // a log in memory does not look
+		if err := ctx.Err(); err != nil {
 			return false, err
 		}
 	}
-	// The log has the revision: it ends before only where its end is lost.
-	return false, fmt.Errorf("%w: workflow %s ends at revision %d in the log", eventlog.ErrDamaged, j.name,
-		j.memory.State().Head.Revision)
+}
+
+// read is the next record of the log. A reading ends where the log ended when it began: then another one begins, once.
+func (j *journey) read() (record eventlog.Record, ok bool, err error) {
+	for again := j.next != nil; ; again = false {
+		if j.next == nil {
+			j.next, j.stop = iter.Pull2(j.log.ReadWorkflow(j.life, j.name, j.memory.State().Head.Seq+1))
+		}
+		record, err, ok = j.next()
+		if ok && err == nil {
+			return record, true, nil
+		}
+		j.stop()
+		j.next, j.stop = nil, nil
+		if err != nil || !again {
+			return eventlog.Record{}, false, err
+		}
+	}
 }
 
 // follow applies a record, with the rows that it needs, which it returns too.
