@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
 )
 
 // A viewer finds no way to change anything, and each link that is there leads to a page. Then an admin does all that the
@@ -57,7 +58,7 @@ func TestActions(t *testing.T) {
 	p.confirm("")
 	p.is("empty", "archived")
 
-	// Events: one is brought back and put aside again, then all of them, with progress; then they are skipped.
+	// Events: one is brought back and put aside again, then all of them, with progress; what waits is skipped.
 	p.on("/ui/workflows/orders/events/placed/order-1").follow("Redrive…")
 	p.confirm("")
 	must(t, w.until(t.Context(), "the order is refused again", func() (bool, error) {
@@ -71,10 +72,17 @@ func TestActions(t *testing.T) {
 		text, err := b.text()
 		return strings.Contains(text, "30 of 30 are over") && strings.Contains(text, "30 discarded"), err
 	}))
-	p.on("/ui/workflows/orders/list/jobs?state=discarded").follow("Skip…")
+	p.on("/ui/workflows/orders/list/jobs?state=discarded").lacks("Skip…") // they have ended already
+	p.on("/ui/workflows/reports/events/raw/r-1").follow("Skip…")
 	p.confirm("")
-	if n := p.count("/v1/workflows/orders/jobs?state=cancelled"); n != discarded {
-		t.Errorf("%d orders are skipped", n)
+	if n := p.count("/v1/workflows/reports/jobs?state=cancelled"); n != 1 {
+		t.Errorf("%d reports are skipped", n)
+	}
+	p.on("/ui/workflows/newsletter/list/jobs?state=available").follow("Skip…")
+	p.reads("1 in all")
+	p.confirm("")
+	if n := p.count("/v1/workflows/newsletter/jobs?state=cancelled"); n != 1 {
+		t.Errorf("%d issues are skipped", n)
 	}
 
 	// Calls: one request is rejected, two that were chosen are approved, and no other.
@@ -179,7 +187,7 @@ func (p walker) script(source string) {
 	p.t.Helper()
 	all := chromedp.KeyModifiers(chromedp.ModifierCtrl)
 	must(p.t, p.b.do(chromedp.WaitVisible(chromedp.CSS(".cm-content")), chromedp.Focus(chromedp.CSS(".cm-content")),
-		chromedp.KeyEvent("a", all)))
+		chromedp.KeyEvent("a", all), chromedp.KeyEvent(kb.Backspace)))
 	must(p.t, p.b.write(source))
 	written, err := evaluate[string](p.b, `document.querySelector("textarea[name=source]").value`)
 	must(p.t, err)

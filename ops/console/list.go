@@ -89,6 +89,11 @@ func listed[Item any](v *visit, id string, fields map[string]any) ([]Item, found
 	return page.Items, found{page.Next, page.Reached}, err
 }
 
+// Skippable reports whether one of the jobs that are shown may be skipped: none that is over.
+func (l listView) Skippable() bool {
+	return slices.ContainsFunc(l.Jobs, func(j readmodel.Job) bool { return j.FinalizedAt == 0 })
+}
+
 // Continued reports whether the list goes on behind another part of it.
 func (l listView) Continued() bool { return l.Query.Get("cursor") != "" }
 
