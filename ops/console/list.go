@@ -67,7 +67,9 @@ func (c *Console) list(v *visit) (string, page, error) {
 	}
 	fields := given(view.Query, slices.Concat(of.filters, []string{"q", "cursor", "since", "until"})...)
 	fields["workflow"], fields["limit"], fields["order"] = head.Workflow.Name, shownAtOnce, "desc"
-	fields["scan"] = lookedAtOnce
+	if fields["scan"] = lookedAtOnce; kind == "runs" {
+		fields["scan"] = lookedAtOnce / 10 // the titles of their events are looked up
+	}
 	if view.Query.Get("order") == "asc" {
 		fields["order"] = "asc"
 	}

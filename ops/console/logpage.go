@@ -48,7 +48,7 @@ type (
 )
 
 // readAtOnce is about how many transitions are read for a page that shows those with a certain fact.
-const readAtOnce = 4000
+const readAtOnce = 2000
 
 // log shows the newest transitions of a workflow, or of all, the newest first; or those before a position.
 func (c *Console) log(v *visit) (string, page, error) {

@@ -41,7 +41,7 @@ const (
 	shownAtOnce = 50
 	// lookedAtOnce is how many items are looked at for a page at most: what fits may be rare, and the page must not wait
 	// for it. It then says how far it has looked, and goes on.
-	lookedAtOnce = 10_000
+	lookedAtOnce = 5_000
 )
 
 // workflow shows inputs and outputs, the newest first.

@@ -42,7 +42,7 @@ type PastConfig struct {
 
 const (
 	// stride is how many revisions lie between two states that are kept: so many are folded for an answer.
-	stride = 512
+	stride = 256
 	// journeysKept is how many workflows have their folds kept at the same time.
 	journeysKept = 2
 	// recentRuns is how many runs a [Moment] has.
