@@ -272,7 +272,7 @@ func TestConsoleDeploys(t *testing.T) {
 	form := url.Values{"form": {u.form()}, "do": {"deploy"}, "filename": {"shop.ts"},
 		"source": {"export default Keep.workflow({\n  name: 5,\n});"}}
 	res, body := u.send("POST", "/ui/deploy", form)
-	if res.StatusCode != http.StatusUnprocessableEntity || !strings.Contains(body, "Nothing was deployed") ||
+	if res.StatusCode != http.StatusUnprocessableEntity || !strings.Contains(body, "Nothing was changed") ||
 		!strings.Contains(body, "line 2") || !strings.Contains(body, "data-problems=\"[{") {
 		t.Errorf("a script with a problem: %d\n%s", res.StatusCode, body)
 	}
