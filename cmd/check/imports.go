@@ -123,7 +123,7 @@ var layers = []layer{
 	{folders: "ops/metrics", project: []string{"eventlog", "projections/...", "engine", "sandbox/worker"},
 		external: anyLibrary},
 	{folders: "ops/feed", project: []string{"eventlog", "ops/rpc"}, external: anyLibrary},
-	{folders: "ops/replay", project: []string{"eventlog", "projections/..."}, external: anyLibrary},
+	{folders: "ops/replay", project: []string{"eventlog", "projections/...", "engine/memory"}, external: anyLibrary},
 	{folders: "ops/ingress", project: []string{"eventlog", "engine/decide", "ops/rpc"}, external: anyLibrary},
 	{folders: "ops/...", project: []string{"eventlog/...", "projections/...", "sandbox/...", "engine/...", "ops/..."},
 		external: anyLibrary},
