@@ -15,7 +15,8 @@ import (
 var table = func() []Operation {
 	var all []Operation
 	for _, part := range [][]Operation{
-		workflowTable, versionTable, effectsTable, historyTable, insightTable, pastTable, workersTable, operatorTable, ingressTable,
+		workflowTable, versionTable, effectsTable, historyTable, insightTable, pastTable, workersTable, operatorTable,
+		ingressTable,
 		repairTable, jobTable, evidenceTable, connectorTable, subscriptionTable, tokenTable, loginTable, clockTable,
 		logTable, backupTable, doctorTable,
 	} {

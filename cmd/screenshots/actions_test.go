@@ -9,8 +9,8 @@ import (
 	"github.com/chromedp/chromedp/kb"
 )
 
-// A viewer finds no way to change anything, and each link that is there leads to a page. Then an admin does all that the
-// walk does not do, and each action has come to what it said it would.
+// A viewer finds no way to change anything, and each link that is there leads to a page. Then an admin does all that
+// the walk does not do, and each action has come to what it said it would.
 func TestActions(t *testing.T) {
 	t.Parallel()
 	w, b := started(t)
@@ -89,7 +89,8 @@ func TestActions(t *testing.T) {
 	p.on("/ui/needs").follow("Reject…")
 	p.confirm("not this one")
 	must(t, b.visit("/ui/needs"))
-	_, err := evaluate[bool](b, `[...document.querySelectorAll("input[name=item]")].slice(0, 2).forEach(e => e.click()), true`)
+	_, err := evaluate[bool](b, `[...document.querySelectorAll("input[name=item]")].slice(0, 2).
+		forEach(e => e.click()), true`)
 	must(t, err)
 	p.follow("Approve chosen…")
 	p.reads("2 in all")

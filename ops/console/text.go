@@ -168,7 +168,8 @@ func asButtons(text string) string {
 
 // Sentence shows an explanation: plain, with its times as people read them, and buttons where it names commands.
 func (p page) Sentence(text string) template.HTML {
-	return template.HTML(moments.ReplaceAllStringFunc(template.HTMLEscapeString(plain(asButtons(text))), func(at string) string {
+	escaped := template.HTMLEscapeString(plain(asButtons(text)))
+	return template.HTML(moments.ReplaceAllStringFunc(escaped, func(at string) string {
 		t, err := time.Parse(time.RFC3339Nano, at)
 		if err != nil {
 			return at

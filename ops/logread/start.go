@@ -26,7 +26,8 @@ func (r *Reader) Start(ctx context.Context, q *Query) ([]uint64, error) {
 		return nil, err
 	}
 	if q.Before != "" && q.Follow {
-		return nil, rpc.Malformed("before.follow", "what stands before a position is not followed: it is written already").WithHint("leave one of the two out")
+		return nil, rpc.Malformed("before.follow",
+			"what stands before a position is not followed: it is written already").WithHint("leave one of the two out")
 	}
 	return from, r.tail(ctx, q, from, ends)
 }

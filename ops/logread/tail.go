@@ -61,7 +61,8 @@ const grows = 4
 
 // newestFrom returns the last q.Tail entries of the partition from start to before the end, and how many transitions it
 // has read.
-func (r *Reader) newestFrom(ctx context.Context, q *Query, p int, start, end uint64) (found []entry, read int, err error) {
+func (r *Reader) newestFrom(ctx context.Context, q *Query, p int, start, end uint64) (found []entry, read int,
+	err error) {
 	var records iter.Seq2[eventlog.Record, error]
 	if q.Workflow != "" {
 		records = r.Log.ReadWorkflow(ctx, q.Workflow, start)

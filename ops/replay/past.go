@@ -13,9 +13,9 @@ import (
 	"github.com/pawl-run/pawl/projections/readmodel"
 )
 
-// Past shows what workflows were at their revisions, in short steps: it folds a workflow's log from its beginning, once,
-// and keeps the state at every [stride]-th revision on the way. From the nearest of them each revision is a short fold
-// away. What is finished leaves memory for a store of its own, as in an engine. It is safe for concurrent use.
+// Past shows what workflows were at their revisions, in short steps: it folds a workflow's log from its beginning,
+// once, and keeps the state at every [stride]-th revision on the way. From the nearest of them each revision is a short
+// fold away. What is finished leaves memory for a store of its own, as in an engine. It is safe for concurrent use.
 type Past struct {
 	cfg PastConfig
 	// turn is taken by the one request that folds: the past waits for the present.
