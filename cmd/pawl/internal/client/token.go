@@ -58,9 +58,9 @@ func (c *Connection) authenticate(place httpPlace) error {
 	return nil
 }
 
-// authenticateNATS finds the token that goes with the requests over NATS: PAWL_TOKEN, for a server that the
-// caller has named. Without one the NATS user counts. The token of the data directory is never sent: a
-// listener of NATS is not recognized as the engine's own.
+// authenticateNATS finds the token that goes with the requests over NATS: PAWL_TOKEN, for a server that the caller has
+// named; else the command is refused. Without one the NATS user counts. The token of the data directory is never sent:
+// a listener of NATS is not recognized as the engine's own.
 func (c *Connection) authenticateNATS(named bool) error {
 	address, err := url.Parse(c.NATS.Address())
 	if err != nil {
@@ -70,7 +70,17 @@ func (c *Connection) authenticateNATS(named bool) error {
 	if encrypted.Scheme = "http"; address.Scheme == "tls" {
 		encrypted.Scheme = "https"
 	}
-	if token, ok := c.env("PAWL_TOKEN"); ok && named && rpc.MayCarryToken(&encrypted) {
+	token, _ := c.env("PAWL_TOKEN")
+	switch {
+	case token == "":
+	case !named: // the NATS user might do more than the token
+		return exit.Misconfigured(
+			"to use it, name the server with --nats or PAWL_NATS; to act as the configured NATS user, unset PAWL_TOKEN",
+			"PAWL_TOKEN is set, and is not sent to the NATS server of the configuration; nothing was asked")
+	case !rpc.MayCarryToken(&encrypted):
+		return exit.Misconfigured("use tls, or a server of this machine",
+			"PAWL_TOKEN is not sent to %s: it would travel unencrypted", c.NATS.Address())
+	default:
 		c.Token = token
 	}
 	return nil
