@@ -151,7 +151,7 @@ func (b *backend) operation(o *Operation) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		r, p := b.awaitAfter(r)
 		if p == nil {
-			b.tellLag(w)
+			b.tellLag(w.Header())
 			p = b.answer(o, w, r, count)
 		}
 		if p != nil {
@@ -205,7 +205,7 @@ func (b *backend) answer(o *Operation, w http.ResponseWriter, r *http.Request, c
 	}
 	ctx, recorded := engine.WithRecorded(r.Context())
 	status, answer, err := b.call(ctx, o, call, request)
-	tellPositions(w, recorded)
+	tellPositions(w.Header(), recorded)
 	if err != nil {
 		return b.fault(o.ID, err)
 	}
@@ -241,7 +241,7 @@ func (b *backend) push(o *Operation, w http.ResponseWriter, r *http.Request, cal
 	ctx, recorded := engine.WithRecorded(r.Context())
 	answer, p := b.ingress(ctx, o, caller, eventlog.WorkflowName(r.PathValue("workflow")),
 		eventlog.Topic(r.PathValue("topic")), body)
-	tellPositions(w, recorded)
+	tellPositions(w.Header(), recorded)
 	if p != nil {
 		return p
 	}

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/pawl-run/pawl/engine"
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/ops/rpc"
 )
@@ -21,7 +22,15 @@ func (b *backend) endpoints() []rpc.Endpoint {
 				if p := o.NotOverNATS(); p != nil {
 					return 0, nil, cmp.Or(o.Ask(&c.Caller), p)
 				}
-				ctx = b.traced(ctx, c.Traceparent)
+				if p := o.Ask(&c.Caller); p != nil { // before anything is waited for
+					return 0, nil, p
+				}
+				if p := b.awaitOverNATS(ctx, o, c); p != nil {
+					return 0, nil, p
+				}
+				b.tellLag(c.Head)
+				ctx, recorded := engine.WithRecorded(b.traced(ctx, c.Traceparent))
+				defer tellPositions(c.Head, recorded)
 				return b.dispatch(ctx, o, &Call{Caller: c.Caller, backend: b, most: c.Max, leave: c.Leave}, c.Data)
 			},
 		})
@@ -45,7 +54,8 @@ func (b *backend) endpoints() []rpc.Endpoint {
 func (b *backend) pushOverNATS(ctx context.Context, c *rpc.NATSCall) (int, []byte, *rpc.Problem) {
 	workflow, topic, _ := strings.Cut(strings.TrimPrefix(c.Subject, "in."), ".")
 	push := &ingressTable[0]
-	ctx = b.traced(ctx, c.Traceparent)
+	ctx, recorded := engine.WithRecorded(b.traced(ctx, c.Traceparent))
+	defer tellPositions(c.Head, recorded)
 	body, p := b.ingress(ctx, push, &c.Caller, eventlog.WorkflowName(workflow), eventlog.Topic(topic), c.Data)
 	return http.StatusOK, body, p
 }

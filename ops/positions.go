@@ -32,25 +32,11 @@ func (b *backend) awaitAfter(r *http.Request) (*http.Request, *rpc.Problem) {
 		return r, nil
 	}
 	query := r.URL.Query()
-	list := query.Get(afterQuery)
 	if !query.Has(afterQuery) {
 		return r, nil
 	}
-	var positions []eventlog.Position
-	for text := range strings.SplitSeq(list, ",") {
-		p, err := eventlog.ParsePosition(strings.TrimSpace(text))
-		if err != nil || p.Partition >= b.cfg.Log.Partitions() {
-			return r, rpc.Malformed("position.invalid", "%s is not a position in this log", eventlog.ClipName(text)).
-				WithHint("a position is PARTITION:SEQ, as the header " + PositionHeader + " of an answer has it")
-		}
-		positions = append(positions, p)
-	}
-	ctx, cancel := context.WithTimeout(r.Context(), afterPatience)
-	defer cancel()
-	if err := b.cfg.Engine.AwaitPositions(ctx, positions...); err != nil {
-		return r, rpc.Problemf(http.StatusServiceUnavailable, "position.notRead",
-			"this engine has not read the log up to %s within %s", eventlog.ClipName(list), afterPatience).
-			WithHint("ask again in a moment, or ask another node").WithCause(err)
+	if p := b.await(r.Context(), query.Get(afterQuery)); p != nil {
+		return r, p
 	}
 	query.Del(afterQuery)
 	r = r.Clone(r.Context())
@@ -58,8 +44,41 @@ func (b *backend) awaitAfter(r *http.Request) (*http.Request, *rpc.Problem) {
 	return r, nil
 }
 
+// await waits until this engine has read the log up to the positions of the list.
+func (b *backend) await(ctx context.Context, list string) *rpc.Problem {
+	var positions []eventlog.Position
+	for text := range strings.SplitSeq(list, ",") {
+		p, err := eventlog.ParsePosition(strings.TrimSpace(text))
+		if err != nil || p.Partition >= b.cfg.Log.Partitions() {
+			return rpc.Malformed("position.invalid", "%s is not a position in this log", eventlog.ClipName(text)).
+				WithHint("a position is PARTITION:SEQ, as the header " + PositionHeader + " of an answer has it")
+		}
+		positions = append(positions, p)
+	}
+	ctx, cancel := context.WithTimeout(ctx, afterPatience)
+	defer cancel()
+	if err := b.cfg.Engine.AwaitPositions(ctx, positions...); err != nil {
+		return rpc.Problemf(http.StatusServiceUnavailable, "position.notRead",
+			"this engine has not read the log up to %s within %s", eventlog.ClipName(list), afterPatience).
+			WithHint("ask again in a moment, or ask another node").WithCause(err)
+	}
+	return nil
+}
+
+// awaitOverNATS is awaitAfter of a request over NATS.
+func (b *backend) awaitOverNATS(ctx context.Context, o *Operation, c *rpc.NATSCall) *rpc.Problem {
+	switch {
+	case c.After == "":
+		return nil
+	case o.Method != http.MethodGet:
+		return rpc.Malformed("position.invalid", "%s is no read, and only reads wait for a position", o.ID).
+			WithHint("leave the header " + rpc.AfterHeader + " out")
+	}
+	return b.await(ctx, c.After)
+}
+
 // tellPositions says where that stands which the request has recorded.
-func tellPositions(w http.ResponseWriter, recorded *engine.Recorded) {
+func tellPositions(w interface{ Set(key, value string) }, recorded *engine.Recorded) {
 	at := recorded.Positions()
 	if len(at) == 0 {
 		return
@@ -68,12 +87,12 @@ func tellPositions(w http.ResponseWriter, recorded *engine.Recorded) {
 	for i, p := range at {
 		texts[i] = p.String()
 	}
-	w.Header().Set(PositionHeader, strings.Join(texts, ","))
+	w.Set(PositionHeader, strings.Join(texts, ","))
 }
 
 // tellLag says how far this engine may be behind the others of its cluster.
-func (b *backend) tellLag(w http.ResponseWriter) {
+func (b *backend) tellLag(w interface{ Set(key, value string) }) {
 	if behind, shares := b.cfg.Engine.Behind(); shares {
-		w.Header().Set(LagHeader, strconv.Itoa(int(math.Ceil(behind.Seconds()))))
+		w.Set(LagHeader, strconv.Itoa(int(math.Ceil(behind.Seconds()))))
 	}
 }

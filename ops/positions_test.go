@@ -6,8 +6,13 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/micro"
 
 	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/ops/rpc"
 )
 
 // What has recorded something says where that stands, and a read can ask for an answer that holds it.
@@ -47,5 +52,48 @@ func TestReadsAfterAPosition(t *testing.T) {
 	b.server.Handler().ServeHTTP(rec, req)
 	if rec.Code != http.StatusServiceUnavailable || rec.Header().Get("Retry-After") == "" {
 		t.Errorf("what is not read in time: %d %s", rec.Code, rec.Body)
+	}
+}
+
+// Over NATS the headers are Pawl-Position and Pawl-After: what has recorded something says where that stands, and a read
+// waits for it.
+func TestReadsAfterAPositionOverNATS(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.deploy("shop", "send", eventlog.GrantAllow)
+	nc, _ := b.overNATS(1 << 20)
+	send := func(subject, body, after string) *nats.Msg {
+		t.Helper()
+		request := &nats.Msg{Subject: subject, Data: []byte(body), Header: nats.Header{}}
+		if after != "" {
+			request.Header.Set("pawl-after", after) // clients differ in the case of names
+		}
+		answer, err := nc.RequestMsg(request, time.Minute)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return answer
+	}
+	pushed := send("pawl.in.shop.order.in", `{"messageId":"a","title":"A","payload":{}}`, "")
+	at := pushed.Header.Get(PositionHeader)
+	if p, err := eventlog.ParsePosition(at); err != nil || p.Seq == 0 {
+		t.Fatalf("a push says position %q (%v): %s", at, err, pushed.Data)
+	}
+	if paused := send("pawl.api.pauseWorkflow", `{"workflow":"shop"}`, ""); paused.Header.Get(PositionHeader) == "" {
+		t.Errorf("a pause says no position: %v %s", paused.Header, paused.Data)
+	}
+	read := send("pawl.api.listEvents", `{"limit":5}`, at)
+	if read.Header.Get(rpc.StatusHeader) != "200" || !strings.Contains(string(read.Data), `"messageId":"a"`) ||
+		read.Header.Get(PositionHeader) != "" {
+		t.Errorf("a read after %s: %v %s", at, read.Header, read.Data)
+	}
+	for _, c := range []struct{ operation, body, after, want string }{
+		{"listEvents", `{}`, "x", "400"},
+		{"listEvents", `{}`, "7:1", "400"},
+		{"pauseWorkflow", `{"workflow":"shop"}`, at, "400"},
+	} {
+		if got := send("pawl.api."+c.operation, c.body, c.after); got.Header.Get(micro.ErrorCodeHeader) != c.want {
+			t.Errorf("%s after %s: %v %s, want %s", c.operation, c.after, got.Header, got.Data, c.want)
+		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"log/slog"
 	"net/http"
 	"regexp"
@@ -71,7 +72,14 @@ type NATSCall struct {
 	Data    []byte
 	// Traceparent is the header of that name, as W3C Trace Context has it; empty for none.
 	Traceparent string
+	// After is the header AfterHeader: up to which positions the answer to a read holds what stands in the log.
+	After string
+	// Head is what the answer's headers say beside what all answers have.
+	Head nats.Header
 }
+
+// AfterHeader is what `after` is over HTTP: it names the positions that a read waits for.
+const AfterHeader = "Pawl-After"
 
 // NATSService answers the operations as the NATS micro service `pawl`: a request to
 // <prefix>.api.<operation id> holds one JSON object of path, query and body fields, and a request to
@@ -178,7 +186,7 @@ func (n *NATSService) handle(e Endpoint) micro.Handler {
 		n.slots <- struct{}{}
 		if !n.enter() {
 			<-n.slots
-			n.respond(req, 0, nil, Stopping())
+			n.respond(req, 0, nil, Stopping(), nil)
 			return
 		}
 		go func() {
@@ -202,20 +210,22 @@ func (n *NATSService) enter() bool {
 func (n *NATSService) answer(req micro.Request, e Endpoint) {
 	caller, p := n.caller(req.Headers())
 	if p != nil {
-		n.respond(req, 0, nil, p)
+		n.respond(req, 0, nil, p, nil)
 		return
 	}
-	status, body, p := e.Answer(n.life, &NATSCall{
+	call := &NATSCall{
 		Caller: *caller, Max: n.most(), Leave: n.leave, Subject: strings.TrimPrefix(req.Subject(), n.prefix+"."),
-		Data: req.Data(), Traceparent: traceparent(req.Headers()),
-	})
-	n.respond(req, status, body, p)
+		Data: req.Data(), Traceparent: header(req.Headers(), "traceparent"), After: header(req.Headers(), AfterHeader),
+		Head: nats.Header{},
+	}
+	status, body, p := e.Answer(n.life, call)
+	n.respond(req, status, body, p, call.Head)
 }
 
-// traceparent reads the header whatever the case of its name: clients differ in it.
-func traceparent(head micro.Headers) string {
+// header reads a header whatever the case of its name: clients differ in it.
+func header(head micro.Headers, want string) string {
 	for name, values := range head {
-		if strings.EqualFold(name, "traceparent") && len(values) > 0 {
+		if strings.EqualFold(name, want) && len(values) > 0 {
 			return values[0]
 		}
 	}
@@ -257,7 +267,7 @@ func (n *NATSService) caller(head micro.Headers) (*Caller, *Problem) {
 // most is how many bytes an answer may have.
 func (n *NATSService) most() int { return int(n.conn.MaxPayload()) - natsHead }
 
-func (n *NATSService) respond(req micro.Request, status int, body []byte, p *Problem) {
+func (n *NATSService) respond(req micro.Request, status int, body []byte, p *Problem, more nats.Header) {
 	most := n.most()
 	// Looked at before it is sent: a request whose answer cannot leave would never get one.
 	if p == nil && len(body) > most {
@@ -278,6 +288,7 @@ func (n *NATSService) respond(req micro.Request, status int, body []byte, p *Pro
 		reply.Header = nats.Header{micro.ErrorHeader: {p.Title}, micro.ErrorCodeHeader: {strconv.Itoa(p.Status)},
 			"Content-Type": {ProblemType}}
 	}
+	maps.Copy(reply.Header, more)
 	// Not by way of the request: what it notes of an answer is read without a lock as soon as its handler
 	// has returned, and this goes on longer.
 	err := nats.ErrMsgNoReply
