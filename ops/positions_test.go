@@ -55,8 +55,8 @@ func TestReadsAfterAPosition(t *testing.T) {
 	}
 }
 
-// Over NATS the headers are Pawl-Position and Pawl-After: what has recorded something says where that stands, and a read
-// waits for it.
+// Over NATS the headers are Pawl-Position and Pawl-After: what has recorded something says where that stands, and a
+// read waits for it.
 func TestReadsAfterAPositionOverNATS(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
