@@ -8,8 +8,8 @@ import (
 	"github.com/pawl-run/pawl/projections/readmodel"
 )
 
-// NameDiscarded adds the oldest discarded event and its last error, if the explanation says that there is one. It reads
-// through the workflow's history, so a mere question does without. The error is that of the local store.
+// NameDiscarded adds the oldest discarded event and its last error, if the explanation says that there is one. A mere
+// question does without: it asks the local store, whose error it returns.
 func (w *Why) NameDiscarded(ctx context.Context, reader *readmodel.Reader) error {
 	for i := range w.parts {
 		if w.parts[i].of != PartDiscarded {
