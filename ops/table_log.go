@@ -96,7 +96,7 @@ func (b *backend) readLog(w http.ResponseWriter, r *http.Request, c *Call, q *lo
 		return err
 	}
 	if last := r.Header.Get("Last-Event-ID"); last != "" {
-		// A reconnecting reader repeats its first request; where it got to counts.
+		// A reader that reconnects repeats its first request: the position that it has reached counts.
 		if from, err = b.log.Behind(last); err != nil {
 			return err
 		}

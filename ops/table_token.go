@@ -52,11 +52,11 @@ var tokenTable = []Operation{
 	define(operation("getCaller", "GET /v1/caller", rpc.Viewer,
 		"Say who the caller is, and which role its token has").narrowing(), getCaller),
 	define(operation("createToken", "POST /v1/tokens", rpc.Admin,
-		"Make a named token; its caller has the role, and the name in all it does").
+		"Make a named token: its caller has the role, and the log names it in all that it does").
 		answering(http.StatusCreated).private(), createToken),
 	define(operation("listTokens", "GET /v1/tokens", rpc.Admin, "List the named tokens in use"), listTokens),
 	define(operation("revokeToken", "DELETE /v1/tokens/{name}", rpc.Admin,
-		"Let the caller with a named token in no more, at once"), revokeToken),
+		"Revoke a named token: from then on it is refused"), revokeToken),
 }
 
 func getCaller(_ context.Context, c *Call, _ *everything) (callerView, error) {

@@ -89,7 +89,7 @@ var actions = []action{
 	{id: "resumeSubscription", label: "Resume", path: []string{"name"}, asks: []asked{skip},
 		says: "The outgoing webhook {name} goes on with the message at which it was parked."},
 	{id: "revokeToken", label: "Revoke", danger: true, path: []string{"name"},
-		says: "The token {name} lets no one in any more, at once, and neither does a browser login that was made with it."},
+		says: "The token {name} is refused from now on, and so is every browser login that was made with it."},
 }
 
 var (

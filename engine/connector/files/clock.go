@@ -9,8 +9,8 @@ import (
 // clockFile is written to learn what time it is where the folder lies.
 const clockFile = markFolder + "/clock"
 
-// clock is the time by which the folder's file system stamps a change now. That of a file server may be far from this
-// machine's, and a file is as old as the difference of two times of one clock. Where nothing can be written, the files
+// clock is the time with which the folder's file system would mark a change now. The clock of a file server may be far
+// from this machine's, and only two times of one clock say how old a file is. Where nothing can be written, the files
 // are compared with this machine's time.
 func (c *Connector) clock() time.Time {
 	here := c.now()

@@ -56,7 +56,7 @@ const (
 	barred
 )
 
-// forgotten says of a call without a mark that its mark may have been removed: that proves nothing then.
+// forgotten reports whether the mark of a call may have been removed by now: then its absence proves nothing.
 func (m *marks) forgotten(call connector.Call) bool {
 	return call.StartedAt.IsZero() || time.Since(call.StartedAt) > keepMarks-24*time.Hour
 }

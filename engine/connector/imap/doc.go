@@ -17,13 +17,13 @@
 //     mails take long.
 //   - The password goes over an encrypted connection, or over loopback, and is blanked out of every result and
 //     failure, as is each value that was filled in from outside the configuration.
-//   - So many calls at once as are configured have a connection; more wait, and one that gets none in time was held
-//     back. A connection is kept for two minutes for the next call. A call that finds it lost asks once more on a new
-//     one.
+//   - As many calls at once as are configured have a connection. More calls wait, and one that gets none in time was
+//     not made. A connection is kept for two minutes for the next call. A call that finds it lost asks once more on a
+//     new one.
 //
-// How a refusal is read: by its response code where it has one that says why; otherwise NO to the login is auth, NO to
-// the opening of a mailbox precondition, and any other NO transient. BAD is internal. What cannot be reached, and what
-// is no IMAP, is transient.
+// The class of a refusal follows from its response code, if it has one that says why. Otherwise NO to the login is
+// auth, NO to the opening of a mailbox is precondition, and any other NO is transient. BAD is internal. A server that
+// cannot be reached, or does not speak IMAP, is transient.
 //
 // What it does not guarantee: that the address of a sender is true, and that a server keeps the promises of IMAP on
 // which ids rest.

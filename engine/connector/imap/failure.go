@@ -16,8 +16,8 @@ import (
 // maxSaid is the most bytes that are kept of what a server says.
 const maxSaid = 500
 
-// failure is what an error means: one of our own, the end of the call's time, what the server has answered, or that it
-// cannot be reached.
+// failure is the meaning of an error: a failure of our own, the end of the call's time, an answer of the server, or a
+// server that cannot be reached.
 func (c *Connector) failure(ctx context.Context, call connector.Call, err error) *eventlog.Failure {
 	var own *eventlog.Failure
 	var refused *imap.Error
@@ -51,7 +51,7 @@ func (a *asked) Unwrap() error { return a.error }
 // Error says both.
 func (a *asked) Error() string { return a.what + ": " + a.error.Error() }
 
-// classOf is the class of an answer that says no.
+// classOf is the class of an answer that refuses.
 func classOf(err error, refused *imap.Error) eventlog.Class {
 	switch imap.ResponseCode(strings.ToUpper(string(refused.Code))) {
 	case imap.ResponseCodeAuthenticationFailed, imap.ResponseCodeExpired, imap.ResponseCodePrivacyRequired:
@@ -78,8 +78,8 @@ func classOf(err error, refused *imap.Error) eventlog.Class {
 	return eventlog.Transient
 }
 
-// shown is what is kept of an answer, in one line that can be printed. Secrets go first: a cut could leave a part of
-// one that nothing recognises.
+// shown is what is kept of an answer, in one line that can be printed. Secrets are blanked out before it is cut: the
+// cut could leave a part of one, which would not be recognised.
 func (c *Connector) shown(text string) string {
 	text, _, _ = strings.Cut(c.redact.Text(text), "\ngoroutine ") // the library adds a trace to what went wrong in it
 	text = strings.Join(strings.Fields(strings.ToValidUTF8(text, "\uFFFD")), " ")

@@ -24,8 +24,8 @@ const (
 	startTag = "S"
 )
 
-// greeted reads the greeting of a server, for the library to read it once more: it does not always say what a server
-// says that ends the connection at once.
+// greeted reads the greeting of a server, and the library then reads it once more. The library alone does not always
+// tell what a server says that ends the connection at once.
 func (s *server) greeted(conn net.Conn) (net.Conn, io.Reader, error) {
 	lines := bufio.NewReaderSize(conn, maxLine)
 	greeting, err := readLine(lines)
@@ -39,8 +39,8 @@ func (s *server) greeted(conn net.Conn) (net.Conn, io.Reader, error) {
 	return conn, io.MultiReader(strings.NewReader(greeting+"\r\n"), bytes.NewReader(rest)), err
 }
 
-// startTLS has the server expect an encrypted connection. What it says before is only looked at for that: of what the
-// library was told before, it might believe something afterwards.
+// startTLS has the server expect an encrypted connection. The library is not told what the server says before: it might
+// still believe that afterwards.
 func (s *server) startTLS(raw net.Conn) error {
 	lines := bufio.NewReaderSize(raw, maxLine)
 	greeting, err := readLine(lines)

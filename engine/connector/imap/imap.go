@@ -127,7 +127,7 @@ func examined(ctx context.Context, s *session, mailbox string, numbering uint32)
 			"numbers that last (UIDVALIDITY), so they have no ids", mailbox)
 	case numbering != 0 && numbering != validity:
 		return 0, 0, connector.Failf(eventlog.Precondition, "imap.renumbered", "the mail server has numbered the mails in "+
-			"%s anew (UIDVALIDITY was %d and is %d), so ids from before name no mail any more: list them from the beginning, "+
+			"%s anew (UIDVALIDITY was %d and is %d), so earlier ids name no mail any more: list them from the beginning, "+
 			"without after, and tell known mails by their messageId", mailbox, numbering, validity)
 	}
 	return mails, validity, nil

@@ -22,10 +22,10 @@ const (
 	lookahead  = 4 << 10
 )
 
-// line is the connection below the library, above its encryption. It lets as much come as a command has room for, so
-// that no answer can fill the memory, whatever the server says of its length; and only so many opening brackets, since
-// the library reads lists in each other by functions in each other, without an end of its own, and a stack that is full
-// would end the engine. It lets nothing through once it is sealed.
+// line is the connection below the library, above its encryption. It lets through as many bytes as a command has room
+// for, so that no answer can fill the memory, whatever length the server announces. It also bounds the opening
+// brackets: the library reads nested lists by nested calls without a bound, and a full stack would end the engine. It
+// lets nothing through once it is sealed.
 type line struct {
 	net.Conn
 	// raw is the connection below the encryption.

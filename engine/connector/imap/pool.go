@@ -50,8 +50,8 @@ func (p *pool) enter(ctx context.Context, call connector.Call) (release func(), 
 	}
 }
 
-// use asks on a connection, which is kept if that went well or the server said no. Where a connection that waited turns
-// out to be lost, a new one is asked once more: no question changes anything.
+// use asks on a connection, which is kept if the server answered, with a refusal too. If a kept connection turns out to
+// be lost, use asks once more on a new one: no question changes anything.
 func (p *pool) use(ctx context.Context, ask func(*session) error) error {
 	if s := p.take(); s != nil {
 		err := p.ask(s, ask)

@@ -22,16 +22,16 @@ import (
 // How many bytes a server may send in answer to a command, and between two commands.
 const (
 	answerRoom = 64 << 10
-	// mailRoom is what comes of each mail besides its content: its number, its flags and the like.
+	// mailRoom bounds what comes for each mail besides its content: its number, its flags and the like.
 	mailRoom = 4 << 10
-	// mailLists is how many lists come of each mail.
+	// mailLists bounds the lists that come for each mail.
 	mailLists = 4
-	// numberRoom is what comes of each mail that is found.
+	// numberRoom bounds what comes for each mail that is found.
 	numberRoom = 11
 )
 
-// window is among how many mails is searched at once. The library takes a time for numbers out of order that grows with
-// the square of them.
+// window is how many mails are searched at once. For numbers out of order, the time that the library takes grows with
+// the square of their count.
 const window = 20_000
 
 // session is one connection to the server, logged in. It belongs to one call at a time.
@@ -85,8 +85,8 @@ func (s *server) open(ctx context.Context) (*session, error) {
 	return session, nil
 }
 
-// encrypt makes the connection what the library is to see: encrypted as is configured. first is what the library reads
-// before anything else, which is a greeting.
+// encrypt encrypts the connection as is configured, for the library. first is the greeting, which the library reads
+// before anything else.
 func (s *server) encrypt(ctx context.Context, raw net.Conn) (conn net.Conn, first io.Reader, err error) {
 	if s.mode == tlsNone {
 		return s.greeted(raw)
@@ -109,8 +109,8 @@ func (s *server) encrypt(ctx context.Context, raw net.Conn) (conn net.Conn, firs
 // errLogin is a login that failed, with what the server says of it.
 var errLogin = errors.New("the login is refused")
 
-// login names the user. AUTHENTICATE is used where it takes one line, since the library waits forever for a server
-// that breaks an exchange of several lines off in a certain way. Elsewhere LOGIN says the same.
+// login names the user. AUTHENTICATE is used where it takes one line; elsewhere LOGIN does the same. With several
+// lines, the library would wait forever for a server that breaks off in a certain way.
 func (s *server) login(client *imapclient.Client) error {
 	caps, err := client.Capability().Wait()
 	if err != nil {
@@ -138,7 +138,7 @@ func (s *server) login(client *imapclient.Client) error {
 // stuckAfter is how long the library has to notice that a connection is closed.
 const stuckAfter = 5 * time.Second
 
-// within asks on a session until ctx ends. Then the connection is closed, which ends all that the library does.
+// within asks on a session until ctx ends. Then the connection is closed, which ends everything that the library does.
 func within[T any](ctx context.Context, s *session, ask func() (T, error)) (T, error) {
 	type answer struct {
 		value T
@@ -208,8 +208,8 @@ func (s *session) search(ctx context.Context, mails uint32, behind imap.UID, sin
 	return numbers, nil
 }
 
-// first adds the numbers of a set that are behind the last of some, or behind another, until there are so many. A
-// server may name ranges of billions.
+// first adds the numbers of a set that come after the last of some, or after behind, up to a bound. A server
+// may name ranges of billions.
 func first(all imap.NumSet, some []imap.UID, behind imap.UID, most int) []imap.UID {
 	if len(some) > 0 {
 		behind = some[len(some)-1]
@@ -235,7 +235,7 @@ func (s *session) end() {
 	}
 }
 
-// why is the error that ended a question, as far as the line below knows it better than the library.
+// why is the error that ended a question. The line below may know it better than the library.
 func (s *session) why(err error) error {
 	if ended := s.line.ended(); ended != nil {
 		return ended

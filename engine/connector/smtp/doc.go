@@ -10,13 +10,13 @@
 //   - A mail that has been handed over is listened to for longer (5 minutes after its deadline), so that a late
 //     answer can still settle it.
 //   - The Message-ID is made of the idempotency key: the mails of one call are known by it, to a person who
-//     looks for a mail whose outcome is uncertain, and to servers that drop a mail they have seen.
-//   - What a script gives becomes no line of the protocol and no header of its own: addresses are written anew from
-//     their parts, header values have no control characters, and the finished mail is looked over line by line.
+//     looks for a mail whose outcome is uncertain, and to servers that drop a mail that they have had before.
+//   - What a script gives cannot become a line of the protocol or another header: addresses are written anew from their
+//     parts, header values have no control characters, and each line of the finished mail is checked.
 //   - A password goes over an encrypted connection, or over loopback, and is blanked out of every answer, as
 //     is each value that was filled in from outside the configuration.
-//   - Ten calls at once have a connection; more wait, and one that gets none in time was held back, which says nothing
-//     of the server. A connection that is only listened to is not counted.
+//   - Ten calls at once have a connection. More calls wait, and one that gets none in time was not sent, which is no
+//     failure of the server. A connection that is only listened to is not counted.
 //
 // How an answer is read. 4xx is a definite failure, transient. 5xx is definite too: 530, 534, 535 and 538 auth; another
 // 5.7.x permission; 500 to 504, 552 and 555 logic, as what was sent is wrong (552 with 5.2.2 is a full mailbox and is

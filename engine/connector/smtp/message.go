@@ -175,9 +175,8 @@ func pointers(list []mail.Address) (out []*mail.Address) {
 	return out
 }
 
-// checkLines looks the finished mail over: its lines are ASCII, of bounded length and end in CR LF, and each line of
-// its header begins a field or goes on with one. Whatever a script has given can then only be part of what it was
-// given for.
+// checkLines checks the finished mail: its lines are ASCII, of bounded length and end in CR LF, and each line of its
+// header begins a field or continues one. So what a script gives for one part of the mail cannot become another part.
 func checkLines(mail []byte) error {
 	inHeader := true
 	for n := 1; len(mail) > 0; n++ {

@@ -12,7 +12,7 @@ import (
 // closing is the reply of a server that shuts down, whatever it was asked.
 const closing = 421
 
-// classOf is the class of a reply that says no.
+// classOf is the class of a reply that refuses.
 func classOf(reply *smtp.SMTPError) eventlog.Class {
 	detail := reply.EnhancedCode
 	switch code := reply.Code; {
@@ -45,5 +45,6 @@ func (c *Connector) said(reply *smtp.SMTPError) string {
 	return fmt.Sprintf("%d %s", reply.Code, c.shown(text))
 }
 
-// shown is what is kept of an answer. Secrets go first: a cut could leave a part of one that nothing recognises.
+// shown is what is kept of an answer. Secrets are blanked out before it is cut: the cut could leave a part of one,
+// which would not be recognised.
 func (c *Connector) shown(text string) string { return eventlog.Clip(c.redact.Text(text), maxSaid) }

@@ -58,8 +58,8 @@ func (c *Connector) perform(ctx context.Context, call connector.Call) connector.
 	if err != nil {
 		return connector.FailedWith(c.failureBefore(ctx, call, s, err))
 	}
-	// The last look before the mail is handed over: without its last line the server must forget it. The session sends
-	// nothing more when this refuses, since any command would write that line first.
+	// This is the last check before the mail is handed over: without its last line the server must forget it. If it
+	// refuses, the session sends nothing more, since any command would write that line first.
 	if failure := connector.MayLeave(ctx, call); failure != nil {
 		return connector.FailedWith(failure)
 	}

@@ -23,13 +23,13 @@ type Push struct {
 	Topic   string `arg:"" help:"The topic."`
 	ID      string `name:"id" placeholder:"ID" help:"The event's message id: the same id again is the same event. JSON is then the payload."`
 	Title   string `placeholder:"TITLE" help:"What the event is about, for people; else its id."`
-	IDFrom  string `name:"id-from" placeholder:"hash|path" enum:",hash,path" default:"" help:"Where the message ids come from when the JSON is payloads: hash, of each payload's content, so that the same content is the same event (members in any order, numbers as they are written); or path, with --id-path."`
+	IDFrom  string `name:"id-from" placeholder:"hash|path" enum:",hash,path" default:"" help:"Take each JSON document as a payload, and make its message id. With hash, payloads with the same content are the same event: the order of members does not count, numbers count as they are written. With path, the id is the member that --id-path names."`
 	IDPath  string `name:"id-path" placeholder:"A.B" help:"The member of each payload that is its message id, as in customer.id."`
 	Verbose bool   `short:"v" help:"Print a line for each event, however many they are."`
-	Events  string `arg:"" name:"json|@file|-" help:"The payload, with --id; without it events: {\"messageId\": …, \"title\": …, \"payload\": …}, or many, one a line. @FILE reads them from a file, - from standard input."`
+	Events  string `arg:"" name:"json|@file|-" help:"The payload, with --id; without it events: {\"messageId\": …, \"title\": …, \"payload\": …}, or many, one per line. @FILE reads them from a file, - from standard input."`
 }
 
-// tellEvery is how often a push that goes on says how far it is.
+// tellEvery is how often a long push says how far it is.
 const tellEvery = 2 * time.Second
 
 // One request is one transition: all of its events or none. Events that are pushed in several requests are

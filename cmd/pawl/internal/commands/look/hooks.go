@@ -24,7 +24,7 @@ type Hooks struct {
 
 type hooksList struct {
 	client.Flags
-	Workflow string `placeholder:"NAME" help:"Of this workflow only; then with a signed command for each that sends a sample."`
+	Workflow string `placeholder:"NAME" help:"Only the hooks of this workflow, each with a signed command that sends a sample."`
 }
 
 type testHook struct {
@@ -79,7 +79,7 @@ func (c *hooksList) Run(engine *client.Finder, screen term.Screen) error {
 	})
 }
 
-// sayUnready says what a hook that verifies nothing waits for.
+// sayUnready says why a hook refuses all requests.
 func sayUnready(screen term.Screen, h listedHook) {
 	name := term.OneLine(h.Workflow+"/"+h.Name, 200)
 	switch h.State {
@@ -95,7 +95,7 @@ func sayUnready(screen term.Screen, h listedHook) {
 	}
 }
 
-// shown is a command of several lines with nothing in it that a terminal would obey: what is signed keeps its bytes.
+// shown is a command of several lines without characters that control a terminal; what is signed keeps its bytes.
 func shown(command string) string {
 	if !strings.ContainsFunc(command, func(r rune) bool {
 		return r != '\n' && r != '\t' && !unicode.IsPrint(r) || r == unicode.ReplacementChar
@@ -118,7 +118,7 @@ func (c *testHook) Run(engine *client.Finder, screen term.Screen) error {
 			return err
 		}
 		if !utf8.Valid(body) {
-			return exit.Misconfigured("send bytes with the command that --print shows, from a file", "the body is no UTF-8")
+			return exit.Misconfigured("send bytes with the command that --print shows, from a file", "the body is not UTF-8")
 		}
 		params["body"] = string(body)
 	}

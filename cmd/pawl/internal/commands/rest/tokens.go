@@ -14,13 +14,13 @@ type (
 	Tokens struct {
 		Create createToken `cmd:"" help:"Make a token for one program or person and print it, this once."`
 		List   listTokens  `cmd:"" default:"withargs" help:"List the named tokens in use."`
-		Revoke revokeToken `cmd:"" help:"Let the caller with a token in no more, at once."`
+		Revoke revokeToken `cmd:"" help:"Revoke a named token: from then on it is refused."`
 	}
 	createToken struct {
 		client.Flags
 		Name     string `arg:"" help:"The name of its user: the log shows it with all that is done with the token."`
 		Role     string `required:"" placeholder:"viewer|ingest|operator|admin" enum:"viewer,ingest,operator,admin" help:"viewer reads; ingest pushes events and does nothing else; operator does both and deploys; admin also gives grants and tokens."`
-		Workflow string `short:"w" placeholder:"NAME" help:"The only workflow that it is for, which need not exist yet; else it is for all."`
+		Workflow string `short:"w" placeholder:"NAME" help:"The only workflow that the token is for, which need not exist yet. Left out, it is for all."`
 	}
 	listTokens  struct{ client.Flags }
 	revokeToken struct {
@@ -75,7 +75,7 @@ func (c *revokeToken) Run(engine *client.Finder, screen term.Screen) error {
 		return err
 	}
 	return client.Answer(connected, "revokeToken", map[string]any{"name": c.Name}, func(json.RawMessage) error {
-		fmt.Fprintf(screen.Out, "the token %s opens nothing any more\n", c.Name)
+		fmt.Fprintf(screen.Out, "the token %s is revoked\n", c.Name)
 		return nil
 	})
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/pawl-run/pawl/ops/rpc"
 )
 
-// Types is `pawl types`: the declarations that editors read, of scripts and of what they can call.
+// Types is `pawl types`: it writes the declarations of scripts, and of what they can call, for editors.
 type Types struct {
 	client.Flags
 	Dir string `arg:"" optional:"" name:"dir" type:"path" help:"Write pawl.d.ts into this folder, and a tsconfig.json if it has none. Without it the types are printed."`
@@ -38,8 +38,8 @@ func (c *Types) Run(ctx context.Context, engine *client.Finder, screen term.Scre
 	}
 	switch {
 	case connected.Stranger != nil, connected.Foreign(err), errors.Is(err, rpc.ErrUnreachable) && !c.Named():
-		fmt.Fprintf(screen.Err, "%s: the connectors built in are written; a tool on NATS is added while an engine knows it\n",
-			connected.Alone(err))
+		fmt.Fprintf(screen.Err, "%s: the connectors built in are written; the tools on NATS are added when an engine runs "+
+			"that knows them\n", connected.Alone(err))
 	case err != nil:
 		return connected.Explain(err)
 	}
