@@ -24,7 +24,7 @@ func read(t *testing.T, path string) string {
 func TestConfigurationOfTheManual(t *testing.T) {
 	env := variables(map[string]string{"API_TOKEN": "x", "CRM_SECRET": "y", "GITHUB_WEBHOOK_SECRET": "g", "SHOP_KEY": "s",
 		"STRIPE_NEW": "n", "STRIPE_OLD": "o", "SMTP_PASSWORD": "p", "IMAP_PASSWORD": "i",
-		"SHOP_PASSWORD": "shop", "NOTES_TOKEN": "t",
+		"SHOP_PASSWORD": "shop", "NOTES_TOKEN": "t", "TICKETS_TOKEN": "t",
 		"WAREHOUSE_SECRET": webhookSecret, "PAGER_SECRET": webhookSecret, "CHAT_WEBHOOK": "https://chat.example.com/T/1"})
 	for _, page := range []string{"CONFIG.md", "../../ops/OPERATIONS.md"} {
 		_, rest, _ := strings.Cut(read(t, page), "```yaml\n")

@@ -14,8 +14,12 @@ import (
 
 // Config is one MCP server.
 type Config struct {
-	// Command is the program and its arguments.
+	// Command is the program and its arguments; URL is in its place where the server is reached over streamable HTTP.
 	Command []string `yaml:"command"`
+	// URL is where the server is, https beyond this machine. It is asked there and nowhere else.
+	URL string `yaml:"url"`
+	// Headers are sent with every request to URL, such as Authorization. Scripts cannot set or see them.
+	Headers map[string]string `yaml:"headers"`
 	// Dir is where it runs. Empty is a folder of its own that goes with it.
 	Dir string `yaml:"dir"`
 	// Env is its environment, beside PATH.
@@ -30,6 +34,9 @@ type Config struct {
 	// Tools say more about single tools, by their names.
 	Tools map[string]ToolConfig `yaml:"tools"`
 
+	// Secrets are the values that were filled in from outside the configuration. They are blanked out of what the server
+	// answers.
+	Secrets []string `yaml:"-"`
 	// Name is the connector's.
 	Name string `yaml:"-"`
 	// Confined makes the process that confines itself to what is named here and becomes the command; nil runs the
@@ -77,8 +84,15 @@ func (c Config) Validate(name string) error {
 	if err := connector.ValidateName(name); err != nil {
 		return fault("", "%w", err)
 	}
-	if len(c.Command) == 0 || c.Command[0] == "" {
-		return fault(".command", "it names no program")
+	switch {
+	case c.URL != "":
+		if at, err := c.validateURL(); err != nil {
+			return fault(at, "%w", err)
+		}
+	case len(c.Headers) > 0:
+		return fault(".headers", "a program is sent none: env is its environment")
+	case len(c.Command) == 0 || c.Command[0] == "":
+		return fault(".command", "it names no program, and there is no url")
 	}
 	if c.Timeout < 0 {
 		return fault(".timeout", "%s is negative", c.Timeout)

@@ -12,6 +12,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/pawl-run/pawl/engine/connector"
+	"github.com/pawl-run/pawl/engine/connector/redact"
 	"github.com/pawl-run/pawl/eventlog"
 )
 
@@ -37,6 +38,7 @@ const (
 type Connector struct {
 	config Config
 	server *server
+	secret *redact.Redactor
 	// listen is how long an answer is waited for after the deadline.
 	listen time.Duration
 }
@@ -50,8 +52,8 @@ func New(ctx context.Context, config Config) (*Connector, error) {
 	if config.Logger == nil {
 		config.Logger = slog.Default()
 	}
-	c := &Connector{config: config, server: &server{config: config, logger: config.Logger},
-		listen: connector.DefaultListen}
+	c := &Connector{config: config, server: &server{config: config, logger: config.Logger, patience: pingTimeout},
+		secret: redact.New(config.Secrets), listen: connector.DefaultListen}
 	if _, err := c.server.connected(ctx); err != nil {
 		config.Logger.Warn("an MCP server does not answer, so its tools are not there", "connector", config.Name,
 			"error", err)
@@ -81,6 +83,15 @@ func (c *Connector) tool(operation string) string {
 
 // Read implements connector.Connector.
 func (c *Connector) Read(ctx context.Context, call connector.Call) (json.RawMessage, error) {
+	text, failure := c.read(ctx, call)
+	if failure != nil {
+		return nil, c.secret.Failure(failure)
+	}
+	text, _ = c.secret.Bytes(text)
+	return text, nil
+}
+
+func (c *Connector) read(ctx context.Context, call connector.Call) (json.RawMessage, *eventlog.Failure) {
 	answer, err := c.server.ask(ctx, params(c.tool(call.Operation), call.Params))
 	switch refused := refusal(err); {
 	case refused != nil:
@@ -93,7 +104,12 @@ func (c *Connector) Read(ctx context.Context, call connector.Call) (json.RawMess
 		return nil, connector.Failf(eventlog.Precondition, CodeTool, "%s.%s failed: %s", call.Connector, call.Operation,
 			said(answer))
 	}
-	return result(answer)
+	text, err := result(answer)
+	if err != nil {
+		return nil, connector.Failf(eventlog.Internal, connector.CodeAnswer, "%s.%s answered what cannot be read: %v",
+			call.Connector, call.Operation, err)
+	}
+	return text, nil
 }
 
 // params are those of a request; a mutation is told apart by its key.
@@ -128,7 +144,9 @@ func (c *Connector) Perform(ctx context.Context, call connector.Call) connector.
 		request.Meta[metaDeadline] = call.Deadline.UTC().Format(time.RFC3339Nano)
 	}
 	answer, err := c.server.ask(listening, request)
-	return c.outcome(ctx, call, f, answer, err)
+	out := c.secret.Outcome(c.outcome(ctx, call, f, answer, err))
+	out.Result, _ = c.secret.Bytes(out.Result)
+	return out
 }
 
 // outcome is what an answer, or none, means (F4).
@@ -147,6 +165,9 @@ func (c *Connector) outcome(ctx context.Context, call connector.Call, f *flight,
 	if refused := refusal(err); refused != nil {
 		return connector.FailedWith(connector.Failf(eventlog.Logic, CodeRefused, "%s refused %s: %s", call.Connector,
 			call.Operation, refused.Message))
+	}
+	if err != nil && f.status.Load() != 0 {
+		return connector.FailedWith(f.turnedAway(call))
 	}
 	if err != nil {
 		return connector.UncertainWith(connector.Failf(eventlog.Transient, CodeServer, "%s.%s was sent and not answered: %v",

@@ -28,6 +28,9 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
+// freeze hangs the server, where the system can; nil elsewhere.
+var freeze func(calls string) (*mcp.CallToolResult, error)
+
 // serve is a server with a tool for each thing that can become of a call.
 func serve(calls string) {
 	server := mcp.NewServer(&mcp.Implementation{Name: "test", Version: "1"}, nil)
@@ -54,6 +57,9 @@ func serve(calls string) {
 		return &mcp.CallToolResult{StructuredContent: value}, nil
 	}
 	add("look-up", true, func(arguments map[string]any) (*mcp.CallToolResult, error) { return answer(arguments) })
+	if freeze != nil {
+		add("freeze", false, func(map[string]any) (*mcp.CallToolResult, error) { return freeze(calls) })
+	}
 	add("put", false, func(arguments map[string]any) (*mcp.CallToolResult, error) { return answer(arguments) })
 	failing := func(map[string]any) (*mcp.CallToolResult, error) {
 		return &mcp.CallToolResult{IsError: true, Content: []mcp.Content{&mcp.TextContent{Text: "no room"}}}, nil
@@ -133,7 +139,7 @@ func TestOperations(t *testing.T) {
 			t.Errorf("%s: %q", op.Name, op.Summary)
 		}
 	}
-	if len(kinds) != 7 || kinds["look_up"] != connector.List || kinds["missing"] != connector.List ||
+	if delete(kinds, "freeze"); len(kinds) != 7 || kinds["look_up"] != connector.List || kinds["missing"] != connector.List ||
 		kinds["put"] != connector.Mutate {
 		t.Errorf("operations: %v", kinds)
 	}

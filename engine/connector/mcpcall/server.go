@@ -21,6 +21,9 @@ import (
 // startTimeout bounds the start of a process until its tools are known.
 const startTimeout = 20 * time.Second
 
+// pingTimeout is how long a server that has not answered a call may take to answer a ping before it counts as hung.
+const pingTimeout = 5 * time.Second
+
 // endTimeout is how long a process may take to end by itself.
 const endTimeout = 2 * time.Second
 
@@ -28,12 +31,15 @@ const endTimeout = 2 * time.Second
 type server struct {
 	config Config
 	logger *slog.Logger
+	// patience is how long a server may take to answer a ping.
+	patience time.Duration
 
 	// starting is held while a process is started: others wait for it, and none for the lists of what there is.
 	starting sync.Mutex
 
 	mu      sync.Mutex
 	session *mcp.ClientSession
+	process *exec.Cmd // nil for a server at a URL
 	closed  bool
 	// own is the folder of the process, if the configuration names none.
 	own string
@@ -55,7 +61,7 @@ func (s *server) connected(ctx context.Context) (*mcp.ClientSession, error) {
 	if session != nil {
 		return session, nil
 	}
-	cmd, err := s.command()
+	transport, cmd, err := s.transport()
 	if err != nil {
 		return nil, err
 	}
@@ -72,15 +78,17 @@ func (s *server) connected(ctx context.Context) (*mcp.ClientSession, error) {
 	})
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
-	session, err = client.Connect(ctx, gated{&mcp.CommandTransport{Command: cmd, TerminateDuration: endTimeout}}, nil)
+	session, err = client.Connect(ctx, transport, nil)
 	if err != nil {
-		return nil, fmt.Errorf("start %s: %w", s.config.Command[0], err)
+		endGroup(cmd)
+		return nil, fmt.Errorf("start %s: %w", s.config.where(), err)
 	}
 	if err := s.look(ctx, session); err != nil {
-		return nil, errors.Join(fmt.Errorf("list the tools of %s: %w", s.config.Command[0], err), session.Close())
+		endGroup(cmd)
+		return nil, errors.Join(fmt.Errorf("list the tools of %s: %w", s.config.where(), err), session.Close())
 	}
 	s.mu.Lock()
-	s.session = session
+	s.session, s.process = session, cmd
 	s.mu.Unlock()
 	go func() {
 		_ = session.Wait() // why it ended is what the calls say that were open
@@ -99,6 +107,9 @@ func (s *server) ask(ctx context.Context, request *mcp.CallToolParams) (*mcp.Cal
 			return nil, err
 		}
 		answer, err := session.CallTool(ctx, request)
+		if err != nil && ctx.Err() != nil {
+			go s.endHung(session)
+		}
 		if !errors.Is(err, mcp.ErrConnectionClosed) || !again || flies && f.wrote.Load() {
 			return answer, err
 		}
@@ -113,6 +124,40 @@ func (s *server) ended(session *mcp.ClientSession) {
 	if s.session == session {
 		s.session = nil
 	}
+}
+
+// endHung ends a session whose server answers nothing at all, and its process with all that it has started: the next
+// call begins another one.
+func (s *server) endHung(session *mcp.ClientSession) {
+	ctx, cancel := context.WithTimeout(context.Background(), s.patience)
+	defer cancel()
+	if session.Ping(ctx, nil) == nil || ctx.Err() == nil {
+		return // it is slow with that call alone, or has ended
+	}
+	s.mu.Lock()
+	hung, process := s.session == session, s.process
+	s.mu.Unlock()
+	if !hung {
+		return
+	}
+	s.logger.Warn("an MCP server answers nothing any more and is ended; the next call starts it again", "connector",
+		s.config.Name)
+	s.ended(session)
+	endGroup(process)
+	_ = session.Close() // a process that was killed says so
+}
+
+// transport is the way to the server, and its process, nil for one at a URL.
+func (s *server) transport() (mcp.Transport, *exec.Cmd, error) {
+	if s.config.URL != "" {
+		return marked{&mcp.StreamableClientTransport{Endpoint: s.config.URL, HTTPClient: s.config.client()}}, nil, nil
+	}
+	cmd, err := s.command()
+	if err != nil {
+		return nil, nil, err
+	}
+	groupOfItsOwn(cmd)
+	return gated{&mcp.CommandTransport{Command: cmd, TerminateDuration: endTimeout}}, cmd, nil
 }
 
 // command is the process, with what the configuration names and nothing else.
@@ -214,11 +259,12 @@ func (s *server) close() error {
 	s.starting.Lock()
 	defer s.starting.Unlock()
 	s.mu.Lock()
-	session, own := s.session, s.own
+	session, process, own := s.session, s.process, s.own
 	s.session, s.closed = nil, true
 	s.mu.Unlock()
 	if session != nil {
 		_ = session.Close() // a process that had to be told to end, or has ended, says so
+		endGroup(process)   // what it has started goes with it
 	}
 	if own == "" {
 		return nil

@@ -20,7 +20,7 @@ func (c *Connector) ReconcilesCall(call connector.Call) bool {
 func (c *Connector) Reconcile(ctx context.Context, call connector.Call) connector.Reconciliation {
 	rules := c.config.Tools[c.tool(call.Operation)].Verify
 	unknown := func(format string, args ...any) connector.Reconciliation {
-		return connector.RetryWith(connector.Failf(eventlog.Transient, "mcp.verify", format, args...))
+		return connector.RetryWith(c.secret.Failure(connector.Failf(eventlog.Transient, "mcp.verify", format, args...)))
 	}
 	if rules == nil {
 		return unknown("%s.%s is configured without verify", call.Connector, call.Operation)
@@ -48,7 +48,8 @@ func (c *Connector) Reconcile(ctx context.Context, call connector.Call) connecto
 	}
 	switch {
 	case rules.Applied.fits(answer.IsError, found, given):
-		return connector.Reconciliation{Verdict: connector.VerdictApplied, Result: text}
+		blanked, _ := c.secret.Bytes(text)
+		return connector.Reconciliation{Verdict: connector.VerdictApplied, Result: blanked}
 	case rules.Failed.fits(answer.IsError, found, given):
 		return connector.Reconciliation{Verdict: connector.VerdictFailed, Failure: connector.Failf(eventlog.Transient,
 			connector.CodeNotApplied, "%s says that %s.%s did not take effect", rules.Tool, call.Connector, call.Operation)}

@@ -5,6 +5,6 @@ package confine
 type Folders struct {
 	// Read are folders and files that it may read and run, Write those that it may also change.
 	Read, Write []string
-	// Network lets it make TCP connections.
+	// Network lets it make connections and send datagrams.
 	Network bool
 }

@@ -198,7 +198,9 @@ func (c *File) Expand(env func(string) (string, bool)) error {
 			sql.Databases[name] = database
 		}
 	}
-	for _, server := range c.Connectors.MCP {
+	for name, server := range c.Connectors.MCP {
+		server.Secrets = found
+		c.Connectors.MCP[name] = server
 		for _, paths := range [][]string{server.Read, server.Write} {
 			for i := range paths {
 				resolve(&paths[i], c.dir)

@@ -2,6 +2,7 @@ package mcpserver
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"net/http"
 	"strings"
@@ -16,8 +17,9 @@ import (
 type serverKey struct{}
 
 // HTTP offers the tools over streamable HTTP. Every request is carried out with the bearer token that it brings:
-// connect makes a client of the engine with it. Requests of web pages are refused, and so is one without a token.
-func HTTP(connect func(token string) func(context.Context) (Client, error), version string) http.Handler {
+// connect makes a client of the engine with it; test is that of Engine. Requests of web pages are refused, and so is one without a token.
+func HTTP(connect func(token string) func(context.Context) (Client, error),
+	test func(context.Context, TestRequest) (json.RawMessage, error), version string) http.Handler {
 	// Without sessions: a session would lend the rights of the one who began it to all who know its id.
 	stream := mcp.NewStreamableHTTPHandler(func(r *http.Request) *mcp.Server {
 		offers, _ := r.Context().Value(serverKey{}).(*mcp.Server)
@@ -30,7 +32,7 @@ func HTTP(connect func(token string) func(context.Context) (Client, error), vers
 				WithHint("send Authorization: Bearer TOKEN; pawl tokens create NAME --role ROLE makes one"))
 			return
 		}
-		offers, err := New(r.Context(), Engine{Connect: connect(token), Version: version})
+		offers, err := New(r.Context(), Engine{Connect: connect(token), Test: test, Version: version})
 		var p *rpc.Problem
 		switch {
 		case errors.As(err, &p):

@@ -2,6 +2,7 @@ package mcpserver
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"sync"
 
@@ -15,6 +16,10 @@ type Engine struct {
 	// Connect returns a client of the engine with the caller's token. It is asked again for each call, so that an engine
 	// that starts later, or at another address, is found.
 	Connect func(context.Context) (Client, error)
+	// Test runs tests of a script, without the engine. With TestAlone it does also while no engine answers; else the
+	// engine first says that it knows the caller.
+	Test      func(context.Context, TestRequest) (json.RawMessage, error)
+	TestAlone bool
 	// Version of this program.
 	Version string
 }
@@ -55,6 +60,7 @@ func New(ctx context.Context, engine Engine) (*mcp.Server, error) {
 		}
 		s.offers.AddTool(described, s.handler(t))
 	}
+	s.addTest()
 	s.addResources()
 	_, err := s.connect(ctx)
 	var refused *rpc.Problem
@@ -90,6 +96,9 @@ func (s *server) connect(ctx context.Context) (Client, error) {
 		if !t.covered(s.role) {
 			beyond = append(beyond, t.name)
 		}
+	}
+	if !s.role.Covers(rpc.Viewer) {
+		beyond = append(beyond, testTool)
 	}
 	s.offers.RemoveTools(beyond...)
 	return client, nil

@@ -14,7 +14,7 @@ import (
 const instructions = `Pawl runs workflows written in TypeScript: prepare reads, mutate names one change to the outside,
 next publishes. A change is sent at most once, and its outcome is never guessed.
 To write a workflow: read pawl://contract (pawl://guide says more, with recipes), pawl://types and
-pawl://connectors; call validate until it answers ok; call deploy. To try it: call push, then why. To mend one: call why; where it says maintenance, call evidence, then
+pawl://connectors; call validate until it answers ok; write tests and call test; call deploy. To try it: call push, then why. To mend one: call why; where it says maintenance, call evidence, then
 repair with the whole corrected script.
 Each answer ends with the next step. Do not call resolve, unless you know from the other system what became of the call;
 otherwise ask the person. Approvals are a person's.
@@ -36,6 +36,28 @@ var tools = []*tool{
 				return "deploy the same source; problems that are left are warnings"
 			}
 			return "correct each problem at its line and validate again"
+		},
+	},
+	{
+		name: "diff", title: "Say what a new script would do otherwise",
+		about: "Run prepare and mutate of the script that runs and of a new one on recorded runs, and answer which calls " +
+			"would be new, gone or changed, field by field; nothing is sent or changed. Call it before you deploy a change of " +
+			"a workflow that runs. It needs recordings, which a person configures.",
+		kinds: []kind{{name: "script", operation: "diffWorkflow"}},
+		next: func(arguments map[string]any, answer json.RawMessage) string {
+			var found struct {
+				Runs  int
+				Items []json.RawMessage
+			}
+			switch {
+			case json.Unmarshal(answer, &found) != nil:
+				return ""
+			case found.Runs == 0:
+				return "nothing is recorded yet, so this says nothing of the script: validate and test it"
+			case len(found.Items) == 0:
+				return "it does the same in all recorded runs; deploy it with expectedVersion"
+			}
+			return "tell the person what would be otherwise, unless it is what was asked for; then deploy with expectedVersion"
 		},
 	},
 	{

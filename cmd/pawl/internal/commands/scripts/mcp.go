@@ -12,8 +12,10 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/pawl-run/pawl/cmd/pawl/internal/client"
+	"github.com/pawl-run/pawl/cmd/pawl/internal/config"
 	"github.com/pawl-run/pawl/cmd/pawl/internal/exit"
 	"github.com/pawl-run/pawl/cmd/pawl/internal/mcpserver"
+	"github.com/pawl-run/pawl/cmd/pawl/internal/node"
 	"github.com/pawl-run/pawl/cmd/pawl/internal/term"
 	"github.com/pawl-run/pawl/cmd/pawl/internal/version"
 	"github.com/pawl-run/pawl/ops"
@@ -27,15 +29,23 @@ type MCP struct {
 }
 
 // Run serves until the client has ended, or until it is interrupted.
-func (c *MCP) Run(ctx context.Context, engine *client.Finder, screen term.Screen) error {
+func (c *MCP) Run(ctx context.Context, engine *client.Finder, screen term.Screen, conf config.Reader,
+	with node.Parts) error {
 	if c.JSON {
 		return exit.Misconfigured("leave --json out", "pawl mcp speaks a protocol of its own")
 	}
+	tests := &rehearsals{conf: conf, with: with}
+	err := c.serve(ctx, engine, screen, tests)
+	return errors.Join(err, tests.close())
+}
+
+func (c *MCP) serve(ctx context.Context, engine *client.Finder, screen term.Screen, tests *rehearsals) error {
 	if c.Listen != "" {
-		return c.serveHTTP(ctx, engine, screen)
+		return c.serveHTTP(ctx, engine, screen, tests)
 	}
 	found := &found{engine: engine, flags: c.Flags}
-	server, err := mcpserver.New(ctx, mcpserver.Engine{Version: version.String(), Connect: found.connect})
+	server, err := mcpserver.New(ctx, mcpserver.Engine{Version: version.String(), Connect: found.connect,
+		Test: tests.run, TestAlone: true})
 	if err != nil {
 		return exit.Failed("", err)
 	}
@@ -95,7 +105,7 @@ type unclosed struct{ io.Writer }
 func (unclosed) Close() error { return nil }
 
 // serveHTTP serves any number of callers, each with its own token.
-func (c *MCP) serveHTTP(ctx context.Context, engine *client.Finder, screen term.Screen) error {
+func (c *MCP) serveHTTP(ctx context.Context, engine *client.Finder, screen term.Screen, tests *rehearsals) error {
 	host, _, err := net.SplitHostPort(c.Listen)
 	if err != nil || !rpc.IsLoopback(host) {
 		return exit.Misconfigured("write e.g. --listen 127.0.0.1:7171; from another machine, run pawl mcp there with --url",
@@ -116,7 +126,7 @@ func (c *MCP) serveHTTP(ctx context.Context, engine *client.Finder, screen term.
 		Handler: mcpserver.HTTP(func(token string) func(context.Context) (mcpserver.Client, error) {
 			caller := &rpc.Client{Operations: ops.Table(), URL: connected.URL, Token: token, Actor: connected.Actor}
 			return func(context.Context) (mcpserver.Client, error) { return caller, nil }
-		}, version.String())}
+		}, tests.run, version.String())}
 	fmt.Fprintf(screen.Err, "pawl: offering tools to models on http://%s\n", listener.Addr())
 	ended := make(chan error, 1)
 	go func() { ended <- server.Serve(listener) }()

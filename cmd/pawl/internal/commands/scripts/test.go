@@ -50,28 +50,36 @@ func (c *Test) Run(ctx context.Context, conf config.Reader, screen term.Screen, 
 	if err != nil {
 		return err
 	}
-	file, err := conf.ReadConfig()
+	t, done, err := newTester(conf, with)
 	if err != nil {
 		return err
 	}
-	scripts, err := node.NewWorkers(config.Settings{Policies: file.Policies}, with, runtime.GOMAXPROCS(0),
-		slog.New(slog.DiscardHandler))
-	if err != nil {
-		return err
-	}
-	registry, closeConnectors, err := builtin.Unconfigured()
-	if err != nil {
-		return exit.Failed("", errors.Join(err, closeConnectors(), scripts.Close()))
-	}
-	t := tester{screen: screen, asJSON: c.JSON, config: rehearsal.Config{
-		Scripts: scripts, Connectors: registry, Policies: file.Policies,
-	}}
+	t.screen, t.asJSON = screen, c.JSON
 	if c.Watch {
 		err = t.watch(ctx, pairs)
 	} else {
 		err = t.all(ctx, pairs)
 	}
-	return errors.Join(err, closeConnectors(), scripts.Close())
+	return errors.Join(err, done())
+}
+
+// newTester starts what tests run in, until done is called.
+func newTester(conf config.Reader, with node.Parts) (t *tester, done func() error, err error) {
+	file, err := conf.ReadConfig()
+	if err != nil {
+		return nil, nil, err
+	}
+	scripts, err := node.NewWorkers(config.Settings{Policies: file.Policies}, with, runtime.GOMAXPROCS(0),
+		slog.New(slog.DiscardHandler))
+	if err != nil {
+		return nil, nil, err
+	}
+	registry, closeConnectors, err := builtin.Unconfigured()
+	if err != nil {
+		return nil, nil, exit.Failed("", errors.Join(err, closeConnectors(), scripts.Close()))
+	}
+	return &tester{config: rehearsal.Config{Scripts: scripts, Connectors: registry, Policies: file.Policies}},
+		func() error { return errors.Join(closeConnectors(), scripts.Close()) }, nil
 }
 
 // pairs are the scripts and tests that the command line names.
@@ -279,15 +287,20 @@ func (t *tester) one(ctx context.Context, p pair) (tested, error) {
 	if err != nil {
 		return found, err
 	}
+	err = t.judge(ctx, &found, script, tests, func(name string) (string, error) {
+		text, err := os.ReadFile(filepath.Join(filepath.Dir(p.tests), name))
+		return string(text), err
+	})
+	return found, err
+}
+
+// judge runs the tests, and notes what they come to.
+func (t *tester) judge(ctx context.Context, found *tested, script, tests source.Script, beside rehearsal.Beside) error {
 	read := rehearsal.Read
-	if rehearsal.IsYAML(p.tests) {
+	if rehearsal.IsYAML(tests.Path) {
 		read = rehearsal.ReadYAML
 	}
-	suite, err := read(ctx, t.config.Scripts, sandbox.Source{Filename: tests.Name(), Code: string(tests.Text)},
-		func(name string) (string, error) {
-			text, err := os.ReadFile(filepath.Join(filepath.Dir(p.tests), name))
-			return string(text), err
-		})
+	suite, err := read(ctx, t.config.Scripts, sandbox.Source{Filename: tests.Name(), Code: string(tests.Text)}, beside)
 	var unreadable *rehearsal.ReadError
 	switch {
 	case errors.As(err, &unreadable):
@@ -296,23 +309,23 @@ func (t *tester) one(ctx context.Context, p pair) (tested, error) {
 			at = sandbox.Place{Line: unreadable.Line, Column: 1}
 		}
 		found.Problems = append(found.Problems, sandbox.NewProblem("tests.unreadable", at, unreadable.Message, ""))
-		return found, nil
+		return nil
 	case err != nil:
-		return found, exit.Failed("", err)
+		return exit.Failed("", err)
 	}
 	report, err := rehearsal.Run(ctx, t.config, sandbox.Source{Filename: script.Name(), Code: string(script.Text)}, suite)
 	if err != nil {
-		return found, exit.Failed("", fmt.Errorf("test %s: %w", term.Path(p.script), err))
+		return exit.Failed("", fmt.Errorf("test %s: %w", term.Path(script.Path), err))
 	}
 	found.Cases, found.OK = report.Cases, report.OK()
 	if len(report.Refused) > 0 {
 		found.Problems = explain.Problems(report.Refused)
-		return found, nil
+		return nil
 	}
 	missed, partly := report.Coverage.Missed()
 	found.Coverage = &coverage{Lines: len(report.Coverage.Lines), Share: report.Coverage.Share(),
 		Missed: append([]int{}, missed...), Partly: append([]int{}, partly...)} // none is an empty list
-	return found, nil
+	return nil
 }
 
 // print shows a report to a person.
