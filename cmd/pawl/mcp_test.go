@@ -188,13 +188,13 @@ func TestAgentWorksAsItsPageSays(t *testing.T) {
 // The client of the SDK walks every tool and every resource, with the answers and the refusals of each.
 func TestModelWalksEveryTool(t *testing.T) {
 	dir, drops := t.TempDir(), dropping(t)
-	settings := "connectors:\n  http:\n    hosts:\n      \"" + drops + "\": {private: true}\n"
+	settings := "connectors:\n  http:\n    hosts:\n      \"" + drops + "\": {private: true}\nrecordings: {w: {runs: 10}}\n"
 	if err := os.WriteFile(filepath.Join(dir, "pawl.yaml"), []byte(settings), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	d := startDaemon(t, dir, "pawl", "serve", "--data", ".pawl", "--clock=manual", "--clock-start=2026-03-01T08:00:00Z")
 	model := startModel(t, dir)
-	all := []string{"deploy", "evidence", "list", "pause", "push", "repair", "resolve", "resume", "show",
+	all := []string{"deploy", "diff", "evidence", "list", "pause", "push", "repair", "resolve", "resume", "show", "test",
 		"validate", "why"}
 	if got := model.offered(); !slices.Equal(got, all) {
 		t.Errorf("offered: %v", got)
@@ -210,6 +210,19 @@ func TestModelWalksEveryTool(t *testing.T) {
   } }) } });`
 	settle := func() { mustRun(t, dir, 0, "pawl", "clock", "advance", "0s") }
 	model.must("validate", map[string]any{"source": source})
+	tests := `export default Pawl.tests({ one(t) { t.push("t", { messageId: "1", payload: {} }); t.expectLog("seen 1"); } });`
+	if found := model.must("test", map[string]any{"source": source, "tests": tests}); found["ok"] != true {
+		t.Errorf("tests that hold: %v", found)
+	}
+	tests = "cases:\n  one:\n    - run\n    - expectLog: seen 1\n"
+	if _, said, failed := model.call("test", map[string]any{"source": source, "tests": tests, "yaml": true}); failed ||
+		!strings.Contains(said, `"line":4`) || !strings.Contains(said, "Next: correct the script or the test") {
+		t.Errorf("tests that do not hold: %s", said)
+	}
+	if _, said, failed := model.call("test", map[string]any{"source": source, "tests": ""}); !failed ||
+		!strings.Contains(said, "call test with both") {
+		t.Errorf("no tests: %s", said)
+	}
 	model.must("deploy", map[string]any{"source": source, "filename": "w.ts"})
 	if _, said, failed := model.call("deploy", map[string]any{"source": source, "expectedVersion": "7.0"}); !failed ||
 		!strings.Contains(said, "Next: ") {
@@ -223,6 +236,16 @@ func TestModelWalksEveryTool(t *testing.T) {
 	model.must("push", map[string]any{"workflow": "w", "topic": "t", "events": map[string]any{"messageId": "1",
 		"title": "One", "payload": map[string]any{}}})
 	settle()
+	if _, said, failed := model.call("diff", map[string]any{"workflow": "w", "source": source}); failed ||
+		!strings.Contains(said, "it does the same in all recorded runs") {
+		t.Errorf("diff of the same script: %s", said)
+	}
+	calling := strings.Replace(source, "data: null };\n  } })", `data: 1 };
+  }, async mutate(ctx) { await ctx.http.post({ url: "http://`+drops+`/" }); } })`, 1)
+	if _, said, failed := model.call("diff", map[string]any{"workflow": "w", "source": calling}); failed ||
+		!strings.Contains(said, `"new":1`) || !strings.Contains(said, "tell the person") {
+		t.Errorf("diff of a script that calls: %s", said)
+	}
 	for _, kind := range []string{"workflows", "runs", "events", "jobs", "mutations", "inputs", "sessions"} {
 		model.must("list", map[string]any{"kind": kind})
 		if kind != "workflows" {
@@ -356,8 +379,8 @@ func readResources(t *testing.T, model modelClient) {
 func TestModelHasTheRoleOfItsToken(t *testing.T) {
 	dir := t.TempDir()
 	d := startDaemon(t, dir, "pawl", "serve", "--data", ".pawl")
-	reading := []string{"evidence", "list", "show", "validate", "why"}
-	all := []string{"deploy", "evidence", "list", "pause", "push", "repair", "resolve", "resume", "show",
+	reading := []string{"evidence", "list", "show", "test", "validate", "why"}
+	all := []string{"deploy", "diff", "evidence", "list", "pause", "push", "repair", "resolve", "resume", "show", "test",
 		"validate", "why"}
 	over := spawn(t, command(t, dir, "pawl", "mcp", "--listen", "127.0.0.1:0"))
 	line := regexp.MustCompile(`offering tools to models on (http\S+)`)

@@ -10,7 +10,7 @@ import (
 )
 
 // systemFolders are what programs need of a system to run at all.
-var systemFolders = []string{"/usr", "/bin", "/sbin", "/lib", "/lib64", "/etc", "/opt", "/proc", "/sys", "/dev",
+var systemFolders = []string{"/usr", "/bin", "/sbin", "/lib", "/lib64", "/etc", "/opt", "/proc", "/sys",
 	"/nix/store"}
 
 // Become confines this process to the folders, and turns it into the program: it returns only if that fails. Where the
@@ -21,7 +21,8 @@ func Become(f Folders, program string, args, environment []string) error {
 		landlock.ROFiles(only(f.Read, false)...).IgnoreIfMissing(),
 		landlock.RWDirs(only(f.Write, true)...),
 		landlock.RWFiles(only(f.Write, false)...),
-		landlock.RWFiles("/dev/null", "/dev/zero", "/dev/random", "/dev/urandom").IgnoreIfMissing(),
+		// Of /dev no more: the shared memory of other programs is there too.
+		landlock.RWFiles("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom").IgnoreIfMissing(),
 	}
 	if err := landlock.V5.BestEffort().RestrictPaths(rules...); err != nil {
 		return fmt.Errorf("confine %s to its folders: %w", program, err)

@@ -154,7 +154,11 @@ func Open(
 	if err != nil {
 		return nil, err
 	}
-	registry, err := connector.NewRegistry(append(list, servers...)...)
+	described, err := openDescribed(c.OpenAPI, logger, onClose)
+	if err != nil {
+		return nil, err
+	}
+	registry, err := connector.NewRegistry(slices.Concat(list, servers, described)...)
 	if err != nil {
 		return nil, err
 	}

@@ -20,6 +20,7 @@ import (
 	"github.com/pawl-run/pawl/engine/connector/httpcall"
 	"github.com/pawl-run/pawl/engine/connector/imap"
 	"github.com/pawl-run/pawl/engine/connector/mcpcall"
+	"github.com/pawl-run/pawl/engine/connector/openapi"
 	"github.com/pawl-run/pawl/engine/connector/smtp"
 	"github.com/pawl-run/pawl/engine/connector/sqlcall"
 	"github.com/pawl-run/pawl/engine/schedule"
@@ -92,6 +93,8 @@ type Connectors struct {
 	SQL     *sqlcall.Config  `yaml:"sql"`
 	// MCP are MCP servers, each a connector of its name.
 	MCP map[string]mcpcall.Config `yaml:"mcp"`
+	// OpenAPI are services with descriptions, each a connector of its name.
+	OpenAPI map[string]openapi.Config `yaml:"openapi"`
 }
 
 // Root configure a connector that lives in one folder.
@@ -207,6 +210,11 @@ func (c *File) Expand(env func(string) (string, bool)) error {
 			}
 		}
 	}
+	for name, described := range c.Connectors.OpenAPI {
+		described.Secrets = found
+		resolve(&described.Description, c.dir)
+		c.Connectors.OpenAPI[name] = described
+	}
 	for _, root := range []*Root{c.Connectors.Maildir, c.Connectors.Files, c.Connectors.CSV} {
 		if root != nil {
 			resolve(&root.Root, c.dir)
@@ -242,6 +250,12 @@ func (c *File) validate(written *configText) error {
 		var wrong *connector.SettingError
 		if err := c.Connectors.MCP[name].Validate(name); errors.As(err, &wrong) {
 			return exit.Misconfigured("CONNECTORS.md describes MCP servers", "%s: %v", written.place(wrong.Key), err)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.Connectors.OpenAPI)) {
+		var wrong *connector.SettingError
+		if err := c.Connectors.OpenAPI[name].Validate(name); errors.As(err, &wrong) {
+			return exit.Misconfigured("CONNECTORS.md describes OpenAPI descriptions", "%s: %v", written.place(wrong.Key), err)
 		}
 	}
 	if err := c.Secrets.validate(written); err != nil {
