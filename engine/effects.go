@@ -44,10 +44,15 @@ func (e *Engine) EffectDiff(ctx context.Context, name eventlog.WorkflowName, req
 	if err := e.available(ctx); err != nil {
 		return EffectDiff{}, err
 	}
-	if err := e.recorded(name); err != nil {
-		return EffectDiff{}, err
+	state, ok := e.State(name)
+	if !ok {
+		return EffectDiff{}, unknownWorkflow(name)
 	}
-	state, _ := e.State(name)
+	if !e.cfg.Recordings.Records(name) {
+		return EffectDiff{}, &decide.Refusal{Kind: decide.Conflict, Code: "recordings.none",
+			Message: fmt.Sprintf("the runs of workflow %s are not recorded, so there is nothing to replay", name),
+			Hint:    hint.Of(hint.Recordings, name)}
+	}
 	repairs := &state
 	if !req.Repair {
 		repairs = nil
@@ -94,40 +99,6 @@ func (e *Engine) EffectDiff(ctx context.Context, name eventlog.WorkflowName, req
 		Definition: &checked.definition,
 	}, recordings)
 	return diff, err
-}
-
-// Recording is what prepare of a run was given. Errors: *decide.Refusal where the workflow is unknown or not recorded, or
-// where nothing is kept of the run, ErrUnavailable.
-func (e *Engine) Recording(ctx context.Context, name eventlog.WorkflowName, run eventlog.RunID) (recording.Recording,
-	error) {
-	if err := e.available(ctx); err != nil {
-		return recording.Recording{}, err
-	}
-	if err := e.recorded(name); err != nil {
-		return recording.Recording{}, err
-	}
-	for r, err := range e.cfg.Recordings.Newest(name) {
-		if err != nil || r.Run == run {
-			return r, err
-		}
-	}
-	return recording.Recording{}, &decide.Refusal{Kind: decide.NotFound, Code: "recordings.run",
-		Message: fmt.Sprintf("nothing is recorded of run %s of workflow %s: runs of consumers are recorded from the start "+
-			"on that configures it, and the oldest are forgotten", run, name),
-		Hint: hint.Of(hint.Recordings, name)}
-}
-
-// recorded says why nothing is recorded of a workflow, nil for one that is recorded.
-func (e *Engine) recorded(name eventlog.WorkflowName) error {
-	if _, ok := e.State(name); !ok {
-		return unknownWorkflow(name)
-	}
-	if !e.cfg.Recordings.Records(name) {
-		return &decide.Refusal{Kind: decide.Conflict, Code: "recordings.none",
-			Message: fmt.Sprintf("the runs of workflow %s are not recorded, so there is nothing to replay", name),
-			Hint:    hint.Of(hint.Recordings, name)}
-	}
-	return nil
 }
 
 // DifferentEffects are those in which the scripts do not do the same.
