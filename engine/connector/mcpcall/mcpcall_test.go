@@ -139,7 +139,8 @@ func TestOperations(t *testing.T) {
 			t.Errorf("%s: %q", op.Name, op.Summary)
 		}
 	}
-	if delete(kinds, "freeze"); len(kinds) != 7 || kinds["look_up"] != connector.List || kinds["missing"] != connector.List ||
+	delete(kinds, "freeze")
+	if len(kinds) != 7 || kinds["look_up"] != connector.List || kinds["missing"] != connector.List ||
 		kinds["put"] != connector.Mutate {
 		t.Errorf("operations: %v", kinds)
 	}

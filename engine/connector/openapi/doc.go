@@ -6,6 +6,6 @@
 // asks no host: a reference beyond itself is refused. What it makes is bounded, in operations and in schemas. An
 // operation that cannot be called as it is described is left out, and the log says why.
 //
-// Not guaranteed: that the description is true. A recursive schema accepts anything where it comes to itself again. What
-// became of a mutation is asked only where the configuration says how.
+// Not guaranteed: that the description is true. A recursive schema accepts anything where it comes to itself again.
+// What became of a mutation is asked only where the configuration says how.
 package openapi

@@ -27,7 +27,8 @@ type shapes struct {
 // of writes a schema. What a request must not hold is no part of it where sent is true.
 func (s *shapes) of(ref *openapi3.SchemaRef, sent bool) map[string]any {
 	s.parts++
-	if ref == nil || ref.Value == nil || s.parts > maxParts || len(s.open) > maxDepth || slices.Contains(s.open, ref.Value) {
+	if ref == nil || ref.Value == nil || s.parts > maxParts || len(s.open) > maxDepth ||
+		slices.Contains(s.open, ref.Value) {
 		return map[string]any{}
 	}
 	schema := ref.Value
@@ -71,25 +72,30 @@ func (s *shapes) of(ref *openapi3.SchemaRef, sent bool) map[string]any {
 		made["items"] = s.of(schema.Items, sent)
 	}
 	s.members(schema, made, sent)
-	for name, all := range map[string]openapi3.SchemaRefs{"allOf": schema.AllOf, "anyOf": schema.AnyOf, "oneOf": schema.OneOf} {
-		var list []any
-		for _, one := range all {
-			list = append(list, s.of(one, sent))
-		}
-		if name == "oneOf" && len(list) > 0 {
-			name = "anyOf" // which of them it is says the service; a part that is left open would fit several
-			if other, both := made["anyOf"]; both {
-				made["allOf"] = append([]any{map[string]any{"anyOf": other}}, anyList(made["allOf"])...)
-			}
-		}
-		if len(list) > 0 {
-			made[name] = append(anyList(made[name]), list...)
-		}
-	}
+	s.combined(schema, made, sent)
 	return made
 }
 
-func anyList(value any) []any { list, _ := value.([]any); return list }
+// combined writes what a schema is made of. A oneOf becomes an anyOf: which of them it is says the service, and a part
+// that is left open here would fit several.
+func (s *shapes) combined(schema *openapi3.Schema, made map[string]any, sent bool) {
+	var all []any
+	for _, one := range schema.AllOf {
+		all = append(all, s.of(one, sent))
+	}
+	for _, choice := range []openapi3.SchemaRefs{schema.AnyOf, schema.OneOf} {
+		var list []any
+		for _, one := range choice {
+			list = append(list, s.of(one, sent))
+		}
+		if len(list) > 0 {
+			all = append(all, map[string]any{"anyOf": list})
+		}
+	}
+	if len(all) > 0 {
+		made["allOf"] = all
+	}
+}
 
 // members writes what an object has.
 func (s *shapes) members(schema *openapi3.Schema, made map[string]any, sent bool) {
