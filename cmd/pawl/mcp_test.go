@@ -210,7 +210,9 @@ func TestModelWalksEveryTool(t *testing.T) {
   } }) } });`
 	settle := func() { mustRun(t, dir, 0, "pawl", "clock", "advance", "0s") }
 	model.must("validate", map[string]any{"source": source})
-	tests := `export default Pawl.tests({ one(t) { t.push("t", { messageId: "1", payload: {} }); t.expectLog("seen 1"); } });`
+	tests := `export default Pawl.tests({
+  one(t) { t.push("t", { messageId: "1", payload: {} }); t.expectLog("seen 1"); },
+});`
 	if found := model.must("test", map[string]any{"source": source, "tests": tests}); found["ok"] != true {
 		t.Errorf("tests that hold: %v", found)
 	}

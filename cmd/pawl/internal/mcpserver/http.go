@@ -17,7 +17,8 @@ import (
 type serverKey struct{}
 
 // HTTP offers the tools over streamable HTTP. Every request is carried out with the bearer token that it brings:
-// connect makes a client of the engine with it; test is that of Engine. Requests of web pages are refused, and so is one without a token.
+// connect makes a client of the engine with it; test is that of Engine. Requests of web pages are refused, and
+// so is one without a token.
 func HTTP(connect func(token string) func(context.Context) (Client, error),
 	test func(context.Context, TestRequest) (json.RawMessage, error), version string) http.Handler {
 	// Without sessions: a session would lend the rights of the one who began it to all who know its id.
