@@ -27,9 +27,9 @@ func (s *server) addTest() {
 	s.offers.AddTool(&mcp.Tool{
 		Name: testTool, Title: "Test a script",
 		Description: "Run the tests of a script on an engine of their own in memory, with the rules and checks of a " +
-			"deploy: nothing is sent, and no engine has to run. Answers ok, what each case came to with the line of its test, and " +
-			"the lines of the script that no case has reached. The guide's section tests says how cases are written. Call it " +
-			"after validate and before deploy.",
+			"deploy: nothing is sent, and no engine has to run. Answers ok, what each case came to with the line of its test, " +
+			"and the lines of the script that no case has reached. The guide's section tests says how cases are written. " +
+			"Call it after validate and before deploy.",
 		InputSchema: map[string]any{"type": "object", "required": []string{"source", "tests"},
 			"additionalProperties": false, "properties": map[string]any{
 				"source": text("the script, TypeScript or JavaScript"),
