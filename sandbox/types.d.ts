@@ -375,8 +375,8 @@ interface PawlTest<T = any> {
   /** Changes what is granted: all that the script uses is allowed. */
   grants(grants: { [capability: string]: "allow" | "ask" | "deny" }): this;
   /**
-   * What a run was given and did, as `pawl runs record` has written it into a file beside this one. Its expectations are
-   * left out. The name of the case may be left out where the file has one.
+   * What a case in YAML, in a file beside this one, is given and does. Its expectations are left out. The name of the
+   * case may be left out where the file has one.
    */
   recorded(file: string, name?: string): this;
 

@@ -67,7 +67,7 @@ func (s *Step) recorded(ctx context.Context, scripts sandbox.Executor, beside Be
 	case beside == nil:
 		return nil, nil, fmt.Errorf("recorded names the file %s, and these tests have no files beside them", s.File)
 	case s.File != filepath.Base(s.File) || !IsYAML(s.File):
-		return nil, nil, fmt.Errorf("recorded takes a file of this folder that pawl runs record has written, such as "+
+		return nil, nil, fmt.Errorf("recorded takes a file of this folder with cases in YAML, such as "+
 			"\"late.test.yaml\", and got %q", s.File)
 	}
 	text, err := beside(s.File)
