@@ -26,5 +26,7 @@
 // Not guaranteed: that everything below the mark is whole, until it is read with an
 // [eventlog.Chain]; durability on a server that was told to sync only now and then; protection
 // from a writer that uses other subjects or another fence (all writers must be this package: a
-// cluster compares fences literally).
+// cluster compares fences literally); that a reading of one workflow sees what a damaged replica
+// lacks. A reading of a partition asks the leader for that, and only what the leader lacks too is
+// damage (replica.go).
 package jslog
