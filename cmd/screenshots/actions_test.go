@@ -14,7 +14,7 @@ import (
 func TestActions(t *testing.T) {
 	t.Parallel()
 	w, b := started(t)
-	must(t, w.fill(t.Context()))
+	must(t, w.fill(t.Context(), hostileTitles))
 	p := walker{t, b, w}
 	t.Run("viewer", func(t *testing.T) {
 		must(t, b.logIn("viewer"))

@@ -83,7 +83,7 @@ func axe(t *testing.T) string {
 func TestViews(t *testing.T) {
 	t.Parallel()
 	w, b := started(t)
-	must(t, w.fill(t.Context()))
+	must(t, w.fill(t.Context(), hostileTitles))
 	must(t, b.logIn("admin"))
 	views, err := b.views()
 	must(t, err)
@@ -133,7 +133,7 @@ func TestAccessibility(t *testing.T) {
 	t.Parallel()
 	checker := axe(t)
 	w, b := started(t)
-	must(t, w.fill(t.Context()))
+	must(t, w.fill(t.Context(), hostileTitles))
 	check := func(path string) {
 		t.Helper()
 		must(t, b.visit(path))

@@ -45,7 +45,7 @@ export default Pawl.workflow({
 func TestLongHistory(t *testing.T) {
 	w, b := started(t)
 	n := *historyRuns
-	must(t, w.fill(t.Context()))
+	must(t, w.fill(t.Context(), hostileTitles))
 	must(t, w.ask(t.Context(), http.MethodPost, "/v1/workflows",
 		map[string]any{"source": tally, "filename": "tally.ts", "grants": map[string]string{"*": "allow"}}, nil))
 	begun := time.Now()

@@ -23,8 +23,13 @@ func main() {
 
 // run makes the pictures in the folder that is named.
 func run(ctx context.Context, args []string) (err error) {
+	docs := len(args) == 2 && args[0] == "docs"
+	if docs {
+		args = args[1:]
+	}
 	if len(args) != 1 {
-		return fmt.Errorf("want the folder for the pictures, e.g. go run ./cmd/screenshots ./pictures")
+		return fmt.Errorf("want the folder for the pictures, e.g. go run ./cmd/screenshots ./pictures, or " +
+			"go run ./cmd/screenshots docs ops/console/pictures for those of the documents")
 	}
 	if err := os.MkdirAll(args[0], 0o755); err != nil {
 		return err
@@ -43,7 +48,7 @@ func run(ctx context.Context, args []string) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := w.fill(ctx); err != nil {
+	if err := w.fill(ctx, ordinaryTitles); err != nil {
 		return err
 	}
 	b, err := open(ctx, w)
@@ -51,8 +56,63 @@ func run(ctx context.Context, args []string) (err error) {
 		return err
 	}
 	defer b.close()
-	if err := b.photograph(args[0]); err != nil {
+	if docs {
+		return b.illustrate(args[0])
+	}
+	return b.photograph(args[0])
+}
+
+// shown are the pictures of the documents, by their names: a page, or the link on it that leads to the one that is shown.
+var shown = map[string]struct{ page, link string }{
+	"home": {page: "/"}, "needs": {page: "/ui/needs"}, "workflow": {page: "/ui/workflows/mail-to-books"},
+	"input":  {page: "/ui/workflows/mail-to-books", link: "Invoice 2041 of Ann"},
+	"change": {page: "/ui/workflows/mail-to-books", link: "Book Invoice 2041 of Ann"},
+	"run":    {page: "/ui/workflows/mail-to-books/list/runs?q=Invoice+2041", link: "book"},
+	"event":  {page: "/ui/workflows/orders/events/placed/order-1"},
+	"jobs":   {page: "/ui/workflows/orders/list/jobs?state=discarded"}, "script": {page: "/ui/workflows/reports/script"},
+	"state": {page: "/ui/workflows/mail-to-books/state?at=20"}, "log": {page: "/ui/workflows/mail-to-books/log"},
+	"editor": {page: "/ui/edit?workflow=reports"}, "system": {page: "/ui/system"},
+	"action": {page: "/ui/needs", link: "It happened…"},
+}
+
+// tallest bounds the height of the pictures in documents, in pixels.
+const tallest = 1100
+
+// illustrate makes the pictures of the documents, small ones.
+func (b *browser) illustrate(folder string) error {
+	if err := b.logIn("admin"); err != nil {
 		return err
+	}
+	for _, name := range slices.Sorted(maps.Keys(shown)) {
+		if err := b.visit(shown[name].page); err != nil {
+			return err
+		}
+		if link := shown[name].link; link != "" {
+			marked, err := evaluate[bool](b, fmt.Sprintf(`(() => { const found = [...document.querySelectorAll("main a")].
+				find(e => e.innerText.trim().startsWith(%q)); found?.setAttribute("data-walk", ""); return !!found; })()`, link))
+			if err != nil || !marked {
+				return fmt.Errorf("find the link %q on %s: %w", link, shown[name].page, err)
+			}
+			if err := b.press("[data-walk]"); err != nil {
+				return err
+			}
+		}
+		for _, s := range screens[:2] {
+			if err := b.show(s); err != nil {
+				return err
+			}
+			taken, err := b.picture()
+			if err == nil {
+				taken, err = compressed(taken, tallest)
+			}
+			if err != nil {
+				return fmt.Errorf("picture of %s, %s: %w", name, s.name, err)
+			}
+			if err := os.WriteFile(filepath.Join(folder, name+"."+s.name+".png"), taken, 0o644); err != nil {
+				return err
+			}
+		}
+		fmt.Println(name)
 	}
 	return nil
 }

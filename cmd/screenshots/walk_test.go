@@ -57,7 +57,7 @@ func (p walker) confirm(comment string) {
 func TestWalk(t *testing.T) {
 	t.Parallel()
 	w, b := started(t)
-	must(t, w.fill(t.Context()))
+	must(t, w.fill(t.Context(), hostileTitles))
 	must(t, b.logIn("operator"))
 	p := walker{t, b, w}
 

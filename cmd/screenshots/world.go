@@ -17,8 +17,13 @@ import (
 	"time"
 )
 
-// The titles that the outside may send: none of them may do anything to a page.
+// ordinaryTitles are those of the pictures.
+var ordinaryTitles = []string{"Invoice 2041 of Ann", "Order of Ben", "Delivery note 77", "Reminder for invoice 1987",
+	"Complaint about order 5512", "Order of Carla, two pieces"}
+
+// hostileTitles may come from outside as well: none of them may do anything to a page.
 var hostileTitles = []string{
+	"Invoice 2041 of Ann", "Order of Ben", "Delivery note 77",
 	`<script>document.title = "owned"</script>`,
 	`"><img src=x onerror="document.title='owned'">`,
 	"\u202eevil \u2066right\u2069 to left",
@@ -179,8 +184,8 @@ func (w *world) push(ctx context.Context, workflow, topic string, events ...even
 // discarded is how many orders are put aside.
 const discarded = 30
 
-// fill brings each workflow into the state that it is there for.
-func (w *world) fill(ctx context.Context) error {
+// fill brings each workflow into the state that it is there for. The titles are those of the mails that come in.
+func (w *world) fill(ctx context.Context, titles []string) error {
 	for _, name := range slices.Sorted(maps.Keys(workflows)) {
 		if err := w.deploy(ctx, name); err != nil {
 			return err
@@ -190,7 +195,7 @@ func (w *world) fill(ctx context.Context) error {
 		return err
 	}
 	var mails, orders, refunds []event
-	for i, title := range append([]string{"Invoice 2041 of Ann", "Order of Ben", "Delivery note 77"}, hostileTitles...) {
+	for i, title := range titles {
 		mails = append(mails, event{fmt.Sprintf("mail-%d@example.org", i+1), title, map[string]any{"total": 20 + i}})
 	}
 	for i := range discarded {
