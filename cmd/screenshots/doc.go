@@ -3,8 +3,8 @@
 //	go run ./cmd/screenshots DIR
 //	go run ./cmd/screenshots docs ops/console/pictures
 //
-// The second makes those of the documents, light and dark alone, with few colours. They show a live engine: the program
-// is built and started on an empty folder, its workflows are brought into every state by what happens to them (answers
+// The second makes those of the documents, light and dark alone, with few colours. They show a live engine: the
+// program is built and started on an empty folder, its workflows are brought into every state by what happens to them (answers
 // that are lost, approvals, scripts that fail, attempts that are used up), and a headless Chromium is logged in to it by
 // a one-time link.
 //

@@ -62,7 +62,8 @@ func run(ctx context.Context, args []string) (err error) {
 	return b.photograph(args[0])
 }
 
-// shown are the pictures of the documents, by their names: a page, or the link on it that leads to the one that is shown.
+// shown are the pictures of the documents, by their names: a page, or the link on it that leads to the one that is
+// shown.
 var shown = map[string]struct{ page, link string }{
 	"home": {page: "/"}, "needs": {page: "/ui/needs"}, "workflow": {page: "/ui/workflows/mail-to-books"},
 	"input":  {page: "/ui/workflows/mail-to-books", link: "Invoice 2041 of Ann"},
