@@ -4,9 +4,9 @@
 //	go run ./cmd/screenshots docs ops/console/pictures
 //
 // The second makes those of the documents, light and dark alone, with few colours. They show a live engine: the
-// program is built and started on an empty folder, its workflows are brought into every state by what happens to them (answers
-// that are lost, approvals, scripts that fail, attempts that are used up), and a headless Chromium is logged in to it by
-// a one-time link.
+// program is built and started on an empty folder, its workflows are brought into every state by what happens to them
+// (answers that are lost, approvals, scripts that fail, attempts that are used up), and a headless Chromium is logged
+// in to it by a one-time link.
 //
 // The tests of this package walk the console in the same way: each view that a link leads to, without errors in the
 // browser, without a serious finding of axe-core, and no wider than a phone; hostile titles; what changes while it is
