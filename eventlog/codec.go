@@ -33,7 +33,7 @@ type wireFact struct {
 
 // upcast turns the stored body of an older version into one of the next version.
 var upcasts = map[FactType]map[int]func([]byte) ([]byte, error){
-	"workflow.deployed":            {1: unchanged, 2: unchanged, 3: unchanged},
+	"workflow.deployed":            {1: unchanged, 2: unchanged, 3: unchanged, 4: unchanged},
 	"workflow.backoff_started":     {1: unchanged},
 	"run.started":                  {1: unchanged},
 	"run.prepared":                 {1: unchanged},

@@ -80,7 +80,24 @@ type Consumer struct {
 	Key string `msgpack:"key,omitempty" json:"key,omitempty"`
 	// Rate bounds how often a run begins, as in "10/s"; empty for no bound (C12).
 	Rate string `msgpack:"rate,omitempty" json:"rate,omitempty"`
+	// Approval says whether a person approves its calls although they are granted: each one, those of which its script
+	// says so, or none (O5).
+	Approval Approval `msgpack:"approval,omitempty" json:"approval,omitempty"`
+	// DeadLetter is the topic in which an event of its own stands for each that it discards; empty for none (J7).
+	DeadLetter Topic `msgpack:"deadLetter,omitempty" json:"deadLetter,omitempty"`
 }
+
+// Approval is what a script asks of people beyond what is granted.
+type Approval string
+
+// The ways in which a consumer asks; empty for not at all.
+const (
+	ApprovalAlways   Approval = "ask"
+	ApprovalByScript Approval = "script"
+)
+
+// SameDuties reports whether both ask people for as much, and leave what they discard in the same place.
+func (c Consumer) SameDuties(d Consumer) bool { return c.Approval == d.Approval && c.DeadLetter == d.DeadLetter }
 
 // MaxConcurrency is the most that a consumer's Concurrency may be (C1).
 const MaxConcurrency = 256

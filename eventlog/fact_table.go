@@ -6,7 +6,7 @@ var facts = map[FactType]struct {
 	version int
 	make    func() Fact
 }{
-	"workflow.deployed":            {4, func() Fact { return new(WorkflowDeployed) }},
+	"workflow.deployed":            {5, func() Fact { return new(WorkflowDeployed) }},
 	"workflow.granted":             {1, func() Fact { return new(WorkflowGranted) }},
 	"workflow.paused":              {1, func() Fact { return new(WorkflowPaused) }},
 	"workflow.resumed":             {1, func() Fact { return new(WorkflowResumed) }},

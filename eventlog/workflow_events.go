@@ -100,8 +100,11 @@ func (f *BackoffStarted) needs() int {
 }
 
 // needs: version 2 added Producer.RunOnDeploy, version 3 a consumer's Concurrency, Key and Rate,
-// version 4 Definition.Hooks.
+// version 4 Definition.Hooks, version 5 a consumer's Approval and DeadLetter.
 func (f *WorkflowDeployed) needs() int {
+	if f.Definition.hasDuties() {
+		return 5
+	}
 	if len(f.Definition.Hooks) > 0 {
 		return 4
 	}
@@ -133,3 +136,13 @@ func (*BackoffCleared) FactType() FactType     { return "workflow.backoff_cleare
 func (*RetryOwed) FactType() FactType          { return "workflow.retry_owed" }
 func (*RetryCleared) FactType() FactType       { return "workflow.retry_cleared" }
 func (*LossAccepted) FactType() FactType       { return "workflow.loss_accepted" }
+
+// hasDuties reports whether a consumer asks people, or keeps what it discards.
+func (d *Definition) hasDuties() bool {
+	for _, c := range d.Consumers {
+		if c.Approval != "" || c.DeadLetter != "" {
+			return true
+		}
+	}
+	return false
+}

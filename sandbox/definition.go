@@ -74,7 +74,17 @@ type ConsumerDefinition struct {
 	Concurrency *int   `json:"concurrency,omitempty"`
 	Key         string `json:"key,omitempty"`
 	Rate        string `json:"rate,omitempty"`
+	// Approval is "ask" where a person approves each call, "script" where a function says of which; empty when unset.
+	Approval string `json:"approval,omitempty"`
+	// DeadLetter is the topic for what is discarded, empty when unset (J7).
+	DeadLetter string `json:"deadLetter,omitempty"`
 }
+
+// The values of ConsumerDefinition.Approval.
+const (
+	ApprovalAsk    = "ask"
+	ApprovalScript = "script"
+)
 
 // HookDefinition is one entry of `hooks`, as it is written.
 type HookDefinition struct {

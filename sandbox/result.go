@@ -45,6 +45,8 @@ type MutationCall struct {
 	// Oversize is how many bytes the parameters have where Limits.Result allows fewer: then Params is nil, the
 	// invocation has failed, and the call must not be sent (F14).
 	Oversize int
+	// Ask tells that the script wants a person to approve the call, whatever is granted.
+	Ask bool
 }
 
 // LogLine is one ctx.log or console call.

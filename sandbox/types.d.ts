@@ -222,6 +222,27 @@ interface PawlAnyConsumer<T = any> {
   publishes?: (keyof T & string)[];
   /** How often a failed event is retried before it is put aside. */
   maxAttempts?: number;
+  /**
+   * The topic that receives an event for each one that is put aside. Its payload is a PawlDeadLetter, its id names the
+   * event and the run.
+   */
+  deadLetter?: keyof T & string;
+}
+
+/** The payload of an event that stands for one that was put aside after maxAttempts. */
+interface PawlDeadLetter<P = any> {
+  readonly topic: string;
+  readonly messageId: string;
+  readonly title: string;
+  /** null, with omitted, where one run puts aside more than 1 MiB. */
+  readonly payload: P;
+  readonly omitted?: true;
+  readonly consumer: string;
+  readonly run: string;
+  readonly attempts: number;
+  readonly error: {
+    readonly class: "transient" | "logic"; readonly code: string; readonly message: string; readonly line?: number;
+  };
 }
 
 /** What mutate is given: what prepare returned where there was something to do. */
@@ -230,13 +251,21 @@ type PawlReserved<D, T, P> = PawlChecked<T,
 /** What next is given: what prepare returned. */
 type PawlPrepared<D, T, P> = PawlChecked<T, P, PawlPrepareResult<D>>;
 
+/**
+ * Whether a person approves the call of mutate although it is granted: each one, or those for which the function
+ * returns true. It is asked once, before mutate, and answers at once.
+ */
+type PawlApproval<D, T, P> = "ask" | ((prepared: PawlReserved<D, T, P>) => boolean);
+
 interface PawlMutate<D, R, T, P> {
+  approval?: PawlApproval<D, T, P>;
   /** "byId" allows operations that get by id in mutate. */
   mutateReads?: undefined;
   /** Makes one change, or none. It may return its call, so that next knows the type of the result. */
   mutate?(ctx: PawlMutateCtx, prepared: PawlReserved<D, T, P>): Promise<R | void> | R | void;
 }
 interface PawlMutateWithReads<D, R, T, P> {
+  approval?: PawlApproval<D, T, P>;
   mutateReads: "byId";
   mutate?(ctx: PawlMutateReadsCtx, prepared: PawlReserved<D, T, P>): Promise<R | void> | R | void;
 }

@@ -121,6 +121,13 @@ func TestRecipePush(t *testing.T) {
 func TestRecipeApproval(t *testing.T) {
 	r := cook(t, 3, nil).ready()
 	commands := r.part.commands(t)
+	r.push("refund.wanted", "small", map[string]any{"account": "DE0", "amount": 99})
+	r.wantReceived(`POST /payments {"account":"DE0","amount":99}`)
+	r.push("refund.wanted", "large", map[string]any{"account": "DE9", "amount": 100})
+	r.wantReceived()
+	r.does("pawl approve " + string(r.mutationIn("awaiting_approval").ID))
+	r.rest()
+	r.wantReceived(`POST /payments {"account":"DE9","amount":100}`)
 	r.does(commands[0])
 	r.push("refund.wanted", "r1", map[string]any{"account": "DE1", "amount": 20})
 	r.wantReceived()
@@ -137,7 +144,7 @@ func TestRecipeApproval(t *testing.T) {
 	r.does("pawl reject " + string(r.mutationIn("awaiting_approval").ID))
 	r.rest()
 	r.wantReceived()
-	r.wantEvents("refund.decided", "r1 pending", "r2 pending")
+	r.wantEvents("refund.decided", "small pending", "large pending", "r1 pending", "r2 pending")
 	if out := r.does("pawl events show refunds refund.decided r2"); !strings.Contains(out, "rejected") {
 		t.Errorf("what next noted: %s", out)
 	}
@@ -237,7 +244,7 @@ func TestRecipeRetry(t *testing.T) {
 	r.advance("10m")
 	r.wantReceived(bad, bad, bad)
 	r.advance("24h")
-	r.wantReceived()
+	r.wantReceived(`POST /hooks/team {"text":"Invoice 2026-17 failed 4 times: http.status"}`)
 	commands := r.part.commands(t)
 	if out := r.does(commands[0]); !strings.Contains(out, "2026-17") || strings.Contains(out, "2026-18") {
 		t.Errorf("%s: %s", commands[0], out)

@@ -53,6 +53,7 @@ func (l *life) deployConcurrently() {
 		l.pick("by", "", "k", "k", "other"), l.pick("rate", "", "", "", "1/s")))
 	if l.chance(30) {
 		w.named["max"] = l.pick("max", "0", "1", "2")
+		w.named["dead"] = l.pick("dead", "", "free", "out")
 	}
 	if l.chance(30) {
 		w.named["grant"] = l.pick("grant", "ask", "deny")

@@ -86,6 +86,7 @@ func Names(s *projections.State, known Known, cmd Command) []projections.Key {
 		}
 	}
 	namesOfConcurrent(s, cmd, want)
+	namesOfDeadLetters(s, cmd, want)
 	return keys
 }
 

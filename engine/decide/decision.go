@@ -165,6 +165,8 @@ type decision struct {
 	queue    *Queued
 	// neverSent: what failed says nothing of the target (C7).
 	neverSent bool
+	// deadPayloads is how many bytes of payloads are discarded (J7).
+	deadPayloads int
 	// runs are the fresh ids that are left.
 	runs []eventlog.RunID
 	err  error

@@ -82,7 +82,7 @@ func (d *decision) releaseOne(run *projections.Run, f eventlog.Failure) {
 			counts = d.counts(run, e, f, d.state().Handler(run.Handler).Probing != nil)
 		}
 		if limit != nil && counts && e.Failures >= *limit {
-			d.emit(&eventlog.EventDiscarded{Topic: e.Topic, MessageID: e.MessageID, Run: run.ID})
+			d.discard(run, e, f)
 			return
 		}
 		wait, _, attention := d.nextTry(e.Tries, f)
@@ -94,7 +94,7 @@ func (d *decision) releaseOne(run *projections.Run, f eventlog.Failure) {
 		d.retryLater(run, e, d.env.Now.Add(wait), counts, attention)
 	case f.Class == eventlog.Logic && limit != nil: // J2
 		if e.Failures >= *limit {
-			d.emit(&eventlog.EventDiscarded{Topic: e.Topic, MessageID: e.MessageID, Run: run.ID})
+			d.discard(run, e, f)
 			return
 		}
 		wait := schedule.JobBackoff(e.Tries+1, d.env.Jitter, d.env.Policies.Transient.Max)

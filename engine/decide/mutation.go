@@ -19,6 +19,8 @@ type FinishMutate struct {
 	Host string
 	// Secrets names the secrets of the configuration that the call carries: each has to be granted.
 	Secrets []string
+	// Asks says that the script wants a person to approve the call, whatever is granted (O5).
+	Asks    bool
 	Failure *eventlog.Failure
 	// Waited says that the call has waited for its turn at its target, and that the workflow was not paused before.
 	Waited bool
@@ -87,7 +89,11 @@ func (c FinishMutate) decide(d *decision) error {
 		d.fail(run, *denied)
 		return nil
 	}
-	switch capability.GrantedAt(d.state().Grants, call.Connector, call.Operation, c.Host, true) {
+	granted := capability.GrantedAt(d.state().Grants, call.Connector, call.Operation, c.Host, true)
+	if asks := c.Asks || d.consumer(run).Approval == eventlog.ApprovalAlways; asks && granted == eventlog.GrantAllow {
+		granted = eventlog.GrantAsk
+	}
+	switch granted {
 	case eventlog.GrantDeny:
 		d.fail(run, *capability.Denied(d.state().Name, call.Connector, call.Operation, c.Host))
 	case eventlog.GrantAllow:

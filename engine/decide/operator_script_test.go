@@ -145,6 +145,10 @@ func consumerOf(w words, name, topics string) eventlog.Consumer {
 		c.Subscribe = append(c.Subscribe, eventlog.Topic(t))
 	}
 	c.Key, c.Rate = w.named["by"], w.named["rate"]
+	c.Approval, c.DeadLetter = eventlog.Approval(w.named["approval"]), eventlog.Topic(w.named["dead"])
+	if slices.Contains(c.Subscribe, c.DeadLetter) {
+		c.DeadLetter = ""
+	}
 	if n, ok := w.named["n"]; ok {
 		c.Concurrency, _ = strconv.Atoi(n)
 	}

@@ -63,6 +63,11 @@ func (c FinishPrepare) decide(d *decision) error {
 			return nil
 		}
 	}
+	if n := len(c.Prepared.Reservations); consumer.DeadLetter != "" && n > maxDeadEvents {
+		d.fail(run, *failure(eventlog.Logic, "limit.result", "prepare reserves %d events; a consumer with deadLetter may "+
+			"reserve %d in one run: choose fewer at a time, the rest is for the next run", n, maxDeadEvents))
+		return nil
+	}
 	for _, x := range c.Prepared.Cancel {
 		bad, err := d.checkChoice(consumer, eventlog.EventRef{Topic: x.Topic, MessageID: x.MessageID}, &c, "cancel")
 		if err != nil {

@@ -231,6 +231,7 @@ func (l *life) deploy() {
 	}
 	if l.chance(40) {
 		words.named["max"] = l.pick("max", "0", "1", "2")
+		words.named["dead"] = l.pick("dead", "", "free", "out")
 	}
 	if l.chance(30) {
 		words.named["grant"] = l.pick("grant", "ask", "deny")

@@ -222,6 +222,9 @@ func (b *bench) look(line string) string {
 			out += " causes=" + strings.Join(b.inputs(e.CausedBy), ",")
 		}
 		return show("%s title=%s", out, e.Title)
+	case "payload":
+		ref := refs(w.bare)[0]
+		return show("%s", b.event(ref.Topic, ref.MessageID).Payload)
 	case "errors":
 		ref := refs(w.bare)[0]
 		var out []string

@@ -33,12 +33,16 @@ func (c RepairRefused) decide(d *decision) error {
 }
 
 // keepsConcurrency refuses a repair that changes how many runs a consumer has at once, in which order or how often
-// (C9).
+// (C9), which of its calls a person approves, or where what it discards goes (F9).
 func keepsConcurrency(s *projections.State, def *eventlog.Definition) *Refusal {
 	for _, old := range s.Definition().Consumers {
 		now, kept := def.Consumer(old.Name)
 		if kept && !now.SameConcurrency(old) {
 			return refuse(Invalid, "repair.concurrency", "a repair may not change concurrency, key or rate of consumer %s",
+				old.Name).hint(hint.KeepConcurrency)
+		}
+		if kept && !now.SameDuties(old) {
+			return refuse(Invalid, "repair.duties", "a repair may not change approval or deadLetter of consumer %s",
 				old.Name).hint(hint.KeepConcurrency)
 		}
 	}

@@ -401,7 +401,7 @@ func (b *bench) prepare(w words, run eventlog.RunID) decide.FinishPrepare {
 }
 
 func mutate(w words, run eventlog.RunID) decide.FinishMutate {
-	c := decide.FinishMutate{Run: run, Failure: w.failure(), Waited: w.has("waited")}
+	c := decide.FinishMutate{Run: run, Failure: w.failure(), Waited: w.has("waited"), Asks: w.has("asks")}
 	if w.first() == "refused" {
 		c.Failure = &eventlog.Failure{Class: eventlog.Logic, Code: "params.invalid", Message: "they do not fit"}
 		if code, ok := w.named["code"]; ok {

@@ -28,6 +28,7 @@ func Check(in Input) (Accepted, []Problem) {
 	for _, consumer := range in.Definition.Consumers {
 		c.consumer(consumer)
 	}
+	c.deadLetterLoops()
 	for _, h := range in.Definition.Hooks {
 		c.hook(h)
 	}

@@ -290,6 +290,53 @@ func TestS8_PublishesDeclaredAsNoneStaysDeclared(t *testing.T) {
 	}
 }
 
+// J7: what a consumer discards never comes back to it, straight or through another one.
+func TestJ7_DeadLettersNeverComeBack(t *testing.T) {
+	retries := 1
+	const record, notify = 0, 1 // of email.received, and of row.created
+	for name, c := range map[string]struct {
+		change func(*sandbox.Definition)
+		says   string
+	}{
+		"to itself": {func(d *sandbox.Definition) {
+			d.Consumers[record].MaxAttempts, d.Consumers[record].DeadLetter = &retries, "email.received"
+		}, `consumer "record" discards comes back to it`},
+		"through another": {func(d *sandbox.Definition) {
+			d.Consumers[record].MaxAttempts, d.Consumers[record].DeadLetter = &retries, "row.created"
+			d.Consumers[notify].MaxAttempts, d.Consumers[notify].DeadLetter = &retries, "email.received"
+		}, "comes back to it"},
+		"nothing is discarded": {func(d *sandbox.Definition) {
+			d.Consumers[record].MaxAttempts, d.Consumers[record].DeadLetter = nil, "row.created"
+		},
+			"no maxAttempts"},
+		"to a topic of another": {func(d *sandbox.Definition) {
+			d.Consumers[record].MaxAttempts, d.Consumers[record].DeadLetter = &retries, "row.created"
+		}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := workflow()
+			c.change(&d)
+			accepted, problems := checked(deploy.Input{Definition: d, Catalog: catalog(t)})
+			found := ""
+			for _, p := range problems {
+				if p.Code == deploy.CodeDeadLetter {
+					found += p.Message
+				}
+			}
+			if (found != "") != (c.says != "") || !strings.Contains(found, c.says) {
+				t.Errorf("said %q, want %q", found, c.says)
+			}
+			if consumer, _ := accepted.Definition.Consumer("record"); c.says == "" && consumer.DeadLetter != "row.created" {
+				t.Errorf("accepted %+v", consumer)
+			}
+		})
+	}
+	d := workflow()
+	d.Consumers[record].MaxAttempts, d.Consumers[record].DeadLetter = &retries, "nowhere"
+	expect(t, deploy.Input{Definition: d, Catalog: catalog(t)},
+		expectation{sandbox.SeverityError, deploy.CodeTopicUnknown, 0, `names topic "nowhere"`, `topics: { "nowhere": {} }`})
+}
+
 func TestCheck_EmptyWorkflowIsAWarning(t *testing.T) {
 	expect(t, deploy.Input{Definition: sandbox.Definition{Name: "empty"}},
 		expectation{sandbox.SeverityWarning, deploy.CodeEmpty, 0, "nothing ever runs", "add"})

@@ -26,6 +26,7 @@ const (
 	CodeSubscribe     = "consumer.subscribe"
 	CodePublishes     = "consumer.publishes"
 	CodeMaxAttempts   = "consumer.maxAttempts"
+	CodeDeadLetter    = "consumer.deadLetter"
 	CodeConcurrency   = "shape.concurrency"
 	CodeKey           = "concurrency.key"
 	CodeHandlers      = "limit.handlers"

@@ -50,6 +50,8 @@ type Call struct {
 	Operation string          `json:"operation"`
 	Params    json.RawMessage `json:"params"`
 	Title     string          `json:"title,omitempty"`
+	// Asks says that the script wants a person to approve the call, whatever is granted.
+	Asks bool `json:"asks,omitempty"`
 }
 
 // Effect is what became of one run under both scripts.
@@ -140,11 +142,22 @@ func compare(ctx context.Context, cfg Config, before, after Script, r *recording
 		if e.Fields, err = difference.Of(old.call.Params, changed.call.Params); err != nil {
 			return e, err
 		}
+		if old.call.Asks != changed.call.Asks {
+			e.Fields = append(e.Fields, difference.Difference{Path: "(approval)", Before: asks(old.call), After: asks(changed.call)})
+		}
 		if len(e.Fields) == 0 && old.call.Operation == changed.call.Operation {
 			e.Kind = Same
 		}
 	}
 	return e, nil
+}
+
+// asks is how a difference shows whether a person has to approve the call.
+func asks(c *Call) json.RawMessage {
+	if c.Asks {
+		return json.RawMessage(`"the script asks a person"`)
+	}
+	return json.RawMessage(`"as granted"`)
 }
 
 // replay runs prepare, and mutate where prepare has chosen something.
@@ -196,7 +209,7 @@ func replay(ctx context.Context, cfg Config, script Script, r *recording.Recordi
 		return done, err
 	}
 	return outcome{call: &Call{Operation: out.Call.Connector + "." + out.Call.Operation, Params: out.Call.Params,
-		Title: prepared.UITitle}}, nil
+		Title: prepared.UITitle, Asks: out.Call.Ask}}, nil
 }
 
 // invoke makes one call. An error is none of the script.

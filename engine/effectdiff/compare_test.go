@@ -77,6 +77,8 @@ func TestKinds(t *testing.T) {
 			"changed cc:  -> null"},
 		"another call": {"ctx.mail.send", "ctx.mail.draft", nil,
 			"changed mail.send -> mail.draft"},
+		"a person is asked": {"async mutate(", "approval: ({ data }) => data.text !== \"\", async mutate(", nil,
+			`changed (approval): "as granted" -> "the script asks a person"`},
 		"no call": {"await ctx.mail.send(data)", "if (false) await ctx.mail.send(data)", nil,
 			"gone"},
 		"nothing chosen": {"if (!order)", "if (true)", nil,

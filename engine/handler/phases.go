@@ -142,6 +142,7 @@ func (c *Caller) Mutate(
 	if done.Failure = deploy.Changed(c.cfg.Connectors, op); done.Failure != nil {
 		return done
 	}
+	done.Asks = out.Call.Ask
 	done.Call = &eventlog.MutationCall{
 		Connector: op.Connector, Operation: op.Operation, Params: out.Call.Params,
 		ParamsHash: eventlog.HashOf(out.Call.Params).String(), TimeoutMS: op.TimeoutMS,

@@ -39,7 +39,7 @@ func (in *Text) Places(d *sandbox.Definition) map[string]sandbox.Place {
 	}
 	for _, c := range d.Consumers {
 		note(in.Place("consumers", c.Name), "consumers", c.Name)
-		for _, option := range []string{"maxAttempts", "concurrency", "key", "rate"} {
+		for _, option := range []string{"maxAttempts", "concurrency", "key", "rate", "approval", "deadLetter"} {
 			note(in.Place("consumers", c.Name, option), "consumers", c.Name, option)
 		}
 		list(c.Subscribe, "consumers", c.Name, "subscribe")

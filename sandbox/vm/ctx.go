@@ -222,7 +222,7 @@ func (inv *invocation) operation(op sandbox.Operation, args []goja.Value) goja.V
 // take ends the script at its mutation call: from here the host acts, and nothing of the script runs
 // any more, neither finally nor catch nor a parallel branch (R4). With over it is named and must not be sent (F14).
 func (inv *invocation) take(op sandbox.Operation, params json.RawMessage, over *sandbox.Error) {
-	call := &sandbox.MutationCall{Connector: op.Connector, Operation: op.Operation, Params: params}
+	call := &sandbox.MutationCall{Connector: op.Connector, Operation: op.Operation, Params: params, Ask: inv.asks}
 	if over != nil {
 		inv.locate(over, inv.frames())
 		call.Params, call.Oversize = nil, len(params)

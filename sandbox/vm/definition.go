@@ -29,7 +29,7 @@ var (
 	workflowMembers = []string{"name", "topics", "producers", "consumers", "hooks"}
 	producerMembers = []string{"interval", "cron", "timezone", "runOnDeploy", "publishes", "handler", "run", "poll"}
 	consumerMembers = []string{"subscribe", "publishes", "prepare", "mutate", "next", "mutateReads", "maxAttempts",
-		"concurrency", "key", "rate"}
+		"concurrency", "key", "rate", "approval", "deadLetter"}
 )
 
 // fail reports a member that could not be read, or, without a path, what is wrong with the whole.
@@ -189,8 +189,29 @@ func (r *reader) consumers(v goja.Value) {
 			`write the path of a value in the payload as text: key: "customer.id"`)
 		c.Rate = r.option(consumer, path, "rate", "shape.concurrency",
 			`write how many runs may begin in a second, a minute or an hour: rate: "10/s"`)
+		c.Approval = r.approval(consumer, path, name)
+		c.DeadLetter = r.option(consumer, path, "deadLetter", "shape.consumer",
+			`write the topic that receives what is discarded: deadLetter: "order.failed"`)
 		r.definition.Consumers = append(r.definition.Consumers, c)
 	}
+}
+
+// approval reads whether a person approves the calls of a consumer.
+func (r *reader) approval(consumer *goja.Object, path []string, name string) string {
+	v := consumer.Get("approval")
+	if value.Undefined(v) {
+		return ""
+	}
+	if _, callable := goja.AssertFunction(v); callable {
+		return sandbox.ApprovalScript
+	}
+	if value.IsText(v) && v.String() == sandbox.ApprovalAsk {
+		return sandbox.ApprovalAsk
+	}
+	r.fail("shape.consumer", `write approval: "ask", or approval: (prepared) => prepared.data.total > 1000`,
+		append(path, "approval"), `approval of consumer %q must be "ask" or a function, and is %s`, name,
+		value.KindOf(v))
+	return ""
 }
 
 // concurrency reads how many events a consumer works on at once. Which numbers are allowed is not decided here.

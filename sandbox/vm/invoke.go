@@ -116,6 +116,11 @@ func (inv *invocation) enter() (*goja.Promise, error) {
 		inv.abort(sandbox.ScriptFault("handler.unknown", "the script defines no %s", inv.title()))
 	}
 	inv.entered = true
+	if inv.call.Phase == sandbox.Mutate {
+		if inv.asks, err = inv.approval(this); err != nil {
+			return nil, err
+		}
+	}
 	returned, err := handler(this, inv.arguments()...)
 	if err != nil {
 		return nil, err

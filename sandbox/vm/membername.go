@@ -15,6 +15,8 @@ var otherwise = map[string]string{
 	"retries": "maxAttempts", "maxRetries": "maxAttempts", "attempts": "maxAttempts", "retry": "maxAttempts",
 	"parallel": "concurrency", "parallelism": "concurrency", "maxConcurrency": "concurrency", "workers": "concurrency",
 	"orderBy": "key", "orderingKey": "key", "partitionKey": "key", "groupBy": "key", "group": "key",
+	"dlq": "deadLetter", "deadLetterTopic": "deadLetter", "deadLetterQueue": "deadLetter", "onDiscard": "deadLetter",
+	"approve": "approval", "needsApproval": "approval", "requireApproval": "approval", "ask": "approval",
 	"rateLimit": "rate", "throttle": "rate", "limit": "rate",
 	"handle": "handler", "execute": "handler", "fn": "handler", "produce": "handler", "fetch": "handler",
 	"select": "prepare", "before": "prepare", "peek": "prepare", "act": "mutate", "mutation": "mutate", "after": "next",

@@ -157,3 +157,43 @@ func TestRecheckLogAndFault(t *testing.T) {
 		t.Errorf("kept %s", got)
 	}
 }
+
+// O5: the script says of each call whether a person has to approve it; nothing leaves on an answer that is none.
+func TestO5_AScriptAsks(t *testing.T) {
+	t.Parallel()
+	source := func(approval string) sandbox.Invocation {
+		call := invocationOf(sandbox.Mutate, "")
+		call.Source.Code = `export default Pawl.workflow({ name: "w", topics: { "t.a": {} }, consumers: { h: {
+			subscribe: ["t.a"], prepare: () => ({ reservations: [] }), approval: ` + approval + `,
+			async mutate(ctx, { data }) { await ctx.mail.send({ x: data.x }); } } } });`
+		return call
+	}
+	for name, e := range executors(t) {
+		for approval, asks := range map[string]bool{
+			`"ask"`: true, `undefined`: false, `({ data }) => data.x === 1`: true, `({ data }) => data.x > 1`: false,
+			`(prepared) => { prepared.data.x = 7; return true; }`: true, // its own copy
+		} {
+			r, err := e.Invoke(t.Context(), source(approval), world)
+			if err != nil || r.Call == nil || r.Call.Ask != asks || string(r.Call.Params) != `{"x":1}` {
+				t.Errorf("%s, %s: %+v, %v", name, approval, r.Call, err)
+			}
+		}
+		for approval, says := range map[string]string{
+			`async () => false`: "returns a promise", `() => {}`: "must return true", `() => 1`: "must return true",
+			`"never"`: `must be "ask"`, `() => { throw new Error("broken") }`: "broken",
+		} {
+			r, err := e.Invoke(t.Context(), source(approval), world)
+			if r.Call != nil || err == nil || !strings.Contains(err.Error(), says) {
+				t.Errorf("%s, %s: %+v, %v", name, approval, r.Call, err)
+			}
+		}
+		definition, _, err := e.Describe(t.Context(), source(`() => true`).Source)
+		if err != nil || definition.Consumers[0].Approval != sandbox.ApprovalScript {
+			t.Errorf("%s: described as %+v, %v", name, definition.Consumers, err)
+		}
+		_, problems, err := e.Describe(t.Context(), source(`"never"`).Source)
+		if err != nil || len(problems) != 1 || problems[0].Code != "shape.consumer" {
+			t.Errorf("%s: problems %+v, %v", name, problems, err)
+		}
+	}
+}

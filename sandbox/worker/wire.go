@@ -329,6 +329,7 @@ func packResult(p *packer, serial uint64, r *sandbox.Result, fault *sandbox.Erro
 		p.text(r.Call.Operation)
 		p.bytes(r.Call.Params)
 		p.num(int64(r.Call.Oversize))
+		p.flag(r.Call.Ask)
 	}
 	packEach(p, r.Logs, func(l sandbox.LogLine) {
 		p.num(l.At.UnixNano())
@@ -365,7 +366,7 @@ func unpackResult(u *unpacker, call *sandbox.Invocation) (serial uint64, r sandb
 	})
 	if u.flag() {
 		r.Call = &sandbox.MutationCall{Connector: u.text(), Operation: u.text(), Params: u.bytes(),
-			Oversize: int(u.num())}
+			Oversize: int(u.num()), Ask: u.flag()}
 	}
 	r.Logs = unpackAtMost(u, sandbox.MaxLogLines(call.Limits), func() sandbox.LogLine {
 		return sandbox.LogLine{At: time.Unix(0, u.num()).UTC(), Level: u.text(), Text: u.text(),
