@@ -97,7 +97,9 @@ const (
 )
 
 // SameDuties reports whether both ask people for as much, and leave what they discard in the same place.
-func (c Consumer) SameDuties(d Consumer) bool { return c.Approval == d.Approval && c.DeadLetter == d.DeadLetter }
+func (c Consumer) SameDuties(d Consumer) bool {
+	return c.Approval == d.Approval && c.DeadLetter == d.DeadLetter
+}
 
 // MaxConcurrency is the most that a consumer's Concurrency may be (C1).
 const MaxConcurrency = 256

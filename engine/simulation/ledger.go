@@ -148,6 +148,7 @@ func (j *judge) leftAlone(b *book, r eventlog.Record, f eventlog.Fact, before *p
 	}
 	switch f := f.(type) {
 	case *eventlog.EventDiscarded:
+		j.deadLetter(b, r, f)
 		if _, busy := asked(f.Run); busy {
 			j.sim.violate("event %s of topic %s is discarded since its receiver was busy (F13)", f.MessageID, f.Topic)
 		}
@@ -202,5 +203,30 @@ func (j *judge) nextGiven(tag int, given string, status string) {
 		s.violate("next of chain %d was told of an applied mutation, and there were %d effects", tag, effects)
 	case status == "none" && sent != 0:
 		s.violate("next of chain %d was told of no mutation, and %d requests had left", tag, sent)
+	}
+}
+
+// deadLetter: what is discarded leaves one event in the dead-letter topic, in its own transition (J7).
+func (j *judge) deadLetter(b *book, r eventlog.Record, f *eventlog.EventDiscarded) {
+	letters := 0
+	for _, other := range r.Facts {
+		published, ok := other.(*eventlog.EventPublished)
+		if !ok || published.Topic != topicFree || published.CreatedBy != f.Run {
+			continue
+		}
+		var letter struct {
+			Topic     eventlog.Topic     `json:"topic"`
+			MessageID eventlog.MessageID `json:"messageId"`
+		}
+		if err := json.Unmarshal(published.Payload, &letter); err != nil {
+			j.sim.violate("a dead letter of %s cannot be read: %v", b.name, err)
+		}
+		if letter.Topic == f.Topic && letter.MessageID == f.MessageID {
+			letters++
+		}
+	}
+	if letters != 1 {
+		j.sim.violate("event %s of topic %s in %s is discarded with %d dead letters (J7)", f.MessageID, f.Topic, b.name,
+			letters)
 	}
 }

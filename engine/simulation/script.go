@@ -65,6 +65,9 @@ func (p program) definition() sandbox.Definition {
 	producer := sandbox.ProducerDefinition{Name: "poll", Interval: "10m"}
 	x := sandbox.ConsumerDefinition{Name: "x", Subscribe: []string{"a"}, HasMutate: true, HasNext: true,
 		MaxAttempts: p.MaxAttempts}
+	if p.MaxAttempts != nil {
+		x.DeadLetter = string(topicFree)
+	}
 	y := sandbox.ConsumerDefinition{Name: "y", Subscribe: []string{"b"}, HasNext: true}
 	p.X.declare(&x)
 	p.Y.declare(&y)
