@@ -3,13 +3,19 @@ package ops
 import (
 	"context"
 	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
 	"strings"
 
+	"github.com/pawl-run/pawl/engine"
 	"github.com/pawl-run/pawl/engine/handler"
 	"github.com/pawl-run/pawl/engine/runlog"
 	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/ops/explain"
 	"github.com/pawl-run/pawl/ops/rpc"
 	"github.com/pawl-run/pawl/projections/readmodel"
+	"github.com/pawl-run/pawl/sandbox"
 )
 
 type (
@@ -24,10 +30,13 @@ type (
 		Version     eventlog.Version      `json:"version" jsonschema:"the version that the run ran"`
 		Filename    string                `json:"filename"`
 		Source      string                `json:"source" jsonschema:"the script of that version"`
+		Numbered    string                `json:"numbered" jsonschema:"the same with a number before each line, and > before the one that the error names"`
 		Handler     eventlog.Handler      `json:"handler"`
 		Run         readmodel.Run         `json:"run"`
 		Error       *evidenceError        `json:"error"`
-		Inputs      rpc.RawJSON           `json:"inputs" jsonschema:"what the failed handler was given: phase, and of state, prepared, mutationResult and pending what there was; null when it did not fail or the run log has dropped it"`
+		Inputs      rpc.RawJSON           `json:"inputs" jsonschema:"what the failed handler was given: phase, and of state, prepared, mutationResult, pending and scheduledAt what there was; undefined names the parameters that were undefined; where a call failed and no handler did, what mutate was given; null when the run did not fail or the run log has dropped it"`
+		Operations  []evidenceOperation   `json:"operations" jsonschema:"the operations that the run has called, with the schemas of their parameters as the deploy has pinned them"`
+		Problems    []sandbox.Problem     `json:"problems" jsonschema:"what the validator finds in the script now, with fixes"`
 		Mutation    *readmodel.Mutation   `json:"mutation" jsonschema:"the run's mutation with its exact parameters and what became of it, null when there was none"`
 		Calls       []runlog.Line         `json:"calls" jsonschema:"its connector reads, with parameters and answers"`
 		Logs        []runlog.Line         `json:"logs" jsonschema:"what the script has logged"`
@@ -41,6 +50,11 @@ type (
 		Message string         `json:"message"`
 		Line    *int           `json:"line"`
 		Text    *string        `json:"text" jsonschema:"the source's text at line, null when the line is not known"`
+	}
+	evidenceOperation struct {
+		Operation string      `json:"operation"`
+		Kind      string      `json:"kind"`
+		Params    rpc.RawJSON `json:"params" jsonschema:"the schema of the parameters; null when the connector has given none"`
 	}
 	evidenceAttempt struct {
 		ID      eventlog.RunID     `json:"id"`
@@ -122,6 +136,20 @@ func getEvidence(ctx context.Context, c *Call, r *runRequest) (evidenceAnswer, e
 			e.Inputs = rpc.RawJSON(line.Text)
 		}
 	}
+	if e.Inputs == nil {
+		e.Inputs = mutateInputs(run)
+	}
+	e.Operations = operationsOf(&script.Definition, e.Mutation, e.Calls)
+	if e.Error != nil && e.Error.Line == nil && e.Mutation != nil {
+		e.Error.at(callLine(script.Source, e.Mutation), script.Source)
+	}
+	e.Numbered = numbered(script.Source, e.Error)
+	checked, err := s.cfg.Engine.Deploy(ctx, c.Actor, engine.DeployRequest{Source: script.Source,
+		Filename: script.Filename, DryRun: true})
+	if err != nil {
+		return e, err
+	}
+	e.Problems = some(explain.Problems(checked.Problems))
 	earlier, err := s.cfg.Reader.FailedBefore(ctx, r.Workflow, r.Run, maxAttempts)
 	if err != nil {
 		return e, err
@@ -161,16 +189,84 @@ func evidenceOf(f *readmodel.Failure, source string) *evidenceError {
 	if f == nil {
 		return nil
 	}
-	e := &evidenceError{Class: f.Class, Code: f.Code, Message: f.Message, Line: f.Line}
-	if f.Line == nil {
-		return e
+	e := &evidenceError{Class: f.Class, Code: f.Code, Message: f.Message}
+	if f.Line != nil {
+		e.at(*f.Line, source)
 	}
+	return e
+}
+
+// at notes the line of the source, 0 for none, and its text.
+func (e *evidenceError) at(line int, source string) {
+	if line == 0 {
+		return
+	}
+	e.Line = &line
 	number := 0
 	for text := range strings.Lines(source) {
-		if number++; number == *f.Line {
+		if number++; number == line {
 			text = strings.TrimSpace(text)
 			e.Text = &text
 		}
 	}
-	return e
+}
+
+// callLine is the line of the only call of the mutation's operation in the source, 0 where there is none or another.
+func callLine(source string, m *readmodel.Mutation) (line int) {
+	call := "." + m.Connector + "." + m.Operation + "("
+	number := 0
+	for text := range strings.Lines(source) {
+		number++
+		if !strings.Contains(text, call) {
+			continue
+		}
+		if line > 0 {
+			return 0
+		}
+		line = number
+	}
+	return line
+}
+
+// numbered is the source with a number before each line.
+func numbered(source string, failed *evidenceError) string {
+	var out strings.Builder
+	number, width := 0, len(strconv.Itoa(strings.Count(source, "\n")+1))
+	for text := range strings.Lines(source) {
+		number++
+		mark := " "
+		if failed != nil && failed.Line != nil && *failed.Line == number {
+			mark = ">"
+		}
+		fmt.Fprintf(&out, "%s%*d  %s", mark, width, number, text)
+	}
+	return out.String()
+}
+
+// mutateInputs is what mutate of a failed run was given where its call failed, and no handler did.
+func mutateInputs(run readmodel.Run) rpc.RawJSON {
+	if run.Error == nil || run.Mutation == nil || len(run.PrepareResult) == 0 || run.Phase.PastMutation() {
+		return nil
+	}
+	return rpc.RawJSON(`{"phase":"mutate","prepared":` + string(run.PrepareResult) + `}`)
+}
+
+// operationsOf are the operations that a run has called: its mutation and its reads, each once.
+func operationsOf(def *eventlog.Definition, m *readmodel.Mutation, reads []runlog.Line) []evidenceOperation {
+	used := []evidenceOperation{}
+	for _, op := range def.Operations {
+		called := m != nil && m.Connector == op.Connector && m.Operation == op.Operation ||
+			slices.ContainsFunc(reads, func(line runlog.Line) bool {
+				return strings.HasPrefix(line.Text, op.Capability()+"(")
+			})
+		if !called {
+			continue
+		}
+		about := evidenceOperation{Operation: op.Capability(), Kind: op.Kind}
+		if json.Valid(op.Schema) {
+			about.Params = rpc.RawJSON(op.Schema)
+		}
+		used = append(used, about)
+	}
+	return used
 }

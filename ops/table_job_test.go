@@ -162,6 +162,13 @@ func callRepair(t *testing.T, b *bundle, call func(string, int, map[string]any) 
 		evidence["source"] != mailer {
 		t.Errorf("evidence: inputs %s, calls %v", inputs, evidence["calls"])
 	}
+	if numbered := evidence["numbered"].(string); !strings.Contains(string(inputs), `"undefined":["state"]`) ||
+		!strings.Contains(numbered, "\n> 9  ") && !strings.Contains(numbered, "\n>9  ") {
+		t.Errorf("inputs %s of\n%s", inputs, numbered)
+	}
+	if used := listOf(evidence["operations"]); len(used) != 1 || evidence["problems"] == nil {
+		t.Errorf("operations %v, problems %v", used, evidence["problems"])
+	}
 	if m := evidence["maintenance"].(map[string]any); m["attempt"] != 1.0 || m["budget"] != 3.0 ||
 		m["requestedAt"] == nil {
 		t.Errorf("maintenance: %v", m)

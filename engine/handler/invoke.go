@@ -104,11 +104,38 @@ func (h *host) inputsOf(call sandbox.Invocation) sandbox.LogLine {
 		Prepared       json.RawMessage            `json:"prepared,omitempty"`
 		MutationResult json.RawMessage            `json:"mutationResult,omitempty"`
 		Pending        map[string][]sandbox.Event `json:"pending,omitempty"`
-	}{call.Phase, call.State, call.Prepared, call.MutationResult, call.Pending})
+		ScheduledAt    *time.Time                 `json:"scheduledAt,omitempty"`
+		Undefined      []string                   `json:"undefined,omitempty"`
+	}{call.Phase, call.State, call.Prepared, call.MutationResult, call.Pending, scheduledAt(call), undefined(call)})
 	if err != nil || len(text) > maxLoggedInputs {
 		text = fmt.Appendf(nil, `{"phase":%q,"truncated":true,"bytes":%d}`, call.Phase, len(text))
 	}
 	return sandbox.LogLine{At: h.at(time.Now()), Level: LevelInputs, Text: string(text)}
+}
+
+func scheduledAt(call sandbox.Invocation) *time.Time {
+	if call.ScheduledAt.IsZero() {
+		return nil
+	}
+	return &call.ScheduledAt
+}
+
+// undefined names the parameters that the handler was given as undefined, which JSON cannot say.
+func undefined(call sandbox.Invocation) (names []string) {
+	for _, p := range []struct {
+		name  string
+		value json.RawMessage
+		given bool
+	}{
+		{"state", call.State, call.Phase == sandbox.Producer || call.Phase == sandbox.Prepare},
+		{"prepared", call.Prepared, call.Phase == sandbox.Mutate || call.Phase == sandbox.Next},
+		{"mutationResult", call.MutationResult, call.Phase == sandbox.Next},
+	} {
+		if p.given && p.value == nil {
+			names = append(names, p.name)
+		}
+	}
+	return names
 }
 
 func looksFurther(err error) bool {

@@ -1,7 +1,9 @@
 package lifecycle_test
 
 import (
+	"encoding/json"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/pawl-run/pawl/eventlog"
@@ -85,4 +87,62 @@ func TestEvidenceOfAChain(t *testing.T) {
 		t.Errorf("the evidence names %v, want %v and %v", got, chain[1].ID, chain[2].ID)
 	}
 	l.sound()
+}
+
+// A run that a person has to look at, or that is tried again, has evidence as a failure of the script has: what mutate
+// was given, the line of its call and the schema of its operation.
+func TestEvidenceOfCallsThatFail(t *testing.T) {
+	for _, class := range []eventlog.Class{eventlog.Precondition, eventlog.Transient, eventlog.Logic} {
+		t.Run(string(class), func(t *testing.T) {
+			l := live(t)
+			l.deploy(shop{})
+			l.always(definitely(class))
+			l.push("a")
+			var failed readmodel.Run
+			for _, run := range l.runs("send") {
+				if run.Error != nil {
+					failed = run
+				}
+			}
+			e := l.evidence(failed.ID)
+			if e.Inputs.Phase != "mutate" || string(e.Inputs.Prepared) != string(failed.PrepareResult) {
+				t.Errorf("inputs %+v of run %+v", e.Inputs, failed)
+			}
+			if e.Error.Class != class || e.Error.Line == 0 || !strings.Contains(e.Error.Text, "(") {
+				t.Errorf("error %+v", e.Error)
+			}
+			if len(e.Operations) != 1 || e.Operations[0].Operation != "world.send" || e.Operations[0].Kind != "mutate" {
+				t.Errorf("operations %+v", e.Operations)
+			}
+			if !strings.Contains(e.Numbered, "\n>") || strings.Count(e.Numbered, "\n") != strings.Count(e.Source, "\n") {
+				t.Errorf("numbered:\n%s", e.Numbered)
+			}
+			if e.Problems == nil {
+				t.Error("the validator has not been asked")
+			}
+		})
+	}
+}
+
+type evidence struct {
+	Source, Numbered string
+	Error            struct {
+		Class eventlog.Class
+		Line  int
+		Text  string
+	}
+	Inputs struct {
+		Phase    string
+		Prepared json.RawMessage
+	}
+	Operations []struct {
+		Operation, Kind string
+	}
+	Problems []json.RawMessage
+}
+
+func (l *life) evidence(run eventlog.RunID) (e evidence) {
+	l.t.Helper()
+	l.do("getEvidence", &e, "run", run)
+	return e
 }
