@@ -234,6 +234,8 @@ type (
 		// Engine is the process incarnation that runs it (R14).
 		Engine  string  `msgpack:"engine"`
 		Created Ordinal `msgpack:"created"`
+		// Depth is the deepest of the events that it has reserved (R20).
+		Depth int `msgpack:"depth,omitempty"`
 		// ScheduledAt is the time that the schedule of a producer asked for, the same in each further try (S2).
 		ScheduledAt eventlog.Instant `msgpack:"scheduledAt,omitempty"`
 		// Event is that of a concurrent consumer's run, Key its key as canonical JSON (C1, C2); nil for a plain run.
@@ -297,6 +299,9 @@ type (
 		ReservedBy eventlog.RunID       `msgpack:"reservedBy,omitempty"`
 		CreatedBy  eventlog.RunID       `msgpack:"createdBy,omitempty"`
 		CausedBy   []eventlog.InputID   `msgpack:"causedBy,omitempty"`
+		// Depth is how many publications, each made for the one before, have led to it: 0 for what a producer or the
+		// outside has published (R20).
+		Depth int `msgpack:"depth,omitempty"`
 		// Traceparent is the context of its sender's trace, empty where it came with none.
 		Traceparent string `msgpack:"traceparent,omitempty"`
 		// Executions counts reservations since creation or the last redrive (J1, J3); Attempts

@@ -62,7 +62,13 @@ func (r *Run) follows(first *Run) {
 	r.PrepareResult, r.UITitle, r.WakeAt, r.Cancel = first.PrepareResult, first.UITitle, first.WakeAt, first.Cancel
 	r.Mutation, r.Outcome, r.Reserved = first.Mutation, first.Outcome, first.Reserved
 	r.Empty = first.Empty
+	if r.Depth = first.Depth; first.Failure != nil && first.Failure.Code == CodeChain {
+		r.Depth = 0 // a person has let it go on: nothing else tries it again
+	}
 }
+
+// CodeChain is the code of the failure that ends a long chain of publications (R20).
+const CodeChain = "publish.chain"
 
 // changeCurrent refuses a run that has ended: it never becomes active again (R15).
 func (f *folding) changeCurrent(id eventlog.RunID, change func(*Run)) error {

@@ -37,6 +37,9 @@ func (f *folding) eventPublished(e *eventlog.EventPublished) error {
 		Topic: e.Topic, MessageID: e.MessageID, Title: e.Title, Payload: e.Payload, Status: eventlog.EventPending,
 		CreatedBy: e.CreatedBy, CausedBy: e.CausedBy, CreatedAt: f.at(), Created: f.ordinal(),
 	}
+	if run := f.Run(e.CreatedBy); run != nil && run.Type == eventlog.ConsumerHandler {
+		event.Depth = run.Depth + 1
+	}
 	f.putEvent(event)
 	f.wait(e.Topic, 1)
 	return f.recount(nil, event)
@@ -70,6 +73,7 @@ func (f *folding) eventReserved(e *eventlog.EventReserved) error {
 		return err
 	}
 	return f.changeRun(e.Run, func(r *Run) {
+		r.Depth = max(r.Depth, f.Event(e.Topic, e.MessageID).Depth)
 		r.Reserved = append(slices.Clip(r.Reserved), eventlog.EventRef{Topic: e.Topic, MessageID: e.MessageID})
 	})
 }

@@ -86,6 +86,10 @@ func (c CommitRun) decide(d *decision) error {
 		d.fail(run, *bad)
 		return nil
 	}
+	if chained := d.chained(run, c); chained != nil {
+		d.fail(run, *chained)
+		return nil
+	}
 	d.publishAll(run, c)
 	taken := 0
 	if run.Type == eventlog.ConsumerHandler {
@@ -166,6 +170,27 @@ func (d *decision) checkPublishes(run *projections.Run, c CommitRun) *eventlog.F
 		if !registered[p.Input] && d.input(p.Input) == nil {
 			return failure(eventlog.Logic, "input.unknown", "%s links event %q to input %q, which was never registered",
 				run.Handler, p.MessageID, p.Input)
+		}
+	}
+	return nil
+}
+
+// chained is R20: a consumer's publications that lead to each other are stopped at the policy's depth, until a person
+// says that they are meant to go on. What is known already does not go on by a repeat (R11).
+func (d *decision) chained(run *projections.Run, c CommitRun) *eventlog.Failure {
+	most := d.env.Policies.Chain.Depth
+	if run.Type != eventlog.ConsumerHandler || run.Depth < most {
+		return nil
+	}
+	for _, p := range c.Publishes {
+		for _, topic := range p.Topics {
+			if d.event(topic, p.MessageID) != nil {
+				continue
+			}
+			return failure(eventlog.Precondition, projections.CodeChain, "next of %s publishes event %q to topic %q, and %d "+
+				"publications before it have each led to the next: if they go round in a circle, repair the script; if they "+
+				"are meant to go on, resume the workflow, which allows as many again (policies.chain.depth)", run.Handler,
+				eventlog.ClipName(p.MessageID), topic, run.Depth)
 		}
 	}
 	return nil

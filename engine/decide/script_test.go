@@ -294,6 +294,8 @@ func (b *bench) policy(w words) error {
 			b.policies.Backlog.Events = n
 		case "held":
 			b.maxHeld = n
+		case "chain":
+			b.policies.Chain.Depth = n
 		default:
 			return fmt.Errorf("no policy %q", k)
 		}

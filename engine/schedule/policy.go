@@ -22,6 +22,7 @@ type (
 		Storage   Storage   `yaml:"storage" json:"storage"`
 		Backlog   Backlog   `yaml:"backlog" json:"backlog"`
 		Held      Held      `yaml:"held" json:"held"`
+		Chain     Chain     `yaml:"chain" json:"chain"`
 		Script    Script    `yaml:"script" json:"script"`
 	}
 	// Transient spaces the retries of transient failures (F8); Max also caps a job's backoff (J2).
@@ -76,6 +77,12 @@ type (
 		// Max is with how many held events of a consumer no further run of it begins (C3). At least 1.
 		Max int `yaml:"max" json:"max"`
 	}
+	// Chain bounds the publications of which each was made for the one before.
+	Chain struct {
+		// Depth is how many of them may follow each other before a person is asked whether they are meant to go on (R20).
+		// At least 1.
+		Depth int `yaml:"depth" json:"depth"`
+	}
 	// Script limits a script and each of its handler calls; sandbox.Limits is what they become, with their defaults and
 	// maxima.
 	Script struct {
@@ -116,6 +123,7 @@ func Default() Policies {
 		Storage:   Storage{Wait: 10 * time.Second},
 		Backlog:   Backlog{Events: 1_000_000},
 		Held:      Held{Max: 1000},
+		Chain:     Chain{Depth: 1000},
 		Script:    defaultScript(),
 	}
 }
@@ -163,6 +171,7 @@ func (p Policies) Validate() error {
 	v.positive("storage.wait", p.Storage.Wait)
 	v.atLeast("backlog.events", p.Backlog.Events, 1)
 	v.atLeast("held.max", p.Held.Max, 1)
+	v.atLeast("chain.depth", p.Chain.Depth, 1)
 	v.positive("script.cpu", p.Script.CPU)
 	v.positive("script.wall", p.Script.Wall)
 	if p.Script.CPU > sandbox.MaxCPU {

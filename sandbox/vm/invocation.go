@@ -45,6 +45,7 @@ type invocation struct {
 	hostCalls    int
 	publishBytes int
 	publishes    []sandbox.Publish
+	published    map[string]int // by topic and messageId, the last of publishes
 	entered      bool // the handler was called
 	asks         bool // the consumer's approval wants a person to look at the call
 	inputs       []sandbox.Input

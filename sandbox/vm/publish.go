@@ -1,6 +1,7 @@
 package vm
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -56,6 +57,7 @@ func (inv *invocation) publish(args []goja.Value) goja.Value {
 				sandbox.Clip(name, 100)), inv.place(inv.frames()).Line)
 	}
 
+	inv.warnOfRepeats(&p)
 	inv.publishBytes += p.Size()
 	if inv.publishBytes > inv.limits.Publish {
 		inv.abort(sandbox.LimitFault("limit.publish",
@@ -63,6 +65,25 @@ func (inv *invocation) publish(args []goja.Value) goja.Value {
 	}
 	inv.publishes = append(inv.publishes, p)
 	return inv.resolved(goja.Undefined())
+}
+
+// warnOfRepeats notes an event that this call has published already with other contents: only the last ones stay (R11).
+func (inv *invocation) warnOfRepeats(p *sandbox.Publish) {
+	for _, topic := range p.Topics {
+		key := topic + "\x00" + p.MessageID
+		if i, again := inv.published[key]; again {
+			if was := &inv.publishes[i]; was.Title != p.Title || !bytes.Equal(was.Payload, p.Payload) {
+				inv.log.add(inv.now(), "warn", fmt.Sprintf(
+					"ctx.publish: event %q of topic %q was published before in this call with another title or payload; only "+
+						"the last one stays: give each event a messageId of its own", sandbox.Clip(p.MessageID, 100),
+					sandbox.Clip(topic, 100)), inv.place(inv.frames()).Line)
+			}
+		}
+		if inv.published == nil {
+			inv.published = map[string]int{}
+		}
+		inv.published[key] = len(inv.publishes)
+	}
 }
 
 // publishTopics reads the first argument of publish: declared topics only (S8), each once.

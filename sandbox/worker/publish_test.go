@@ -139,3 +139,15 @@ func TestInputID(t *testing.T) {
 		t.Error("borders do not count")
 	}
 }
+
+// R11: the same id with other contents in one call loses the first ones: the log says so, and where.
+func TestR11_OneCallPublishesAnEventTwice(t *testing.T) {
+	t.Parallel()
+	r := succeed(t, sandbox.Next, `const event = { messageId: "x", title: "X", payload: { n: 1 } };
+		await ctx.publish("t.b", event); await ctx.publish(["t.a", "t.b"], event);
+		await ctx.publish("t.b", { ...event, payload: { n: 2 } });`)
+	if len(r.Publishes) != 3 || len(r.Logs) != 1 || r.Logs[0].Level != "warn" || r.Logs[0].Line != 3 {
+		t.Fatalf("published %d, logged %+v", len(r.Publishes), r.Logs)
+	}
+	wantContains(t, r.Logs[0].Text, `event "x" of topic "t.b"`, "messageId of its own")
+}
