@@ -20,6 +20,7 @@ session:   {maxRuns: 100}
 storage:   {wait: 10s}
 backlog:   {events: 1000000}
 held:      {max: 1000}
+chain: {depth: 1000}
 script:    {cpu: 2s, wall: 30s, reads: 5m, memory: 128MiB, source: 256KiB, argument: 16MiB, result: 1MiB, state: 256KiB, publish: 3MiB, log: 64KiB, hostCalls: 1000, inFlight: 16, stack: 1000, handlers: 100, topics: 1000}
 `
 
