@@ -19,6 +19,7 @@ func (w *Why) explainWait(s *projections.State, wait decide.Wait) {
 	case decide.ReasonScheduled:
 		w.say("Workflow %s has nothing to do until its producer %s runs by itself at %s.", name, wait.Subject, wait.Until)
 		w.can("pawl run-now %s", name)
+		w.addLeft(s, "")
 	case decide.ReasonWake:
 		if c, ok := s.Definition().Consumer(eventlog.Handler(wait.Subject)); ok && c.Concurrent() {
 			w.say("Workflow %s has nothing to do until %s, when its consumer %s looks again at an event that its prepare has "+
@@ -27,6 +28,7 @@ func (w *Why) explainWait(s *projections.State, wait decide.Wait) {
 		}
 		w.say("Workflow %s has nothing to do until its consumer %s looks again by itself at %s, as it has asked.", name,
 			wait.Subject, wait.Until)
+		w.addLeft(s, eventlog.Handler(wait.Subject))
 	case decide.ReasonBackoff:
 		w.explainBackoff(s, wait)
 	case decide.ReasonUserPause:
@@ -182,7 +184,43 @@ func (w *Why) explainIdle(s *projections.State) {
 	}
 	w.say("Workflow %s is idle: nothing is due. %s: no consumer took %s when it last looked. %s.",
 		s.Name, ofItsEvents(pending, "still waits", "still wait"), number(pending, "it", "them"), goesOn)
-	w.can("pawl events list --workflow %s --status pending", s.Name)
+	w.addLeft(s, "")
+}
+
+// addLeft names the events that wait although their consumer has looked at them: it has reserved none, and has not
+// asked to look again by itself. Except is a consumer of which that is said already.
+func (w *Why) addLeft(s *projections.State, except eventlog.Handler) {
+	found := false
+	for _, c := range s.Definition().Consumers {
+		h := s.Handler(c.Name)
+		if h == nil || c.Concurrent() || c.Name == except || h.DirtyAt > 0 || h.LookedAt == 0 || h.WakeAt > h.LookedAt {
+			continue
+		}
+		for _, topic := range c.Subscribe {
+			left, oldest := 0, ""
+			for q := range s.Queue(topic) {
+				if !q.Visible(h.LookedAt) {
+					continue
+				}
+				e := s.PendingAt(topic, q.Created)
+				if e != nil && e.CreatedAt > h.LookedAt {
+					continue
+				}
+				if left++; left == 1 && e != nil {
+					oldest = fmt.Sprintf(", the oldest is %s (%s)", eventlog.ClipName(e.MessageID), eventlog.Clip(e.Title, 100))
+				}
+			}
+			if left == 0 {
+				continue
+			}
+			found = true
+			w.add("%s of topic %s: prepare of %s looked at %s and reserved none%s.",
+				eventlog.Count(left, "event")+number(left, " waits", " wait"), topic, c.Name, h.LookedAt, oldest)
+		}
+	}
+	if found {
+		w.can("pawl events list --workflow %s --status pending", s.Name)
+	}
 }
 
 func (w *Why) explainArchived(s *projections.State) {
