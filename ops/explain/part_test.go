@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/pawl-run/pawl/engine/decide"
 	"github.com/pawl-run/pawl/eventlog"
@@ -87,5 +88,30 @@ func TestRefusingHooks(t *testing.T) {
 		!strings.HasSuffix(w.Message, "Hook shop refuses every request (503): it is not configured; start again.") ||
 		!slices.Equal(w.Commands, []string{"pawl grants shop secret.GITHUB=allow", "pawl hooks list"}) {
 		t.Errorf("%s %q", w.Message, w.Commands)
+	}
+}
+
+// What a consumer has looked at and left is named, with the oldest of each topic; while it has more to look at it is not.
+func TestEventsThatNoRunReserves(t *testing.T) {
+	t.Parallel()
+	l := begin(t, eventlog.Consumer{})
+	look := func(wake eventlog.Instant) {
+		run := l.state.Current
+		l.do(decide.FinishPrepare{Run: run, Seen: l.state, Prepared: decide.Prepared{Raw: []byte(`{"reservations":[]}`),
+			WakeAt: wake}, Next: &decide.CommitRun{Run: run}})
+	}
+	look(0)
+	l.push("a", "b")
+	look(0)
+	w := l.why()
+	if !strings.Contains(w.Message, "2 events of topic in wait: prepare of send looked at 2023-11-14T22:13:20") ||
+		!strings.Contains(w.Message, "and reserved none, the oldest is a (Order a).") ||
+		!slices.Contains(w.Commands, "pawl events list --workflow shop --status pending") {
+		t.Errorf("%s %v", w.Message, w.Commands)
+	}
+	l.push("c")
+	look(l.now.Add(time.Hour))
+	if w := l.why(); strings.Contains(w.Message, "reserved none") {
+		t.Errorf("it has asked to look again: %s", w.Message)
 	}
 }

@@ -214,8 +214,8 @@ func (w *Why) addLeft(s *projections.State, except eventlog.Handler) {
 				continue
 			}
 			found = true
-			w.add("%s of topic %s: prepare of %s looked at %s and reserved none%s.",
-				eventlog.Count(left, "event")+number(left, " waits", " wait"), topic, c.Name, h.LookedAt, oldest)
+			w.add("%s of topic %s %s: prepare of %s looked at %s and reserved none%s.", eventlog.Count(left, "event"), topic,
+				number(left, "waits", "wait"), c.Name, h.LookedAt, oldest)
 		}
 	}
 	if found {
