@@ -143,7 +143,8 @@ func compare(ctx context.Context, cfg Config, before, after Script, r *recording
 			return e, err
 		}
 		if old.call.Asks != changed.call.Asks {
-			e.Fields = append(e.Fields, difference.Difference{Path: "(approval)", Before: asks(old.call), After: asks(changed.call)})
+			e.Fields = append(e.Fields, difference.Difference{Path: "(approval)", Before: asks(old.call),
+				After: asks(changed.call)})
 		}
 		if len(e.Fields) == 0 && old.call.Operation == changed.call.Operation {
 			e.Kind = Same

@@ -91,14 +91,14 @@ func TestRefusingHooks(t *testing.T) {
 	}
 }
 
-// What a consumer has looked at and left is named, with the oldest of each topic; while it has more to look at it is not.
+// What a consumer has looked at and left is named, with the oldest of each topic; what it looks at again is not.
 func TestEventsThatNoRunReserves(t *testing.T) {
 	t.Parallel()
 	l := begin(t, eventlog.Consumer{})
 	look := func(wake eventlog.Instant) {
 		run := l.state.Current
-		l.do(decide.FinishPrepare{Run: run, Seen: l.state, Prepared: decide.Prepared{Raw: []byte(`{"reservations":[]}`),
-			WakeAt: wake}, Next: &decide.CommitRun{Run: run}})
+		prepared := decide.Prepared{Raw: []byte(`{"reservations":[]}`), WakeAt: wake}
+		l.do(decide.FinishPrepare{Run: run, Seen: l.state, Prepared: prepared, Next: &decide.CommitRun{Run: run}})
 	}
 	look(0)
 	l.push("a", "b")

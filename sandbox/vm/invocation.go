@@ -46,8 +46,8 @@ type invocation struct {
 	publishBytes int
 	publishes    []sandbox.Publish
 	published    map[string]int // by topic and messageId, the last of publishes
-	entered      bool // the handler was called
-	asks         bool // the consumer's approval wants a person to look at the call
+	entered      bool           // the handler was called
+	asks         bool           // the consumer's approval wants a person to look at the call
 	inputs       []sandbox.Input
 	malformed    sandbox.Place // of a result of prepare that is none
 }
