@@ -68,10 +68,14 @@ func TestActions(t *testing.T) {
 	p.on("/ui/needs").follow("Redrive…")
 	p.confirm("")
 	p.reads("Redrive of 30 events")
-	must(t, w.until(t.Context(), "the page shows all as over", func() (bool, error) {
-		text, err := b.text()
-		return strings.Contains(text, "30 of 30 are over") && strings.Contains(text, "30 discarded"), err
-	}))
+	said := ""
+	err := w.until(t.Context(), "the page shows all as over", func() (over bool, err error) {
+		said, err = b.text()
+		return strings.Contains(said, "30 of 30 are over") && strings.Contains(said, "30 discarded"), err
+	})
+	if err != nil {
+		t.Fatalf("%v\n%s", err, said)
+	}
 	p.on("/ui/workflows/orders/list/jobs?state=discarded").lacks("Skip…") // they have ended already
 	p.on("/ui/workflows/reports/events/raw/r-1").follow("Skip…")
 	p.confirm("")
@@ -89,7 +93,7 @@ func TestActions(t *testing.T) {
 	p.on("/ui/needs").follow("Reject…")
 	p.confirm("not this one")
 	must(t, b.visit("/ui/needs"))
-	_, err := evaluate[bool](b, `[...document.querySelectorAll("input[name=item]")].slice(0, 2).
+	_, err = evaluate[bool](b, `[...document.querySelectorAll("input[name=item]")].slice(0, 2).
 		forEach(e => e.click()), true`)
 	must(t, err)
 	p.follow("Approve chosen…")

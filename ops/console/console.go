@@ -150,6 +150,8 @@ type visit struct {
 	r      *http.Request
 	caller *rpc.Caller
 	form   string // the token that forms carry
+	// seen is how far the log was read when the page began: what is written later is told to it.
+	seen uint64
 }
 
 // page makes a page for those who are logged in: show returns the name of its template and what stands in it.
@@ -181,7 +183,8 @@ func (c *Console) admit(w http.ResponseWriter, r *http.Request) *visit {
 	}
 	auth.Trust(r.Context(), caller.Key)
 	c.activity.start(c.cfg.Life)
-	return &visit{Console: c, r: r, caller: caller, form: form}
+	seen, _ := c.activity.next()
+	return &visit{Console: c, r: r, caller: caller, form: form, seen: seen}
 }
 
 // may reports whether the user's role is enough for the operation.

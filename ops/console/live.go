@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"html/template"
 	"net/http"
+	"strconv"
 	"strings"
 	"time"
 
@@ -71,7 +72,12 @@ func (c *Console) live(w http.ResponseWriter, r *http.Request) {
 	}
 	alive := time.NewTicker(c.cfg.KeepAlive)
 	defer alive.Stop()
-	_, changed := c.activity.next()
+	told, changed := c.activity.next()
+	if since, err := strconv.ParseUint(r.URL.Query().Get("since"), 10, 64); err == nil && since < told {
+		if !s.send(fmt.Sprintf("event: changed\ndata: %d\n\n", told)) { // it happened before the page could listen
+			return
+		}
+	}
 	for {
 		select {
 		case <-r.Context().Done():

@@ -27,6 +27,9 @@ type page struct {
 	now                                          time.Time
 }
 
+// Seen is how far the log was read when the page began.
+func (p page) Seen() uint64 { return p.visit.seen }
+
 // May reports whether the user's role is enough for the operation.
 func (p page) May(id string) bool { return p.visit.may(id) }
 
