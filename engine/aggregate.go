@@ -8,6 +8,7 @@ import (
 	"github.com/pawl-run/pawl/engine/decide"
 	"github.com/pawl-run/pawl/engine/hint"
 	"github.com/pawl-run/pawl/engine/memory"
+	"github.com/pawl-run/pawl/engine/process"
 	"github.com/pawl-run/pawl/engine/schedule"
 	"github.com/pawl-run/pawl/engine/signal"
 	"github.com/pawl-run/pawl/eventlog"
@@ -20,7 +21,7 @@ import (
 // Locking: one lock, recording. Only its holder replaces the state or appends to the log; before the partition
 // starts, its replay does so alone. State, stopped, damage and behind are atomic and may be looked at without it.
 type aggregate struct {
-	engine *process
+	engine *process.Process
 	// partition is the number of the one it is in, journal what keeps how far that is dealt with.
 	partition int
 	journal   journal
@@ -52,7 +53,7 @@ type aggregate struct {
 // journal keeps how far a partition is dealt with, for the store's checkpoint, and whether this engine owns it.
 type journal interface {
 	// tenure is the time in which this engine owns the partition; nil while it does not.
-	tenure() *tenure
+	tenure() *process.Tenure
 	// applied notes that a record is part of its workflow's state, passed that it will not be, and why.
 	applied(*aggregate, eventlog.Record)
 	passed(a *aggregate, r eventlog.Record, why error)
@@ -64,16 +65,18 @@ type journal interface {
 type outbox interface {
 	// send sends the request of a mutation that the log has just taken as started, or as sent again. It returns at once.
 	// decided is the tenure in which that was decided. Overtaken says that others have written to the workflow since.
-	send(m *projections.Mutation, decided *tenure, overtaken bool)
+	send(m *projections.Mutation, decided *process.Tenure, overtaken bool)
 	// unseenOf is how long the outside may go on with the calls that runs of another process have in flight.
 	unseenOf(*projections.State) time.Duration
 	// outlook is what this process knows of the call of an indeterminate mutation.
 	outlook(*projections.State, eventlog.MutationID) Outlook
 }
 
-func newAggregate(p *process, number int, j journal, name eventlog.WorkflowName, s projections.State) *aggregate {
+func newAggregate(
+	p *process.Process, number int, j journal, name eventlog.WorkflowName, s projections.State,
+) *aggregate {
 	a := &aggregate{
-		engine: p, partition: number, journal: j, name: name, log: p.log.With("workflow", string(name)),
+		engine: p, partition: number, journal: j, name: name, log: p.Log.With("workflow", string(name)),
 		changed: signal.NewBell(), recording: make(chan struct{}, 1),
 	}
 	a.memory.Set(s)
@@ -83,7 +86,7 @@ func newAggregate(p *process, number int, j journal, name eventlog.WorkflowName,
 // state is the workflow's newest state. It never changes once read.
 func (a *aggregate) state() *projections.State { return a.memory.State() }
 
-func (a *aggregate) now() eventlog.Instant { return eventlog.At(a.engine.cfg.Clock.Now()) }
+func (a *aggregate) now() eventlog.Instant { return eventlog.At(a.engine.Config.Clock.Now()) }
 
 // nudge makes the runner look at the state again.
 func (a *aggregate) nudge() { a.changed.Ring() }
@@ -105,7 +108,7 @@ func (a *aggregate) stop(err error) {
 	if a.stopped.CompareAndSwap(nil, &err) {
 		a.log.Error("workflow stopped: its log cannot be followed", "error", err, "hint", hint.Of(hint.VerifyWorkflow))
 	}
-	a.engine.idle.Notify()
+	a.engine.Idle.Notify()
 }
 
 // evict lets go of what a committed checkpoint holds: of finished entities altogether, of a long
@@ -114,7 +117,7 @@ func (a *aggregate) evict() {
 	if a.pendingAppend != nil {
 		return // its transition will be applied to the state that was read for it
 	}
-	a.memory.Evict(a.engine.cfg.Window)
+	a.memory.Evict(a.engine.Config.Window)
 }
 
 // release lets committed entities leave memory, now if nothing is being recorded, else with the next
@@ -136,10 +139,10 @@ func (a *aggregate) held() decide.HoldReason {
 	switch {
 	case a.damagedBy() != nil:
 		return decide.HeldByDamage
-	case a.engine.hold() != nil:
+	case a.engine.Hold() != nil:
 		return decide.HeldByEngine
 	}
-	if t := a.journal.tenure(); !t.holds() || t.draining.Load() {
+	if t := a.journal.tenure(); !t.Holds() || t.Draining.Load() {
 		return decide.HeldByEngine // another engine goes on with it
 	}
 	return decide.NotHeld
@@ -160,7 +163,7 @@ type pendingAppend struct {
 	entries     []eventlog.Entry
 	transitions []eventlog.Transition
 	written     []eventlog.Written // of the first entries
-	decided     *tenure            // in which they were decided
+	decided     *process.Tenure    // in which they were decided
 }
 
 func (u *pendingAppend) add(e eventlog.Entry, t eventlog.Transition) {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/pawl-run/pawl/engine/clock"
+	"github.com/pawl-run/pawl/engine/process"
 	"github.com/pawl-run/pawl/engine/schedule"
 	"github.com/pawl-run/pawl/eventlog"
 )
@@ -22,14 +23,14 @@ func (a *aggregate) finishAppend(ctx context.Context) (int, error) {
 	if u == nil {
 		return 0, nil
 	}
-	trying := schedule.Pacer{Pauses: resendPauses}
+	trying := schedule.Pacer{Pauses: process.ResendPauses}
 	for {
 		began := time.Now()
 		written, err := a.appendGroup(ctx, u.unwritten())
 		u.written = append(u.written, written...)
 		switch {
 		case err == nil:
-			a.engine.appends.observe(time.Since(began))
+			a.engine.Appends.Observe(time.Since(began))
 			a.pendingAppend = nil
 			return a.acknowledged(ctx, u, written[len(written)-1].Overtaken)
 		case !errors.Is(err, eventlog.ErrUnconfirmed):
@@ -43,14 +44,14 @@ func (a *aggregate) finishAppend(ctx context.Context) (int, error) {
 			}
 			if errors.Is(err, eventlog.ErrDamaged) { // what this workflow's next record follows is lost: the others have theirs
 				a.stop(err)
-				return n, fmt.Errorf("%w: %w", errStopped, err)
+				return n, fmt.Errorf("%w: %w", process.ErrStopped, err)
 			}
 			a.cannotWrite(err)
 			if applyErr != nil {
 				err = applyErr
 			}
 			return n, err
-		case ctx.Err() != nil, logUnwritable(err):
+		case ctx.Err() != nil, process.LogUnwritable(err):
 			a.cannotWrite(err)
 			return 0, err
 		}
@@ -67,16 +68,16 @@ func (a *aggregate) finishAppend(ctx context.Context) (int, error) {
 }
 
 func (a *aggregate) appendGroup(ctx context.Context, entries []eventlog.Entry) ([]eventlog.Written, error) {
-	if group, ok := a.engine.cfg.Log.(eventlog.GroupLog); ok {
+	if group, ok := a.engine.Config.Log.(eventlog.GroupLog); ok {
 		return group.AppendGroup(ctx, entries)
 	}
-	return eventlog.AppendInOrder(ctx, a.engine.cfg.Log, entries)
+	return eventlog.AppendInOrder(ctx, a.engine.Config.Log, entries)
 }
 
 // cannotWrite ends the engine if the log takes nothing any more.
 func (a *aggregate) cannotWrite(err error) {
-	if logUnwritable(err) {
-		a.engine.fail(err)
+	if process.LogUnwritable(err) {
+		a.engine.Fail(err)
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/pawl-run/pawl/engine/clock"
 	"github.com/pawl-run/pawl/engine/hint"
+	"github.com/pawl-run/pawl/engine/process"
 	"github.com/pawl-run/pawl/engine/schedule"
 	"github.com/pawl-run/pawl/eventlog"
 )
@@ -142,7 +143,7 @@ func (e *Engine) CheckLog(ctx context.Context) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	trouble := schedule.Pacer{Pauses: storagePauses}
+	trouble := schedule.Pacer{Pauses: process.StoragePauses}
 	for left := slices.Clone(e.partitions); ; {
 		var failed error
 		left = slices.DeleteFunc(left, func(p *partition) bool {
@@ -163,7 +164,7 @@ func (e *Engine) CheckLog(ctx context.Context) error {
 		}
 		pause, shouldLog := trouble.Failed(failed)
 		if shouldLog {
-			e.log.Warn("the log cannot be checked for damage; it is tried again", "in", pause, "error", failed)
+			e.process.Log.Warn("the log cannot be checked for damage; it is tried again", "in", pause, "error", failed)
 		}
 		clock.Sleep(ctx, pause)
 	}
@@ -174,7 +175,7 @@ func (e *Engine) HurryCheck() { e.audit.once.Do(func() { close(e.audit.hurry) })
 
 func (p *partition) checkLog(ctx context.Context) error {
 	e := p.engine
-	last, err := e.cfg.Log.Last(ctx, p.number)
+	last, err := e.process.Config.Log.Last(ctx, p.number)
 	if err != nil {
 		return err
 	}
@@ -187,7 +188,7 @@ func (p *partition) checkLog(ctx context.Context) error {
 	}
 	var chain eventlog.Chain
 	n, began := 0, time.Now()
-	for r, err := range e.cfg.Log.Read(ctx, p.number, 1) {
+	for r, err := range e.process.Config.Log.Read(ctx, p.number, 1) {
 		if r.Position.Seq > last {
 			break
 		}
@@ -239,7 +240,7 @@ func (p *partition) damaged(name eventlog.WorkflowName, err error) {
 	a, ok := p.workflow(name)
 	if !ok {
 		if _, isNew := e.audit.report(err.Error()); isNew {
-			e.log.Error("the log is damaged", "partition", p.number, "error", err, "hint", hint.Of(hint.Verify))
+			e.process.Log.Error("the log is damaged", "partition", p.number, "error", err, "hint", hint.Of(hint.Verify))
 		}
 		return
 	}

@@ -102,7 +102,7 @@ func (p *pager) event(
 	}
 	a := p.workflow
 	if p.queue == nil {
-		queue, err := a.engine.cfg.Store.Queue(a.name, a.partition)
+		queue, err := a.engine.Config.Store.Queue(a.name, a.partition)
 		if err != nil {
 			return nil, fmt.Errorf("%w: %w", handler.ErrPaging, err)
 		}
@@ -137,11 +137,11 @@ func (b backlog) Events(topic eventlog.Topic, ids []string) ([]*projections.Topi
 			away = append(away, projections.EventKey(topic, eventlog.MessageID(id)))
 		}
 	}
-	rows, err := a.engine.cfg.Store.Get(a.name, away)
+	rows, err := a.engine.Config.Store.Get(a.name, away)
 	if err != nil {
 		return nil, &eventlog.Failure{ // F11
 			Class: eventlog.Transient, Code: "storage.read",
-			Message: "events cannot be read from the local store: " + clip(err.Error()),
+			Message: "events cannot be read from the local store: " + eventlog.Clip(err.Error(), eventlog.MaxMessage),
 		}
 	}
 	for _, row := range rows {

@@ -12,6 +12,7 @@ import (
 	"github.com/pawl-run/pawl/engine/connector"
 	"github.com/pawl-run/pawl/engine/decide"
 	"github.com/pawl-run/pawl/engine/deploy"
+	"github.com/pawl-run/pawl/engine/process"
 	"github.com/pawl-run/pawl/engine/schedule"
 	"github.com/pawl-run/pawl/engine/underway"
 	"github.com/pawl-run/pawl/eventlog"
@@ -33,9 +34,9 @@ type calls struct {
 // sent, nor is a mutation after which another process has written to the workflow (overtaken). The
 // call belongs to the process; its settlement is recorded whatever happens to the run, the lease or
 // the runner meanwhile.
-func (c *calls) send(m *projections.Mutation, decided *tenure, overtaken bool) {
+func (c *calls) send(m *projections.Mutation, decided *process.Tenure, overtaken bool) {
 	pinned, isPinned := c.pinned(m)
-	if !c.workflow.engine.calls.Begin() {
+	if !c.workflow.engine.Calls.Begin() {
 		c.workflow.log.Warn("a mutation was not sent: the engine has ended; its connector will be asked about it", "mutation",
 			m.ID)
 		return
@@ -43,9 +44,9 @@ func (c *calls) send(m *projections.Mutation, decided *tenure, overtaken bool) {
 	turn := c.turns.take(m.ID)
 	go func() {
 		settlement := c.exchange(started{m, decided, overtaken}, pinned, isPinned, turn)
-		c.workflow.engine.outcomes.Begin()
-		c.workflow.engine.calls.Done()
-		defer c.workflow.engine.outcomes.Done()
+		c.workflow.engine.Outcomes.Begin()
+		c.workflow.engine.Calls.Done()
+		defer c.workflow.engine.Outcomes.Done()
 		c.settle(settlement)
 	}()
 }
@@ -53,8 +54,8 @@ func (c *calls) send(m *projections.Mutation, decided *tenure, overtaken bool) {
 // started is a mutation whose start is durable.
 type started struct {
 	*projections.Mutation
-	decided   *tenure // in which its start was decided
-	overtaken bool    // others have written to the workflow since
+	decided   *process.Tenure // in which its start was decided
+	overtaken bool            // others have written to the workflow since
 }
 
 // exchange makes the call, unless the right to it has passed, and asks at once where its outcome is not known. A call
@@ -77,7 +78,7 @@ func (c *calls) exchange(s started, pinned eventlog.Operation, isPinned bool,
 	}
 	if never == nil && isPinned {
 		// It may have become another tool while the call waited for its approval.
-		never = deploy.Changed(c.workflow.engine.cfg.Connectors, pinned)
+		never = deploy.Changed(c.workflow.engine.Config.Connectors, pinned)
 	}
 	if never == nil {
 		// A secret may have been refused to the workflow meanwhile, or its connector may have been away before.
@@ -94,12 +95,12 @@ func (c *calls) exchange(s started, pinned eventlog.Operation, isPinned bool,
 		settlement.By = eventlog.ResolvedByNeverSent
 		settlement.Outcome = decide.Settlement{Status: decide.Failed, Failure: never}
 	} else {
-		ctx, cancel := context.WithTimeout(c.workflow.engine.life, callTimeout(m))
-		c.sightings.Begin(m, c.workflow.engine.moment(), c.workflow.state())
-		outcome := c.workflow.engine.cfg.Connectors.Perform(ctx, call)
+		ctx, cancel := context.WithTimeout(c.workflow.engine.Life, callTimeout(m))
+		c.sightings.Begin(m, c.workflow.engine.Moment(), c.workflow.state())
+		outcome := c.workflow.engine.Config.Connectors.Perform(ctx, call)
 		cancel()
 		if open = outcome.Open; !open {
-			c.sightings.End(m.ID, c.workflow.engine.moment(), outcome)
+			c.sightings.End(m.ID, c.workflow.engine.Moment(), outcome)
 		}
 		settlement.Outcome = settlementOf(outcome)
 		heldBack := outcome.Failure != nil && outcome.Failure.Code == eventlog.CodeHeldBack // sql's and files' own bounds
@@ -113,7 +114,7 @@ func (c *calls) exchange(s started, pinned eventlog.Operation, isPinned bool,
 	if settlement.Outcome.Status == decide.Uncertain && m.Call.Reconciles && !m.Call.Resends() {
 		// Once inline, by the caller itself (F5). A "failed" that does not count yet leaves what the
 		// call itself came to as it is.
-		ctx, cancel := c.workflow.engine.life, context.CancelFunc(func() {})
+		ctx, cancel := c.workflow.engine.Life, context.CancelFunc(func() {})
 		if open {
 			// The answer "failed" does not count yet, and the log does not say before this answer that the outside is
 			// slow. So the question is short: if this process died while it waits, the next one would believe a "failed"
@@ -166,11 +167,11 @@ func (c *calls) neverSent(s started) *eventlog.Failure {
 // does: by what the configuration promises now, and by whichever clock says first that the time of the promise is over.
 // The record was decided by one that may have been set back.
 func (c *calls) forgotten(m *projections.Mutation, call connector.Call) *eventlog.Failure {
-	promised := c.workflow.engine.cfg.Connectors.Resends(call)
+	promised := c.workflow.engine.Config.Connectors.Resends(call)
 	if promised == 0 {
 		return unsent(m, "the configuration of its host does not say any more that it may be sent again")
 	}
-	now := c.workflow.engine.moment()
+	now := c.workflow.engine.Moment()
 	end := c.sightings.See(m, now).Age(m.StartedAt.Time(), now) + max(m.Deadline.Time().Sub(now.Clock), 0)
 	if end > promised-decide.ResendMargin+decide.ReconcileMargin { // both clocks are not read at once
 		return unsent(m, "reconcile.within of its host has passed")
@@ -184,11 +185,11 @@ func (c *calls) mayLeave(call started) *eventlog.Failure {
 	s, m := c.workflow.state(), call.Mutation
 	now, run := s.Mutation(m.ID), s.Run(m.Run)
 	switch {
-	case !call.decided.holds():
+	case !call.decided.Holds():
 		return unsent(m, "this engine does not own the workflow's partition any more")
 	case c.workflow.behind.Load():
 		return unsent(m, "the workflow is not caught up with the log")
-	case now == nil || now.Engine != c.workflow.engine.name || now.Deadline != m.Deadline:
+	case now == nil || now.Engine != c.workflow.engine.Name || now.Deadline != m.Deadline:
 		return unsent(m, "it is not in flight any more: another engine has taken the workflow over")
 	case m.Resending && !now.Resending:
 		return unsent(m, "it was settled meanwhile")
@@ -197,10 +198,10 @@ func (c *calls) mayLeave(call started) *eventlog.Failure {
 	case m.Resending: // its run has ended with it
 	case now.Status != eventlog.MutationInFlight:
 		return unsent(m, "it is not in flight any more: another engine has taken the workflow over")
-	case run == nil || run.Status != eventlog.RunActive || run.Engine != c.workflow.engine.name:
+	case run == nil || run.Status != eventlog.RunActive || run.Engine != c.workflow.engine.Name:
 		return unsent(m, "its run is not active any more")
 	}
-	if !c.workflow.engine.cfg.Clock.Now().Before(m.Deadline.Time()) {
+	if !c.workflow.engine.Config.Clock.Now().Before(m.Deadline.Time()) {
 		return unsent(m, "its deadline had passed")
 	}
 	return nil
@@ -217,11 +218,11 @@ func unsent(m *projections.Mutation, why string) *eventlog.Failure {
 // outcome is on record, no person says that it did not happen (O1).
 func (c *calls) late(call connector.Call, outcome connector.Outcome) {
 	engine, id := c.workflow.engine, eventlog.MutationID(call.Run)
-	defer func() { c.sightings.End(id, engine.moment(), outcome) }()
-	if outcome.Status == connector.Uncertain || engine.closed.Load() || !engine.outcomes.Begin() {
+	defer func() { c.sightings.End(id, engine.Moment(), outcome) }()
+	if outcome.Status == connector.Uncertain || engine.Closed.Load() || !engine.Outcomes.Begin() {
 		return
 	}
-	defer engine.outcomes.Done()
+	defer engine.Outcomes.Done()
 	settlement := decide.SettleMutation{Mutation: id, Outcome: settlementOf(outcome), By: eventlog.ResolvedByLateReply}
 	if call.Resend {
 		if settlement = resent(settlement, false); settlement.Outcome.Status == decide.Uncertain {
@@ -234,19 +235,19 @@ func (c *calls) late(call connector.Call, outcome connector.Outcome) {
 // settle records a settlement for as long as the process lives.
 func (c *calls) settle(settlement decide.SettleMutation) {
 	cause := eventlog.Cause{Kind: "call", ID: string(settlement.Mutation)}
-	trying := schedule.Pacer{Pauses: resendPauses}
+	trying := schedule.Pacer{Pauses: process.ResendPauses}
 	for {
-		err := c.workflow.report(c.workflow.engine.life, settlement, cause)
+		err := c.workflow.report(c.workflow.engine.Life, settlement, cause)
 		switch {
 		case err == nil:
 			c.workflow.nudge()
 			return
-		case logUnwritable(err):
+		case process.LogUnwritable(err):
 			c.logUnrecorded(settlement, err)
-			c.workflow.engine.fail(err)
+			c.workflow.engine.Fail(err)
 			return
-		case errors.Is(err, errStopped), errors.Is(err, errDefect), errors.Is(err, projections.ErrBroken),
-			c.workflow.engine.life.Err() != nil:
+		case errors.Is(err, process.ErrStopped), errors.Is(err, process.ErrDefect), errors.Is(err, projections.ErrBroken),
+			c.workflow.engine.Life.Err() != nil:
 			c.logUnrecorded(settlement, err)
 			return
 		}
@@ -255,7 +256,7 @@ func (c *calls) settle(settlement decide.SettleMutation) {
 			c.workflow.log.Warn("the outcome of a mutation is not recorded yet; trying again", "mutation", settlement.Mutation,
 				"error", err, "in", pause)
 		}
-		clock.Sleep(c.workflow.engine.life, pause)
+		clock.Sleep(c.workflow.engine.Life, pause)
 	}
 }
 
@@ -283,7 +284,7 @@ func (c *calls) reconcile(ctx context.Context, m *projections.Mutation) (found d
 
 // canReconcile reports whether the mutation's connector is asked what became of it.
 func (c *calls) canReconcile(m *projections.Mutation) bool {
-	return m.Call.Reconciles && c.workflow.engine.cfg.Policies.Reconcile.Attempts > 0
+	return m.Call.Reconciles && c.workflow.engine.Config.Policies.Reconcile.Attempts > 0
 }
 
 // withoutAnswer is a reconcile's report before the connector was asked: whether the call is over. That has to
@@ -303,7 +304,7 @@ func (c *calls) ask(ctx context.Context, m *projections.Mutation) decide.SettleM
 	ctx, cancel := context.WithTimeout(ctx, callTimeout(m))
 	defer cancel()
 	s := c.withoutAnswer(m)
-	answer := c.workflow.engine.cfg.Connectors.Reconcile(ctx, c.call(m))
+	answer := c.workflow.engine.Config.Connectors.Reconcile(ctx, c.call(m))
 	switch answer.Verdict {
 	case connector.VerdictApplied:
 		s.Outcome = decide.Settlement{Status: decide.Applied, Result: answer.Result}
@@ -340,7 +341,7 @@ func settlementOf(o connector.Outcome) decide.Settlement {
 // call is the mutation as its connector gets it. Times on the wire are the machine's: a clock set
 // by hand moves what the log says, not what others see.
 func (c *calls) call(m *projections.Mutation) connector.Call {
-	ahead := time.Since(c.workflow.engine.cfg.Clock.Now())
+	ahead := time.Since(c.workflow.engine.Config.Clock.Now())
 	return connector.Call{
 		Workflow: c.workflow.name, Run: m.Run, Connector: m.Call.Connector, Operation: m.Call.Operation,
 		Params: m.Call.Params,
@@ -361,9 +362,9 @@ const unknownEnd time.Duration = math.MaxInt64
 // underWay says for how long something of a mutation's call may still be under way; 0 means that it is
 // over. A call of this process is judged by its exchange, another process's by both clocks (F5).
 func (c *calls) underWay(m *projections.Mutation) time.Duration {
-	now := c.workflow.engine.moment()
+	now := c.workflow.engine.Moment()
 	x := c.sightings.See(m, now)
-	ending := c.workflow.engine.cfg.Connectors.Ending(c.call(m))
+	ending := c.workflow.engine.Config.Connectors.Ending(c.call(m))
 	switch {
 	case x.Own && x.Over && x.Answered:
 		return 0

@@ -39,10 +39,11 @@
 // replica lacks.
 //
 // The checkpoint of what is folded is written and trusted by writebehind.go; what no longer has to be in memory leaves
-// it after that (aggregate.go, package engine/memory) and comes back by backlog.go. The packages below: decide (all
-// rules, pure), schedule (times and policies), deploy (whether a script may replace another), handler (one call of a
-// script), connector (the outside), hook and secret (what requests are verified by), underway (calls that have left),
-// checkpoint, memory, loss, clock; lifecycle and simulation hold the tests that live through everything.
+// it after that (aggregate.go, package engine/memory) and comes back by backlog.go. The packages below: process (what
+// all workflows share, and Config), decide (all rules, pure), schedule (times and policies), deploy (whether a script
+// may replace another), handler (one call of a script), connector (the outside), hook and secret (what requests are
+// verified by), underway (calls that have left), checkpoint, memory, loss, clock; lifecycle and simulation hold the
+// tests that live through everything.
 //
 // Not guaranteed: that a script runs only once. Prepare and next may run again after a crash;
 // what they buffered is visible only with the commit.

@@ -9,13 +9,41 @@ import (
 	"time"
 
 	"github.com/pawl-run/pawl/engine/connector"
+	"github.com/pawl-run/pawl/engine/process"
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/projections/store"
 )
 
+// Config of an Engine. Log, Store, Scripts and Connectors are required.
+type Config = process.Config
+
+// What a Config has to be given.
+type (
+	// Connectors is what the engine asks of the outside: the registry, or a simulated world.
+	Connectors = process.Connectors
+	// Store is where the engine keeps what it may let go of from memory.
+	Store = process.Store
+	// Peers carry requests between the engines of a cluster.
+	Peers = process.Peers
+	// DecideFunc is the signature of decide.Decide.
+	DecideFunc = process.DecideFunc
+)
+
+// How an operation on an Engine ends that the log has not taken.
+var (
+	// ErrUnavailable says that the engine cannot record anything now; ask again later.
+	ErrUnavailable = process.ErrUnavailable
+	// ErrNothingRecorded is an ErrUnavailable: the request was never handed to the log, or is known not to be in it.
+	ErrNothingRecorded = process.ErrNothingRecorded
+	// ErrNoDiskSpace is an ErrNothingRecorded: there is too little disk space.
+	ErrNoDiskSpace = process.ErrNoDiskSpace
+	// ErrUnknownOutcome is an ErrUnavailable: the caller left before the log had answered.
+	ErrUnknownOutcome = process.ErrUnknownOutcome
+)
+
 // Engine runs all workflows of a log. Its methods are safe for concurrent use.
 type Engine struct {
-	*process
+	process    *process.Process
 	partitions []*partition
 	ready      chan struct{}
 	audit      audit
@@ -25,10 +53,10 @@ type Engine struct {
 // New checks the configuration and prepares an engine; Run starts it. Errors: a required field that is missing,
 // [schedule.PolicyErrors].
 func New(cfg Config) (*Engine, error) {
-	if err := cfg.validate(); err != nil {
+	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
-	e := &Engine{process: newProcess(cfg), ready: make(chan struct{}), audit: audit{hurry: make(chan struct{})}}
+	e := &Engine{process: process.New(cfg), ready: make(chan struct{}), audit: audit{hurry: make(chan struct{})}}
 	cfg.Connectors.OnLate(e.late)
 	for p := range cfg.Log.Partitions() {
 		e.partitions = append(e.partitions, newPartition(e, p))
@@ -45,13 +73,13 @@ func (e *Engine) Ready() <-chan struct{} { return e.ready }
 // store and returns nil. It names the calls that it leaves open or unrecorded. It returns an error when the log
 // is damaged or full, or the store cannot be written.
 func (e *Engine) Run(ctx context.Context) error {
-	defer e.endLife()
-	defer e.fail(nil)
-	defer e.closed.Store(true)
+	defer e.process.EndLife()
+	defer e.process.Fail(nil)
+	defer e.process.Closed.Store(true)
 	if err := e.replay(ctx); err != nil {
 		return err
 	}
-	if clock, ok := e.cfg.Clock.(interface{ Resume(time.Time) }); ok {
+	if clock, ok := e.process.Config.Clock.(interface{ Resume(time.Time) }); ok {
 		for _, p := range e.partitions {
 			clock.Resume(p.lastAt.Time())
 		}
@@ -62,7 +90,7 @@ func (e *Engine) Run(ctx context.Context) error {
 		p.start(work)
 	}
 	var fatal error
-	if e.cfg.Leases == nil {
+	if e.process.Config.Leases == nil {
 		fatal = e.runAll(ctx, work)
 	} else {
 		fatal = e.runShare(ctx)
@@ -75,13 +103,14 @@ func (e *Engine) Run(ctx context.Context) error {
 	for _, p := range e.partitions {
 		err := p.flush()
 		if errors.Is(err, store.ErrDamaged) {
-			e.log.Error("the local store could not be written at the end; the next start rebuilds it from the log", "error", err)
+			e.process.Log.Error("the local store could not be written at the end; the next start rebuilds it from the log",
+				"error", err)
 		} else if err != nil && fatal == nil {
 			fatal = err
 		}
 	}
-	if e.writable.Err() != nil {
-		return context.Cause(e.writable)
+	if e.process.Writable.Err() != nil {
+		return context.Cause(e.process.Writable)
 	}
 	return fatal
 }
@@ -89,16 +118,16 @@ func (e *Engine) Run(ctx context.Context) error {
 // runAll owns every partition until ctx ends, or log or store cannot be written. The error is the store's.
 func (e *Engine) runAll(ctx, work context.Context) (fatal error) {
 	for _, p := range e.partitions {
-		p.begin(work, &tenure{})
+		p.begin(work, &process.Tenure{})
 	}
 	close(e.ready)
 	select {
 	case <-ctx.Done():
 		e.drain()
-	case <-e.cfg.Store.Failed():
+	case <-e.process.Config.Store.Failed():
 		e.drain() // the log still takes what is under way
-		fatal = e.cfg.Store.Err()
-	case <-e.writable.Done():
+		fatal = e.process.Config.Store.Err()
+	case <-e.process.Writable.Done():
 	}
 	return fatal
 }
@@ -108,7 +137,7 @@ func (e *Engine) runAll(ctx, work context.Context) (fatal error) {
 func (e *Engine) runShare(ctx context.Context) (fatal error) {
 	keeping, endKeeping := context.WithCancel(context.WithoutCancel(ctx))
 	kept := make(chan error, 1)
-	go func() { kept <- e.cfg.Leases.Run(keeping) }()
+	go func() { kept <- e.process.Config.Leases.Run(keeping) }()
 	sharing, endSharing := context.WithCancel(context.WithoutCancel(ctx))
 	defer endSharing()
 	var shared sync.WaitGroup
@@ -118,14 +147,14 @@ func (e *Engine) runShare(ctx context.Context) (fatal error) {
 	close(e.ready)
 	select {
 	case <-ctx.Done():
-	case <-e.cfg.Store.Failed():
-		fatal = e.cfg.Store.Err()
-	case <-e.writable.Done():
+	case <-e.process.Config.Store.Failed():
+		fatal = e.process.Config.Store.Err()
+	case <-e.process.Writable.Done():
 	case fatal = <-kept:
 		kept <- nil
 	}
-	e.draining.Store(true)
-	e.cfg.Leases.Leave()
+	e.process.Draining.Store(true)
+	e.process.Config.Leases.Leave()
 	e.nudgeAll()
 	endSharing()
 	shared.Wait()
@@ -171,11 +200,11 @@ func (e *Engine) workflow(name eventlog.WorkflowName) (*aggregate, bool) {
 }
 
 func (e *Engine) partitionOf(name eventlog.WorkflowName) *partition {
-	return e.partitions[e.cfg.Log.PartitionOf(name)]
+	return e.partitions[e.process.Config.Log.PartitionOf(name)]
 }
 
 // DiskSpace reports why no new work may start now (too little disk space); nil when there is enough.
-func (e *Engine) DiskSpace() error { return e.diskSpace() }
+func (e *Engine) DiskSpace() error { return e.process.DiskSpace() }
 
 // late notes the end of a call that was still open after its deadline, and records its outcome (F12).
 func (e *Engine) late(call connector.Call, outcome connector.Outcome) {
@@ -198,11 +227,11 @@ func (e *Engine) ProcessedSeq(partition int) uint64 {
 // CheckpointLag is how many messages the partition's log holds that the store's checkpoint does not cover. What
 // was accepted as lost at the very end counts as covered. It fails when the log or the store cannot be read.
 func (e *Engine) CheckpointLag(ctx context.Context, partition int) (uint64, error) {
-	last, err := e.cfg.Log.Last(ctx, partition)
+	last, err := e.process.Config.Log.Last(ctx, partition)
 	if err != nil {
 		return 0, fmt.Errorf("find the end of the log: %w", err)
 	}
-	stored, _, err := e.cfg.Store.Checkpoint(partition)
+	stored, _, err := e.process.Config.Store.Checkpoint(partition)
 	if err != nil {
 		return 0, fmt.Errorf("read the store's checkpoint: %w", err)
 	}

@@ -18,7 +18,7 @@ func (e *Engine) Held() (ahead, dirty int) {
 
 // Waiting counts the commands that wait to be recorded on a workflow.
 func (e *Engine) Waiting(name eventlog.WorkflowName) int {
-	a, ok := e.partitions[e.cfg.Log.PartitionOf(name)].workflow(name)
+	a, ok := e.partitions[e.process.Config.Log.PartitionOf(name)].workflow(name)
 	if !ok {
 		return 0
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/pawl-run/pawl/engine/process"
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/projections"
 )
@@ -19,7 +20,7 @@ func (a *aggregate) apply(r eventlog.Record) error {
 	}
 	a.memory.Applied(next)
 	a.journal.applied(a, r)
-	if observe := a.engine.cfg.Observe; observe != nil {
+	if observe := a.engine.Config.Observe; observe != nil {
 		observe(r)
 	}
 	return nil
@@ -30,7 +31,7 @@ func (a *aggregate) follow(ctx context.Context) error {
 	if err := a.beginRecording(ctx); err != nil {
 		return err
 	}
-	defer a.engine.recordings.Done()
+	defer a.engine.Recordings.Done()
 	defer a.endRecording()
 	return a.catchUp(ctx)
 }
@@ -42,7 +43,7 @@ func (a *aggregate) catchUp(ctx context.Context) error {
 	defer a.nudge()
 	a.behind.Store(true)
 	read := 0
-	for r, err := range a.engine.cfg.Log.ReadWorkflow(ctx, a.name, a.state().Head.Seq+1) {
+	for r, err := range a.engine.Config.Log.ReadWorkflow(ctx, a.name, a.state().Head.Seq+1) {
 		switch {
 		case errors.Is(err, eventlog.ErrUnreadable):
 			a.stopAt(r, fmt.Errorf("record %s: %w", r.Position, err))
@@ -64,7 +65,7 @@ func (a *aggregate) catchUp(ctx context.Context) error {
 	}
 	a.behind.Store(false)
 	if err := a.stoppedBy(); err != nil {
-		return fmt.Errorf("%w: %w", errStopped, err)
+		return fmt.Errorf("%w: %w", process.ErrStopped, err)
 	}
 	return nil
 }
@@ -92,7 +93,7 @@ func (a *aggregate) replayRecord(r eventlog.Record) error {
 		for _, k := range need {
 			asked[k] = true
 		}
-		rows, err := a.engine.cfg.Store.Get(a.name, need)
+		rows, err := a.engine.Config.Store.Get(a.name, need)
 		if err != nil {
 			return fmt.Errorf("read history of %s: %w", a.name, err)
 		}

@@ -25,7 +25,7 @@ type openGap struct {
 
 // watchGaps reads what stands in gaps that stay open: this engine neither wrote it nor read it.
 func (p *partition) watchGaps(ctx context.Context) {
-	ticker := time.NewTicker(max(gapTimeout, p.engine.cfg.FlushEvery))
+	ticker := time.NewTicker(max(gapTimeout, p.process.Config.FlushEvery))
 	defer ticker.Stop()
 	known := map[checkpoint.Gap]*openGap{}
 	for {
@@ -53,14 +53,14 @@ func (p *partition) watchGaps(ctx context.Context) {
 // gaps are the stretches of the log of which nothing was heard. An owner does not follow its partition, so what others
 // have written at its end shows in a cluster only when it is asked for.
 func (p *partition) gaps(ctx context.Context) []checkpoint.Gap {
-	if p.engine.cfg.Leases != nil && !p.tenure().holds() {
+	if p.process.Config.Leases != nil && !p.tenure().Holds() {
 		return nil // it is followed
 	}
 	last := uint64(0)
-	if p.engine.cfg.Leases != nil {
+	if p.process.Config.Leases != nil {
 		limited, cancel := context.WithTimeout(ctx, gapTimeout)
 		defer cancel()
-		last, _ = p.engine.cfg.Log.Last(limited, p.number) // the next look may see more
+		last, _ = p.process.Config.Log.Last(limited, p.number) // the next look may see more
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -86,11 +86,11 @@ func (p *partition) inspectGap(ctx context.Context, g checkpoint.Gap, o *openGap
 	switch {
 	case !shouldLog:
 	case at.Seq != 0:
-		p.engine.log.Error("the log holds a message that belongs to no workflow, or lacks one: "+
+		p.process.Log.Error("the log holds a message that belongs to no workflow, or lacks one: "+
 			"the store's checkpoint stays before it, and no engine starts on it",
 			"position", at.String(), "error", err, "hint", hint.Of(hint.Verify))
 	default:
-		p.engine.log.Warn("what others have written cannot be read yet; trying again", "partition", p.number, "from", g.From,
+		p.process.Log.Warn("what others have written cannot be read yet; trying again", "partition", p.number, "from", g.From,
 			"error", err, "in", pause)
 	}
 }
@@ -98,7 +98,7 @@ func (p *partition) inspectGap(ctx context.Context, g checkpoint.Gap, o *openGap
 // readGap tells the runner of each record in the gap, which reads on by itself. It returns the first error
 // that concerns no workflow, and its position unless it is a failure to read.
 func (p *partition) readGap(ctx context.Context, g checkpoint.Gap) (first eventlog.Position, trouble error) {
-	for r, err := range p.engine.cfg.Log.Read(ctx, p.number, g.From) {
+	for r, err := range p.process.Config.Log.Read(ctx, p.number, g.From) {
 		switch {
 		case err != nil && r.Position.Seq == 0:
 			return r.Position, err

@@ -11,6 +11,7 @@ import (
 
 	"github.com/pawl-run/pawl/engine/clock"
 	"github.com/pawl-run/pawl/engine/connector"
+	"github.com/pawl-run/pawl/engine/process"
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/projections"
 )
@@ -39,7 +40,7 @@ func openRun(t *testing.T, now time.Time, ending connector.Ending, more ...event
 			t.Fatalf("fold %s: %v", fact.FactType(), err)
 		}
 	}
-	e := &process{name: "E1", cfg: Config{Clock: clock.NewManual(now), Connectors: endings{ending: ending}}}
+	e := &process.Process{Name: "E1", Config: Config{Clock: clock.NewManual(now), Connectors: endings{ending: ending}}}
 	a := &aggregate{engine: e, name: "w"}
 	a.memory.Set(*d.State())
 	c := &calls{workflow: a}
@@ -67,7 +68,7 @@ func TestF6_ARequestLeavesForAnActiveRunOnly(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			_, calls := openRun(t, openSince, connector.Ending{}, c.more...)
-			call := started{Mutation: calls.workflow.state().Mutation("R1"), decided: &tenure{}}
+			call := started{Mutation: calls.workflow.state().Mutation("R1"), decided: &process.Tenure{}}
 			if c.lost {
 				call.decided = nil
 			}

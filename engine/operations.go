@@ -13,6 +13,7 @@ import (
 
 	"github.com/pawl-run/pawl/engine/decide"
 	"github.com/pawl-run/pawl/engine/hint"
+	"github.com/pawl-run/pawl/engine/process"
 	"github.com/pawl-run/pawl/engine/schedule"
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/projections"
@@ -23,8 +24,8 @@ import (
 // Errors: *decide.Refusal, ErrNoDiskSpace, ErrUnavailable.
 func (e *Engine) Push(ctx context.Context, actor eventlog.Actor, name eventlog.WorkflowName, topic eventlog.Topic,
 	items []decide.PushItem) ([]decide.PushResult, error) {
-	if err := e.DiskSpace(); err != nil && e.cfg.Leases == nil {
-		return nil, fmt.Errorf("%w: %w", ErrNoDiskSpace, err)
+	if err := e.DiskSpace(); err != nil && e.process.Config.Leases == nil {
+		return nil, fmt.Errorf("%w: %w", process.ErrNoDiskSpace, err)
 	}
 	if len(items) == 0 {
 		return []decide.PushResult{}, nil
@@ -62,7 +63,7 @@ func (e *Engine) operate(ctx context.Context, name eventlog.WorkflowName, cmd de
 	if err := e.available(ctx); err != nil {
 		return decide.Decision{}, err
 	}
-	if e.cfg.Leases == nil {
+	if e.process.Config.Leases == nil {
 		if err := e.admit(ctx, e.partitionOf(name), name, cmd); err != nil {
 			return decide.Decision{}, err
 		}
@@ -77,7 +78,7 @@ func unknownWorkflow(name eventlog.WorkflowName) *decide.Refusal {
 
 func (e *Engine) decideOn(ctx context.Context, name eventlog.WorkflowName, cmd decide.Command, actor eventlog.Actor,
 	operation string) (decide.Decision, error) {
-	if e.cfg.Leases == nil {
+	if e.process.Config.Leases == nil {
 		return e.decideHere(ctx, name, cmd, actor, operation)
 	}
 	return e.decideAtOwner(ctx, name, cmd, actor, operation)
@@ -92,17 +93,17 @@ func (e *Engine) decideHere(ctx context.Context, name eventlog.WorkflowName, cmd
 	case err == nil:
 		noteRecorded(ctx, eventlog.Position{Partition: a.partition, Seq: a.state().Head.Seq})
 		return decision, nil
-	case errors.Is(err, ErrUnavailable):
+	case errors.Is(err, process.ErrUnavailable):
 		return decision, err
-	case errors.Is(err, errStopped):
+	case errors.Is(err, process.ErrStopped):
 		return decision, &decide.Refusal{Kind: decide.Conflict, Code: "workflow.stopped",
 			Message: fmt.Sprintf("workflow %s is out of service: %v", name, err),
 			Hint:    hint.Of(hint.VerifyWorkflow)}
 	case errors.Is(err, eventlog.ErrUnconfirmed), errors.Is(err, context.Canceled),
 		errors.Is(err, context.DeadlineExceeded):
-		return decision, fmt.Errorf("%w: %w", ErrUnavailable, err)
+		return decision, fmt.Errorf("%w: %w", process.ErrUnavailable, err)
 	case errors.Is(err, eventlog.ErrFull), errors.Is(err, eventlog.ErrClosed):
-		return decision, fmt.Errorf("%w: %w", ErrNothingRecorded, err)
+		return decision, fmt.Errorf("%w: %w", process.ErrNothingRecorded, err)
 	}
 	return decision, err
 }
@@ -112,10 +113,10 @@ func (e *Engine) available(ctx context.Context) error {
 	select {
 	case <-e.ready:
 	case <-ctx.Done():
-		return fmt.Errorf("%w: %w", ErrNothingRecorded, ctx.Err())
+		return fmt.Errorf("%w: %w", process.ErrNothingRecorded, ctx.Err())
 	}
-	if e.closed.Load() {
-		return fmt.Errorf("%w: it has stopped", ErrNothingRecorded)
+	if e.process.Closed.Load() {
+		return fmt.Errorf("%w: it has stopped", process.ErrNothingRecorded)
 	}
 	return nil
 }
@@ -133,8 +134,8 @@ func (e *Engine) ChangeEvents(ctx context.Context, actor eventlog.Actor, name ev
 		part.Items = items
 		decision, err := e.operate(ctx, name, part, actor, string(cmd.Action))
 		switch {
-		case errors.Is(err, ErrNothingRecorded) && sum.Updated > 0:
-			return sum, fmt.Errorf("%w: %d events are changed, the rest is not: %v", ErrUnavailable, sum.Updated, err)
+		case errors.Is(err, process.ErrNothingRecorded) && sum.Updated > 0:
+			return sum, fmt.Errorf("%w: %d events are changed, the rest is not: %v", process.ErrUnavailable, sum.Updated, err)
 		case err != nil:
 			return sum, err
 		}
@@ -171,12 +172,12 @@ func (e *Engine) State(name eventlog.WorkflowName) (projections.State, bool) {
 // Flush brings the store to the present, so that what it answers is complete. Errors: ErrUnavailable, or that of
 // the store.
 func (e *Engine) Flush(ctx context.Context) error {
-	if err := e.available(ctx); err != nil && !e.closed.Load() {
+	if err := e.available(ctx); err != nil && !e.process.Closed.Load() {
 		return err
 	}
 	for _, p := range e.partitions {
 		if err := p.flush(); errors.Is(err, store.ErrFailed) {
-			return fmt.Errorf("%w: %w", ErrUnavailable, err)
+			return fmt.Errorf("%w: %w", process.ErrUnavailable, err)
 		} else if err != nil {
 			return err
 		}
@@ -206,7 +207,7 @@ func (e *Engine) States() []projections.State {
 }
 
 // Policies returns the numbers that the engine's rules go by.
-func (e *Engine) Policies() schedule.Policies { return e.cfg.Policies }
+func (e *Engine) Policies() schedule.Policies { return e.process.Config.Policies }
 
 // Orphans lists reserved events that no run holds, by workflow (Startup).
 func (e *Engine) Orphans() map[eventlog.WorkflowName][]eventlog.EventRef {
@@ -246,12 +247,12 @@ func (e *Engine) Waits(name eventlog.WorkflowName) []decide.Wait {
 // waitsElsewhere is what a workflow waits for whose partition another engine owns, as its state says; none while it is
 // moving there.
 func (p *partition) waitsElsewhere(s *projections.State) (waits []decide.Wait) {
-	owner, ok := p.engine.cfg.Leases.Holder(p.number)
+	owner, ok := p.process.Config.Leases.Holder(p.number)
 	if !ok {
 		return []decide.Wait{{Reason: decide.ReasonNoOwner}}
 	}
 	for _, todo := range decide.Owed(s, decide.Present{
-		Now: eventlog.At(p.engine.cfg.Clock.Now()), Engine: owner.Engine, MaxHeld: p.engine.cfg.Policies.Held.Max,
+		Now: eventlog.At(p.process.Config.Clock.Now()), Engine: owner.Engine, MaxHeld: p.process.Config.Policies.Held.Max,
 	}) {
 		wait, ok := todo.(decide.Wait)
 		if !ok {
@@ -327,7 +328,7 @@ func (e *Engine) Login(hash string) (projections.Login, bool, error) {
 	if err != nil {
 		return projections.Login{}, false, err
 	}
-	login, ok := s.LoginOf(hash, eventlog.At(e.cfg.Clock.Now()))
+	login, ok := s.LoginOf(hash, eventlog.At(e.process.Config.Clock.Now()))
 	return login, ok, nil
 }
 
@@ -339,20 +340,20 @@ func (e *Engine) installation() (projections.State, error) {
 	select {
 	case <-e.ready:
 	default:
-		return projections.State{}, fmt.Errorf("%w: it still reads its log", ErrUnavailable)
+		return projections.State{}, fmt.Errorf("%w: it still reads its log", process.ErrUnavailable)
 	}
 	a, ok := e.workflow(eventlog.Installation)
 	switch {
 	case !ok:
 		return projections.State{}, nil
 	case a.stoppedBy() != nil:
-		return projections.State{}, fmt.Errorf("%w: its tokens cannot be followed in the log: %w", ErrUnavailable,
+		return projections.State{}, fmt.Errorf("%w: its tokens cannot be followed in the log: %w", process.ErrUnavailable,
 			a.stoppedBy())
 	case e.partitionOf(eventlog.Installation).behindBy() > maxTokensBehind:
 		return projections.State{}, fmt.Errorf("%w: it cannot follow the tokens that other engines give and take back",
-			ErrUnavailable)
+			process.ErrUnavailable)
 	case a.behind.Load():
-		return projections.State{}, fmt.Errorf("%w: it has not read the newest of its tokens yet", ErrUnavailable)
+		return projections.State{}, fmt.Errorf("%w: it has not read the newest of its tokens yet", process.ErrUnavailable)
 	}
 	return *a.state(), nil
 }

@@ -29,8 +29,8 @@ func (c *calls) unseenOf(s *projections.State) (unseen time.Duration) {
 			return
 		}
 		if m := s.Mutation(run.Mutation); m != nil && m.Status == eventlog.MutationInFlight {
-			c.sightings.See(m, c.workflow.engine.moment())
-			unseen = max(unseen, c.workflow.engine.cfg.Connectors.Ending(c.call(m)).Unseen)
+			c.sightings.See(m, c.workflow.engine.Moment())
+			unseen = max(unseen, c.workflow.engine.Config.Connectors.Ending(c.call(m)).Unseen)
 		}
 	}
 	see(s.CurrentRun())
@@ -72,9 +72,9 @@ func (c *calls) outlook(s *projections.State, id eventlog.MutationID) Outlook {
 		return Outlook{} // decide refuses what is resolved otherwise
 	}
 	// A call whose host could not be promised to know it when it was made is not sent again.
-	connectors, call := c.workflow.engine.cfg.Connectors, c.call(m)
+	connectors, call := c.workflow.engine.Config.Connectors, c.call(m)
 	out := Outlook{Asks: connectors.Reconciles(call) && (m.Call.Resends() || connectors.Resends(call) == 0)}
-	now := c.workflow.engine.moment()
+	now := c.workflow.engine.Moment()
 	x := c.sightings.See(m, now)
 	if x.Own {
 		out.MayTakeEffect = !x.Over
@@ -83,7 +83,7 @@ func (c *calls) outlook(s *projections.State, id eventlog.MutationID) Outlook {
 	if run := s.Run(m.Run); m.OverAt != 0 || run != nil && run.EndedAt < m.Deadline {
 		return out // it was over when it was left to a person, or its exchange broke off
 	}
-	after := decide.ReconcileMargin + timeAfterDeadline(m, c.workflow.engine.cfg.Connectors.Ending(c.call(m)))
+	after := decide.ReconcileMargin + timeAfterDeadline(m, c.workflow.engine.Config.Connectors.Ending(c.call(m)))
 	left := min(m.Deadline.Time().Add(after).Sub(now.Clock), x.First.Elapsed+callTimeout(m)+after-now.Elapsed)
 	if left > 0 {
 		out.MayTakeEffect, out.Until = true, eventlog.At(now.Clock.Add(left)).Add(time.Microsecond) // rounded up
@@ -106,7 +106,7 @@ func (c *calls) leftOpen() []*projections.Mutation {
 // logAttrs is what identifies a mutation's call in the engine's own log, which names the workflow itself.
 func (c *calls) logAttrs(m *projections.Mutation) []any {
 	about := []any{"mutation", m.ID, "run", m.Run, "operation", m.Call.Connector + "." + m.Call.Operation}
-	if host := c.workflow.engine.cfg.Connectors.Host(c.call(m)); host != "" {
+	if host := c.workflow.engine.Config.Connectors.Host(c.call(m)); host != "" {
 		about = append(about, "host", host)
 	}
 	return append(about, "since", m.StartedAt.String())

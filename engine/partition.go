@@ -7,9 +7,12 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/pawl-run/pawl/engine/checkpoint"
 	"github.com/pawl-run/pawl/engine/clock"
+	"github.com/pawl-run/pawl/engine/lease"
+	"github.com/pawl-run/pawl/engine/process"
 	"github.com/pawl-run/pawl/engine/signal"
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/projections"
@@ -19,16 +22,18 @@ import (
 // partition is one partition of the log: its workflows, its replay and its checkpoint.
 type partition struct {
 	engine *Engine
-	number int
-	ctx    context.Context // the runners'; set by begin
+	// process is the engine's.
+	process *process.Process
+	number  int
+	ctx     context.Context // the runners'; set by begin
 	// working are the runners of the present tenure, done what is at work all the time.
 	working, done sync.WaitGroup
-	owned         atomic.Pointer[tenure] // nil while another engine owns it, or none
-	stopped       atomic.Pointer[error]  // why this engine neither follows nor owns it any more
-	advanced      signal.Change          // tells that more is dealt with
-	taken         atomic.Uint64          // counts the tenures
-	refused       atomic.Uint64          // counts what was not recorded for want of an owner
-	freshAt       atomic.Int64           // when it was last known to be at the log's head, by the clock that cannot be set
+	owned         atomic.Pointer[process.Tenure] // nil while another engine owns it, or none
+	stopped       atomic.Pointer[error]          // why this engine neither follows nor owns it any more
+	advanced      signal.Change                  // tells that more is dealt with
+	taken         atomic.Uint64                  // counts the tenures
+	refused       atomic.Uint64                  // counts what was not recorded for want of an owner
+	freshAt       atomic.Int64                   // when it was last at the log's head, by the clock that cannot be set
 
 	mu       sync.Mutex
 	runners  map[eventlog.WorkflowName]*runner
@@ -47,7 +52,8 @@ type partition struct {
 }
 
 func newPartition(e *Engine, number int) *partition {
-	p := &partition{engine: e, number: number, lag: e.lags[number], flushNow: make(chan struct{}, 1)}
+	p := &partition{engine: e, process: e.process, number: number, lag: e.process.Lags[number],
+		flushNow: make(chan struct{}, 1)}
 	p.reset()
 	return p
 }
@@ -59,7 +65,7 @@ func (p *partition) reset() {
 	p.runners, p.touched, p.skipped = map[eventlog.WorkflowName]*runner{}, map[*aggregate]struct{}{},
 		map[eventlog.WorkflowName]bool{}
 	p.stops, p.resumed = map[eventlog.WorkflowName]store.Stop{}, nil
-	p.progress.From(store.Checkpoint{Identity: p.engine.cfg.Log.Identity(p.number)})
+	p.progress.From(store.Checkpoint{Identity: p.process.Config.Log.Identity(p.number)})
 }
 
 func (p *partition) runner(name eventlog.WorkflowName) (*runner, bool) {
@@ -98,7 +104,7 @@ func (p *partition) openAs(name eventlog.WorkflowName, behind bool) *aggregate {
 	defer p.mu.Unlock()
 	r, ok := p.runners[name]
 	if !ok {
-		r = newRunner(newAggregate(p.engine.process, p.number, p, name, projections.State{}))
+		r = newRunner(newAggregate(p.process, p.number, p, name, projections.State{}))
 		p.runners[name] = r
 	}
 	if behind {
@@ -120,12 +126,12 @@ func (p *partition) launch(r *runner) {
 }
 
 // begin lets the runners work for the tenure, until ctx ends.
-func (p *partition) begin(ctx context.Context, t *tenure) {
+func (p *partition) begin(ctx context.Context, t *process.Tenure) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.ctx = ctx
 	for _, r := range p.runners {
-		if r.found = 0; t.lease != nil {
+		if r.found = 0; t.Lease != nil {
 			r.found = r.workflow.state().Head.Revision
 		}
 	}
@@ -149,7 +155,7 @@ func (p *partition) end(stop context.CancelFunc) {
 func (p *partition) start(ctx context.Context) {
 	p.done.Go(func() { p.writeBehind(ctx) })
 	p.done.Go(func() { p.watchGaps(ctx) })
-	if p.engine.cfg.Leases != nil {
+	if p.process.Config.Leases != nil {
 		p.freshAt.Store(int64(clock.Elapsed())) // it has just been replayed
 		p.done.Go(func() { p.watchHead(ctx) })
 	}
@@ -159,4 +165,49 @@ func (p *partition) start(ctx context.Context) {
 func (p *partition) join() {
 	p.working.Wait()
 	p.done.Wait()
+}
+
+// Partition is what an engine knows of one partition of the log.
+type Partition struct {
+	Number int
+	// Owned says that this engine owns it; Epoch is then that of its lease, 0 where the engine is alone.
+	Owned bool
+	Epoch uint64
+	// Draining: no run begins there any more, the partition is about to be handed over.
+	Draining bool
+	// Owner is the engine that was last seen to hold it, and Held whether it still may; empty where the engine is alone.
+	Owner lease.Entry
+	Held  bool
+	// Behind is for how long this engine may lack what others have written; 0 where it follows closely.
+	Behind time.Duration
+	// Taken counts how often this engine was given the partition, and Refused the requests that found no owner in time.
+	Taken, Refused uint64
+	// Stopped is why this engine neither follows nor owns it: damage; nil for nothing.
+	Stopped error
+}
+
+// Behind is for how long this engine may lack what others have written, the longest of all partitions; false where it
+// is alone.
+func (e *Engine) Behind() (longest time.Duration, shares bool) {
+	for _, p := range e.partitions {
+		longest = max(longest, p.behindBy())
+	}
+	return longest, e.process.Config.Leases != nil
+}
+
+// Partitions are those of the log, in order.
+func (e *Engine) Partitions() []Partition {
+	all := make([]Partition, len(e.partitions))
+	for i, p := range e.partitions {
+		t := p.tenure()
+		all[i] = Partition{Number: p.number, Owned: t.Holds(), Epoch: t.Epoch(), Behind: p.behindBy(),
+			Taken: p.taken.Load(), Refused: p.refused.Load(), Stopped: p.stoppedBy()}
+		if t != nil {
+			all[i].Draining = t.Draining.Load()
+		}
+		if e.process.Config.Leases != nil {
+			all[i].Owner, all[i].Held = e.process.Config.Leases.Holder(p.number)
+		}
+	}
+	return all
 }

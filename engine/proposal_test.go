@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/pawl-run/pawl/engine/decide"
+	"github.com/pawl-run/pawl/engine/process"
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/projections"
 )
@@ -39,7 +40,7 @@ func TestC10_AnswersWaitForWhatTheyFollow(t *testing.T) {
 		"full":   {1, eventlog.ErrFull, 5, []error{nil, nil, eventlog.ErrFull, ErrNothingRecorded, eventlog.ErrFull}},
 		"broken": {1, broken, 5, []error{nil, nil, broken, ErrNothingRecorded, broken}},
 	} {
-		a := &aggregate{engine: &process{}, log: slog.New(slog.DiscardHandler)}
+		a := &aggregate{engine: &process.Process{}, log: slog.New(slog.DiscardHandler)}
 		decided := group()
 		if got := a.settled(decided, c.written, c.err); got != c.settled {
 			t.Errorf("%s: %d are settled, want %d", name, got, c.settled)

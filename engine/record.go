@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/pawl-run/pawl/engine/decide"
+	"github.com/pawl-run/pawl/engine/process"
 	"github.com/pawl-run/pawl/engine/schedule"
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/projections"
@@ -19,7 +20,7 @@ import (
 // when ctx ends, its error, and ErrUnknownOutcome unless nothing was handed to the log.
 func (a *aggregate) record(ctx context.Context, cmd decide.Command, actor eventlog.Actor,
 	cause eventlog.Cause) (decide.Decision, error) {
-	if !a.engine.recordings.Begin() {
+	if !a.engine.Recordings.Begin() {
 		return decide.Decision{}, a.nothingRecorded(errEnded)
 	}
 	p := &proposal{ctx: ctx, cmd: cmd, actor: actor, cause: cause, answered: make(chan struct{}),
@@ -32,15 +33,15 @@ func (a *aggregate) record(ctx context.Context, cmd decide.Command, actor eventl
 	case <-ctx.Done():
 	}
 	if a.proposals.withdraw(p) {
-		a.engine.recordings.Done()
-		a.engine.idle.Notify()
+		a.engine.Recordings.Done()
+		a.engine.Idle.Notify()
 		return decide.Decision{}, a.nothingRecorded(ctx.Err())
 	}
 	select {
 	case <-p.answered:
 		return p.decision, p.err
 	default:
-		return decide.Decision{}, fmt.Errorf("record on %s: %w: %w", a.name, ErrUnknownOutcome, ctx.Err())
+		return decide.Decision{}, fmt.Errorf("record on %s: %w: %w", a.name, process.ErrUnknownOutcome, ctx.Err())
 	}
 }
 
@@ -48,7 +49,7 @@ func (a *aggregate) record(ctx context.Context, cmd decide.Command, actor eventl
 var errEnded = fmt.Errorf("the engine has ended: %w", eventlog.ErrClosed)
 
 func (a *aggregate) nothingRecorded(why error) error {
-	return fmt.Errorf("record on %s: %w: %w", a.name, ErrNothingRecorded, why)
+	return fmt.Errorf("record on %s: %w: %w", a.name, process.ErrNothingRecorded, why)
 }
 
 // recordWaiting records what waits once the lock is free, if anything does. Each proposal begins it once, and it takes
@@ -60,12 +61,12 @@ func (a *aggregate) recordWaiting(p *proposal) {
 	case <-p.withdrawn:
 		return
 	}
-	group := a.proposals.take(a.engine.cfg.MaxGroup)
+	group := a.proposals.take(a.engine.Config.MaxGroup)
 	a.recordGroup(group)
 	a.endRecording()
 	for _, p := range group {
 		close(p.answered)
-		a.engine.recordings.Done()
+		a.engine.Recordings.Done()
 	}
 }
 
@@ -75,10 +76,10 @@ func (a *aggregate) recordGroup(group []*proposal) {
 	if len(group) == 0 {
 		return
 	}
-	life := a.engine.life
+	life := a.engine.Life
 	switch _, err := a.finishAppend(life); { // what others have left
-	case errors.Is(err, eventlog.ErrUnconfirmed), logUnwritable(err):
-		refuseAll(group, fmt.Errorf("%w: %w", ErrNothingRecorded, err))
+	case errors.Is(err, eventlog.ErrUnconfirmed), process.LogUnwritable(err):
+		refuseAll(group, fmt.Errorf("%w: %w", process.ErrNothingRecorded, err))
 		return
 	case err != nil && !errors.Is(err, eventlog.ErrConflict):
 		refuseAll(group, err)
@@ -93,7 +94,7 @@ func (a *aggregate) recordGroup(group []*proposal) {
 		written, err := a.finishAppend(life)
 		group = group[a.settled(decided, written, err):]
 		if a.pendingAppend != nil { // nothing else is appended before its fate is known
-			refuseAll(group, fmt.Errorf("%w: %w", ErrNothingRecorded, err))
+			refuseAll(group, fmt.Errorf("%w: %w", process.ErrNothingRecorded, err))
 			return
 		}
 	}
@@ -105,14 +106,14 @@ func (a *aggregate) ready(life context.Context) error {
 		return a.nothingRecorded(errEnded)
 	}
 	if a.behind.Load() {
-		if err := a.catchUp(life); errors.Is(err, errStopped) {
+		if err := a.catchUp(life); errors.Is(err, process.ErrStopped) {
 			return err
 		} else if err != nil {
-			return fmt.Errorf("%w: %w", ErrNothingRecorded, err)
+			return fmt.Errorf("%w: %w", process.ErrNothingRecorded, err)
 		}
 	}
 	if err := a.stoppedBy(); err != nil {
-		return fmt.Errorf("%w: %w", errStopped, err)
+		return fmt.Errorf("%w: %w", process.ErrStopped, err)
 	}
 	a.evict()
 	return nil
@@ -137,7 +138,7 @@ func (a *aggregate) decideAll(group []*proposal) int {
 			continue
 		}
 		if !mayRecord(p.cmd, owned) {
-			p.err = a.nothingRecorded(errNotOwner)
+			p.err = a.nothingRecorded(process.ErrNotOwner)
 			continue
 		}
 		rows, known, err := a.loadHistory(&s, p.cmd)
@@ -149,7 +150,7 @@ func (a *aggregate) decideAll(group []*proposal) int {
 			base = base.Hydrate(rows...)
 		}
 		env := a.env(&s, p.cmd, p.actor, p.cause)
-		if p.decision, err = a.engine.cfg.Decide(s, a.name, env, known, p.cmd); err != nil {
+		if p.decision, err = a.engine.Config.Decide(s, a.name, env, known, p.cmd); err != nil {
 			p.decision, p.err = decide.Decision{}, a.refused(err)
 			continue
 		}
@@ -185,24 +186,24 @@ func (a *aggregate) decideAll(group []*proposal) int {
 
 // mayRecord says that the command may be decided here: by the owner, but for what became of a call that has left, which
 // is recorded with or without the lease.
-func mayRecord(cmd decide.Command, owned *tenure) bool {
+func mayRecord(cmd decide.Command, owned *process.Tenure) bool {
 	_, settles := cmd.(decide.SettleMutation)
-	return settles || owned.holds()
+	return settles || owned.Holds()
 }
 
 // entry encodes a transition that is decided on that head.
 func (a *aggregate) entry(t eventlog.Transition, head eventlog.Head) (eventlog.Entry, error) {
-	t.ID = eventlog.TransitionID(a.engine.ids.Next(a.engine.cfg.Clock.Now()))
+	t.ID = eventlog.TransitionID(a.engine.IDs.Next(a.engine.Config.Clock.Now()))
 	entry, err := eventlog.NewEntry(t, head)
 	switch {
 	case errors.Is(err, eventlog.ErrTooLarge):
 		return entry, err
 	case err != nil:
-		return entry, fmt.Errorf("%w: %w", errDefect, err)
+		return entry, fmt.Errorf("%w: %w", process.ErrDefect, err)
 	}
 	// The loss of a revocation must be noticed as well: the token would open the engine again.
 	entry.Barrier = sendsMutation(t.Facts) || a.name == eventlog.Installation
-	if size, most := len(entry.Stored), a.engine.cfg.Log.MaxSize(); size > most {
+	if size, most := len(entry.Stored), a.engine.Config.Log.MaxSize(); size > most {
 		return entry, fmt.Errorf("%w: %s of %s would take %d bytes, at most %d fit", eventlog.ErrTooLarge,
 			t.Kind, a.name, size, most)
 	}
@@ -212,7 +213,7 @@ func (a *aggregate) entry(t eventlog.Transition, head eventlog.Head) (eventlog.E
 // settled takes in that so many entries of the decided proposals are written, and err of the one that follows, and
 // returns how many proposals have their answer. The others are decided again.
 func (a *aggregate) settled(decided []*proposal, written int, err error) int {
-	final := errors.Is(err, eventlog.ErrUnconfirmed) || logUnwritable(err) || errors.Is(err, projections.ErrBroken)
+	final := errors.Is(err, eventlog.ErrUnconfirmed) || process.LogUnwritable(err) || errors.Is(err, projections.ErrBroken)
 	for i, p := range decided {
 		switch {
 		case err == nil, p.needs < written, p.needs == written && !p.isEntry: // all that it needs is written
@@ -227,7 +228,7 @@ func (a *aggregate) settled(decided []*proposal, written int, err error) int {
 				return i + 1
 			}
 		default: // what it was decided on may not be written
-			p.decision, p.err = decide.Decision{}, fmt.Errorf("%w: %w", ErrNothingRecorded, err)
+			p.decision, p.err = decide.Decision{}, fmt.Errorf("%w: %w", process.ErrNothingRecorded, err)
 		}
 	}
 	return len(decided)
@@ -245,7 +246,7 @@ func (a *aggregate) beginRecording(ctx context.Context) error {
 	if err := a.lock(ctx); err != nil {
 		return a.nothingRecorded(err)
 	}
-	if !a.engine.recordings.Begin() {
+	if !a.engine.Recordings.Begin() {
 		a.endRecording()
 		return a.nothingRecorded(errEnded)
 	}
@@ -265,7 +266,7 @@ func (a *aggregate) lock(ctx context.Context) error {
 // endRecording ends a recording, and tells those that wait for rest: see quiet.
 func (a *aggregate) endRecording() {
 	<-a.recording
-	a.engine.idle.Notify()
+	a.engine.Idle.Notify()
 }
 
 // refused passes a decision's refusals through and marks everything else as a defect.
@@ -274,7 +275,7 @@ func (a *aggregate) refused(err error) error {
 	if errors.As(err, &refusal) || errors.Is(err, decide.ErrStale) || errors.Is(err, decide.ErrPrepareAgain) {
 		return err
 	}
-	return fmt.Errorf("%w: %w", errDefect, err)
+	return fmt.Errorf("%w: %w", process.ErrDefect, err)
 }
 
 // loadHistory adds the history to the state that the decision will look at, and returns the rows that it has read.
@@ -286,7 +287,7 @@ func (a *aggregate) loadHistory(s *projections.State, cmd decide.Command) ([]any
 		if len(keys) == 0 {
 			return read, known, nil
 		}
-		rows, err := a.engine.cfg.Store.Get(a.name, keys)
+		rows, err := a.engine.Config.Store.Get(a.name, keys)
 		if err != nil {
 			return nil, nil, fmt.Errorf("read history of %s: %w", a.name, err)
 		}
@@ -301,14 +302,14 @@ func (a *aggregate) loadHistory(s *projections.State, cmd decide.Command) ([]any
 
 func (a *aggregate) env(s *projections.State, cmd decide.Command, actor eventlog.Actor,
 	cause eventlog.Cause) decide.Env {
-	now := a.engine.cfg.Clock.Now()
+	now := a.engine.Config.Clock.Now()
 	env := decide.Env{
-		Now: eventlog.At(now), Engine: a.engine.name, Jitter: a.engine.cfg.Jitter(), Policies: a.engine.cfg.Policies,
-		Run: eventlog.RunID(a.engine.ids.Next(now)), Session: eventlog.SessionID(a.engine.ids.Next(now)),
-		Hold: a.held(), Actor: actor, Cause: cause, MaxHeld: a.engine.cfg.Policies.Held.Max,
+		Now: eventlog.At(now), Engine: a.engine.Name, Jitter: a.engine.Config.Jitter(), Policies: a.engine.Config.Policies,
+		Run: eventlog.RunID(a.engine.IDs.Next(now)), Session: eventlog.SessionID(a.engine.IDs.Next(now)),
+		Hold: a.held(), Actor: actor, Cause: cause, MaxHeld: a.engine.Config.Policies.Held.Max,
 	}
 	for range freePlaces(s) {
-		env.Runs = append(env.Runs, eventlog.RunID(a.engine.ids.Next(now)))
+		env.Runs = append(env.Runs, eventlog.RunID(a.engine.IDs.Next(now)))
 	}
 	if _, recovers := cmd.(decide.Recover); recovers {
 		env.Unseen = a.outbox.unseenOf(s)
@@ -319,7 +320,7 @@ func (a *aggregate) env(s *projections.State, cmd decide.Command, actor eventlog
 	}
 	def, version := s.Definition(), s.Version
 	if d, ok := cmd.(decide.Deploy); ok {
-		if keeper, keeps := a.engine.cfg.Log.(eventlog.LossKeeper); keeps {
+		if keeper, keeps := a.engine.Config.Log.(eventlog.LossKeeper); keeps {
 			env.NamesLost = keeper.NamesLost(a.partition)
 		}
 		def, version = &d.Definition, "deploying"
@@ -362,13 +363,13 @@ func freePlaces(s *projections.State) (free int) {
 // warn writes into the run log what was ignored of what prepare returned: the author of the script reads it there.
 func (a *aggregate) warn(cmd decide.Command, warnings []string) {
 	prepared, ok := cmd.(decide.FinishPrepare)
-	log := a.engine.cfg.RunLog
+	log := a.engine.Config.RunLog
 	if len(warnings) == 0 || !ok || log == nil {
 		return
 	}
 	lines := make([]sandbox.LogLine, len(warnings))
 	for i, text := range warnings {
-		lines[i] = sandbox.LogLine{At: a.engine.cfg.Clock.Now(), Level: "warn", Text: "prepare: " + text}
+		lines[i] = sandbox.LogLine{At: a.engine.Config.Clock.Now(), Level: "warn", Text: "prepare: " + text}
 	}
 	handler := eventlog.Handler("")
 	if run := a.state().Run(prepared.Run); run != nil {

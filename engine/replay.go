@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/pawl-run/pawl/engine/loss"
+	"github.com/pawl-run/pawl/engine/process"
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/projections"
 	"github.com/pawl-run/pawl/projections/store"
@@ -19,8 +20,8 @@ func (e *Engine) replay(ctx context.Context) error {
 	if !errors.Is(err, store.ErrDamaged) {
 		return err
 	}
-	e.log.Warn("the local store is damaged and is rebuilt from the log", "error", err)
-	if err := e.cfg.Store.Reset(); err != nil {
+	e.process.Log.Warn("the local store is damaged and is rebuilt from the log", "error", err)
+	if err := e.process.Config.Store.Reset(); err != nil {
 		return fmt.Errorf("reset the store: %w", err)
 	}
 	for _, p := range e.partitions {
@@ -47,11 +48,11 @@ func (e *Engine) disown() error {
 	var foreign []int
 	own := false
 	for _, p := range e.partitions {
-		cp, found, err := e.cfg.Store.Checkpoint(p.number)
+		cp, found, err := e.process.Config.Store.Checkpoint(p.number)
 		switch {
 		case err != nil:
 			return fmt.Errorf("read the store's checkpoint: %w", err)
-		case found && cp.Identity != e.cfg.Log.Identity(p.number):
+		case found && cp.Identity != e.process.Config.Log.Identity(p.number):
 			foreign = append(foreign, p.number)
 		case found:
 			own = true
@@ -61,15 +62,15 @@ func (e *Engine) disown() error {
 		return nil
 	}
 	if !own { // it may hold partitions that this log does not have
-		e.log.Warn("the local store belongs to another log and is rebuilt")
-		if err := e.cfg.Store.Reset(); err != nil {
+		e.process.Log.Warn("the local store belongs to another log and is rebuilt")
+		if err := e.process.Config.Store.Reset(); err != nil {
 			return fmt.Errorf("reset the store: %w", err)
 		}
 		return nil
 	}
 	for _, partition := range foreign {
-		e.log.Warn("the local store holds another log's partition, which is rebuilt", "partition", partition)
-		if err := e.cfg.Store.Forget(partition); err != nil {
+		e.process.Log.Warn("the local store holds another log's partition, which is rebuilt", "partition", partition)
+		if err := e.process.Config.Store.Forget(partition); err != nil {
 			return fmt.Errorf("reset the store of partition %d: %w", partition, err)
 		}
 	}
@@ -78,11 +79,11 @@ func (e *Engine) disown() error {
 
 // replay brings memory and store to the log's head: it reads the checkpoint's live work, then the tail after it.
 func (p *partition) replay(ctx context.Context) error {
-	cp, found, err := p.engine.cfg.Store.Checkpoint(p.number)
+	cp, found, err := p.process.Config.Store.Checkpoint(p.number)
 	if err != nil {
 		return fmt.Errorf("read the store's checkpoint: %w", err)
 	}
-	last, err := p.engine.cfg.Log.Last(ctx, p.number)
+	last, err := p.process.Config.Log.Last(ctx, p.number)
 	if err != nil {
 		return fmt.Errorf("find the end of the log: %w", err)
 	}
@@ -111,7 +112,7 @@ func (p *partition) replayTail(ctx context.Context, cp store.Checkpoint, last ui
 		return err
 	}
 	count := 0
-	for r, err := range p.engine.cfg.Log.Read(ctx, p.number, max(cp.Seq, 1)) {
+	for r, err := range p.process.Config.Log.Read(ctx, p.number, max(cp.Seq, 1)) {
 		witness.See(r)
 		if r.Position.Seq != 0 {
 			// Every sequence is accounted for: what is not yielded was accepted as lost.
@@ -148,7 +149,7 @@ func (p *partition) replayTail(ctx context.Context, cp store.Checkpoint, last ui
 		return seen.Refuse()
 	}
 	p.skipTo(last + 1)
-	if _, resumes := p.engine.cfg.Clock.(interface{ Resume(time.Time) }); resumes && p.lastAt == 0 && cp.Seq > 1 {
+	if _, resumes := p.process.Config.Clock.(interface{ Resume(time.Time) }); resumes && p.lastAt == 0 && cp.Seq > 1 {
 		if err := p.findLastAt(ctx, cp.Seq-1); err != nil {
 			return err
 		}
@@ -164,7 +165,7 @@ func (p *partition) findLastAt(ctx context.Context, before uint64) error {
 		if before > back {
 			from = before - back
 		}
-		for r, err := range p.engine.cfg.Log.Read(ctx, p.number, from) {
+		for r, err := range p.process.Config.Log.Read(ctx, p.number, from) {
 			switch {
 			case err == nil:
 				p.lastAt = max(p.lastAt, r.At)
@@ -194,16 +195,16 @@ func (p *partition) unreadable(r eventlog.Record, err error) bool {
 
 // restore reads the checkpoint's live work.
 func (p *partition) restore() error {
-	names, err := p.engine.cfg.Store.Workflows(p.number)
+	names, err := p.process.Config.Store.Workflows(p.number)
 	if err != nil {
 		return fmt.Errorf("list the store's workflows: %w", err)
 	}
 	for _, name := range names {
-		s, err := p.engine.cfg.Store.Load(name)
+		s, err := p.process.Config.Store.Load(name)
 		if err != nil {
 			return fmt.Errorf("load workflow %s from the store: %w", name, err)
 		}
-		p.runners[name] = newRunner(newAggregate(p.engine.process, p.number, p, name, s))
+		p.runners[name] = newRunner(newAggregate(p.process, p.number, p, name, s))
 	}
 	return nil
 }
@@ -211,18 +212,18 @@ func (p *partition) restore() error {
 // retryStopped reads workflows that were stopped, and that the checkpoint has gone on without, from their last
 // good record on: this version may follow what another one could not.
 func (p *partition) retryStopped(ctx context.Context) error {
-	stops, err := p.engine.cfg.Store.Stops(p.number)
+	stops, err := p.process.Config.Store.Stops(p.number)
 	if err != nil {
 		return fmt.Errorf("list the store's stopped workflows: %w", err)
 	}
 	for _, stop := range stops {
 		a := p.open(stop.Workflow)
 		switch err := a.catchUp(ctx); {
-		case errors.Is(err, errStopped): // it has said why
+		case errors.Is(err, process.ErrStopped): // it has said why
 		case err != nil:
 			return err
 		default:
-			p.engine.log.Info("a workflow that was stopped can be followed again", "workflow", stop.Workflow, "stoppedAt",
+			p.process.Log.Info("a workflow that was stopped can be followed again", "workflow", stop.Workflow, "stoppedAt",
 				stop.Seq, "was", stop.Reason)
 			p.mu.Lock()
 			p.resumed = append(p.resumed, stop.Workflow)

@@ -20,7 +20,7 @@ func (a *aggregate) report(ctx context.Context, cmd decide.Command, cause eventl
 	began := time.Now()
 	_, err := a.record(ctx, cmd, eventlog.System, cause)
 	if _, settles := cmd.(decide.SettleMutation); err == nil && !settles &&
-		time.Since(began) > a.engine.cfg.Policies.Storage.Wait {
+		time.Since(began) > a.engine.Config.Policies.Storage.Wait {
 		err = a.failSlowRun(ctx, cmd, cause)
 	}
 	switch {
@@ -51,7 +51,7 @@ func (a *aggregate) failSlowRun(ctx context.Context, cmd decide.Command, cause e
 	_, err := a.record(ctx, decide.FailRun{Run: run.ID, Failure: eventlog.Failure{
 		Class: eventlog.Transient, Code: "storage.slow",
 		Message: fmt.Sprintf("the log took longer than %s to confirm a write; check the broker and its disk",
-			a.engine.cfg.Policies.Storage.Wait),
+			a.engine.Config.Policies.Storage.Wait),
 	}}, eventlog.System, cause)
 	return err
 }

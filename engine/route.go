@@ -12,6 +12,7 @@ import (
 	"github.com/pawl-run/pawl/engine/clock"
 	"github.com/pawl-run/pawl/engine/decide"
 	"github.com/pawl-run/pawl/engine/peer"
+	"github.com/pawl-run/pawl/engine/process"
 	"github.com/pawl-run/pawl/eventlog"
 )
 
@@ -23,7 +24,7 @@ const (
 )
 
 // ErrNoOwner is an ErrNothingRecorded: for longer than a request waits no engine has owned the workflow's partition.
-var ErrNoOwner = fmt.Errorf("%w: no engine owns the workflow's partition now", ErrNothingRecorded)
+var ErrNoOwner = fmt.Errorf("%w: no engine owns the workflow's partition now", process.ErrNothingRecorded)
 
 // question is a command on its way to the owner of its workflow's partition.
 type question struct {
@@ -85,7 +86,7 @@ var commands = func() map[string]reflect.Type {
 func (q question) encode(cmd decide.Command) ([]byte, error) {
 	q.Command = reflect.TypeOf(cmd).Name()
 	if _, ok := commands[q.Command]; !ok {
-		return nil, fmt.Errorf("%w: %T cannot be sent to another engine", errDefect, cmd)
+		return nil, fmt.Errorf("%w: %T cannot be sent to another engine", process.ErrDefect, cmd)
 	}
 	var err error
 	if q.Body, err = msgpack.Marshal(cmd); err != nil {
@@ -121,22 +122,22 @@ func (e *Engine) decideAtOwner(ctx context.Context, name eventlog.WorkflowName, 
 	}
 	for until := time.Now().Add(ownerPatience); ; {
 		decision, err := e.tryOwner(ctx, p, name, cmd, actor, operation, request)
-		if !errors.Is(err, errNotOwner) && !errors.Is(err, peer.ErrNobody) {
+		if !errors.Is(err, process.ErrNotOwner) && !errors.Is(err, peer.ErrNobody) {
 			return decision, err
 		}
-		if time.Now().After(until) || e.closed.Load() {
+		if time.Now().After(until) || e.process.Closed.Load() {
 			p.refused.Add(1)
 			return decide.Decision{}, fmt.Errorf("record on %s: %w", name, ErrNoOwner)
 		}
 		if clock.Sleep(ctx, ownerPause); ctx.Err() != nil {
-			return decide.Decision{}, fmt.Errorf("record on %s: %w: %w", name, ErrNothingRecorded, ctx.Err())
+			return decide.Decision{}, fmt.Errorf("record on %s: %w: %w", name, process.ErrNothingRecorded, ctx.Err())
 		}
 	}
 }
 
 func (e *Engine) tryOwner(ctx context.Context, p *partition, name eventlog.WorkflowName, cmd decide.Command,
 	actor eventlog.Actor, operation string, request []byte) (decide.Decision, error) {
-	if p.tenure().holds() {
+	if p.tenure().Holds() {
 		if err := e.admit(ctx, p, name, cmd); err != nil {
 			return decide.Decision{}, err
 		}
@@ -144,16 +145,16 @@ func (e *Engine) tryOwner(ctx context.Context, p *partition, name eventlog.Workf
 	}
 	asked, cancel := context.WithTimeout(ctx, ownerPatience)
 	defer cancel()
-	text, err := e.cfg.Peers.Ask(asked, p.number, request)
+	text, err := e.process.Config.Peers.Ask(asked, p.number, request)
 	switch {
 	case errors.Is(err, peer.ErrNobody), errors.Is(err, eventlog.ErrTooLarge):
 		return decide.Decision{}, err
 	case err != nil:
-		return decide.Decision{}, fmt.Errorf("record on %s at its owner: %w: %w", name, ErrUnknownOutcome, err)
+		return decide.Decision{}, fmt.Errorf("record on %s at its owner: %w: %w", name, process.ErrUnknownOutcome, err)
 	}
 	var r reply
 	if err := msgpack.Unmarshal(text, &r); err != nil {
-		return decide.Decision{}, fmt.Errorf("read the answer of the owner: %w: %w", ErrUnknownOutcome, err)
+		return decide.Decision{}, fmt.Errorf("read the answer of the owner: %w: %w", process.ErrUnknownOutcome, err)
 	}
 	if err := r.err(); err != nil {
 		return decide.Decision{}, err
@@ -175,7 +176,7 @@ func (e *Engine) learn(ctx context.Context, p *partition, name eventlog.Workflow
 	if r.Queued != nil {
 		s := *p.open(name).state()
 		decision.Queued = &decide.Queued{Producers: r.Queued.Producers, Running: r.Queued.Running, State: s,
-			First: decide.Next(&s, eventlog.At(e.cfg.Clock.Now()), e.cfg.Leases.Owner(p.number).Engine)}
+			First: decide.Next(&s, eventlog.At(e.process.Config.Clock.Now()), e.process.Config.Leases.Owner(p.number).Engine)}
 		if _, starts := decision.Queued.First.(decide.StartRun); starts {
 			decision.Queued.First = decide.HeldByEngine.Wait() // as the owner has found it
 		}
@@ -190,11 +191,11 @@ func (e *Engine) admit(ctx context.Context, p *partition, name eventlog.Workflow
 		return nil
 	case decide.Push:
 		if err := e.DiskSpace(); err != nil {
-			return fmt.Errorf("%w: %w", ErrNoDiskSpace, err)
+			return fmt.Errorf("%w: %w", process.ErrNoDiskSpace, err)
 		}
 		// What is pushed stays in memory until the store has it.
 		if err := p.lag.Wait(ctx); err != nil {
-			return fmt.Errorf("%w: %w", ErrNoDiskSpace, err)
+			return fmt.Errorf("%w: %w", process.ErrNoDiskSpace, err)
 		}
 	}
 	if a, ok := e.workflow(name); !ok || !a.state().Exists() || name == eventlog.Installation {
@@ -205,10 +206,10 @@ func (e *Engine) admit(ctx context.Context, p *partition, name eventlog.Workflow
 
 // answer has the requests of peers answered that are about the partition, until stop is called.
 func (p *partition) answer(ctx context.Context) (stop func(), err error) {
-	return p.engine.cfg.Peers.Answer(ctx, p.number, func(ctx context.Context, request []byte) []byte {
+	return p.process.Config.Peers.Answer(ctx, p.number, func(ctx context.Context, request []byte) []byte {
 		text, err := msgpack.Marshal(p.reply(ctx, request))
 		if err != nil {
-			p.engine.log.Error("the answer to another engine cannot be encoded", "error", err)
+			p.process.Log.Error("the answer to another engine cannot be encoded", "error", err)
 			return nil // which is no answer: its caller is told that the outcome is not known
 		}
 		return text
@@ -218,14 +219,14 @@ func (p *partition) answer(ctx context.Context) (stop func(), err error) {
 func (p *partition) reply(ctx context.Context, request []byte) reply {
 	q, cmd, err := decodeQuestion(request)
 	if err != nil {
-		return replyError(fmt.Errorf("%w: %w", ErrNothingRecorded, err))
+		return replyError(fmt.Errorf("%w: %w", process.ErrNothingRecorded, err))
 	}
 	e := p.engine
-	if e.cfg.Log.PartitionOf(q.Workflow) != p.number {
-		return replyError(fmt.Errorf("%w: workflow %s is in another partition", ErrNothingRecorded, q.Workflow))
+	if e.process.Config.Log.PartitionOf(q.Workflow) != p.number {
+		return replyError(fmt.Errorf("%w: workflow %s is in another partition", process.ErrNothingRecorded, q.Workflow))
 	}
-	if !p.tenure().holds() {
-		return replyError(errNotOwner)
+	if !p.tenure().Holds() {
+		return replyError(process.ErrNotOwner)
 	}
 	if err := e.admit(ctx, p, q.Workflow, cmd); err != nil {
 		return replyError(err)
@@ -248,13 +249,13 @@ func replyError(err error) reply {
 	switch {
 	case errors.As(err, &r.Refusal):
 		r.Failure = ""
-	case errors.Is(err, errNotOwner):
+	case errors.Is(err, process.ErrNotOwner):
 		r.Failure = notOwner
-	case errors.Is(err, ErrNoDiskSpace):
+	case errors.Is(err, process.ErrNoDiskSpace):
 		r.Failure = noDiskSpace
-	case errors.Is(err, ErrNothingRecorded):
+	case errors.Is(err, process.ErrNothingRecorded):
 		r.Failure = nothingRecorded
-	case errors.Is(err, ErrUnavailable):
+	case errors.Is(err, process.ErrUnavailable):
 		r.Failure = unknownFate
 	case errors.Is(err, eventlog.ErrTooLarge):
 		r.Failure = tooLargeEntry
@@ -271,13 +272,13 @@ func (r reply) err() error {
 	case r.Failure == "":
 		return nil
 	case r.Failure == notOwner:
-		return errNotOwner
+		return process.ErrNotOwner
 	case r.Failure == noDiskSpace:
-		return wrapped(ErrNoDiskSpace)
+		return wrapped(process.ErrNoDiskSpace)
 	case r.Failure == nothingRecorded:
-		return wrapped(ErrNothingRecorded)
+		return wrapped(process.ErrNothingRecorded)
 	case r.Failure == unknownFate:
-		return wrapped(ErrUnknownOutcome)
+		return wrapped(process.ErrUnknownOutcome)
 	case r.Failure == tooLargeEntry:
 		return wrapped(eventlog.ErrTooLarge)
 	}

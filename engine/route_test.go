@@ -14,6 +14,7 @@ import (
 
 	"github.com/pawl-run/pawl/engine/decide"
 	"github.com/pawl-run/pawl/engine/hint"
+	"github.com/pawl-run/pawl/engine/process"
 	"github.com/pawl-run/pawl/eventlog"
 )
 
@@ -76,7 +77,7 @@ func TestCommandsTravelWhole(t *testing.T) {
 			}
 		}
 	}
-	if _, err := (question{}).encode(decide.Tick{}); !errors.Is(err, errDefect) {
+	if _, err := (question{}).encode(decide.Tick{}); !errors.Is(err, process.ErrDefect) {
 		t.Errorf("a command of a worker can be sent: %v", err)
 	}
 	for _, text := range []string{"", "x", "\x81\xa7Command\xa4Tick"} {
@@ -129,13 +130,13 @@ func TestAnswersTravelWhole(t *testing.T) {
 		}
 		return back
 	}
-	for _, kind := range []error{errNotOwner, ErrNoDiskSpace, ErrNothingRecorded, ErrUnknownOutcome,
-		eventlog.ErrTooLarge} {
+	for _, kind := range []error{process.ErrNotOwner, process.ErrNoDiskSpace, process.ErrNothingRecorded,
+		process.ErrUnknownOutcome, eventlog.ErrTooLarge} {
 		if err := travel(replyError(fmt.Errorf("record: %w", kind))).err(); !errors.Is(err, kind) {
 			t.Errorf("%v arrives as %v", kind, err)
 		}
 	}
-	if err := travel(replyError(errors.New("odd"))).err(); err == nil || errors.Is(err, ErrUnavailable) {
+	if err := travel(replyError(errors.New("odd"))).err(); err == nil || errors.Is(err, process.ErrUnavailable) {
 		t.Errorf("another error arrives as %v", err)
 	}
 	refusal := &decide.Refusal{Kind: decide.Conflict, Code: "c", Message: "no", Hint: hint.Of(hint.Resume, "w")}

@@ -10,6 +10,7 @@ import (
 	"github.com/pawl-run/pawl/engine/clock"
 	"github.com/pawl-run/pawl/engine/decide"
 	"github.com/pawl-run/pawl/engine/handler"
+	"github.com/pawl-run/pawl/engine/process"
 	"github.com/pawl-run/pawl/engine/schedule"
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/projections"
@@ -31,7 +32,7 @@ const recheckInterval = time.Second
 //
 // Locking: none. Its one goroutine owns it; of all it has, others see only the workflow and rest, which is atomic.
 type runner struct {
-	engine   *process
+	engine   *process.Process
 	workflow *aggregate
 	calls    *calls
 	handlers *handler.Caller
@@ -55,8 +56,8 @@ func newRunner(a *aggregate) *runner {
 	calls := &calls{workflow: a}
 	a.outbox = calls
 	return &runner{
-		engine: a.engine, workflow: a, calls: calls, handlers: handler.New(&a.engine.handlers, a.name, backlog{a}),
-		log: a.log, storageRetries: schedule.Pacer{Pauses: storagePauses},
+		engine: a.engine, workflow: a, calls: calls, handlers: handler.New(&a.engine.Handlers, a.name, backlog{a}),
+		log: a.log, storageRetries: schedule.Pacer{Pauses: process.StoragePauses},
 	}
 }
 
@@ -64,8 +65,8 @@ func newRunner(a *aggregate) *runner {
 func (r *runner) run(ctx context.Context) {
 	recovered := false
 	r.tasks = tasks{} // those of an earlier tenure have ended
-	r.engine.atWork.Add(1)
-	defer r.engine.atWork.Add(-1)
+	r.engine.AtWork.Add(1)
+	defer r.engine.AtWork.Add(-1)
 	defer r.tasks.wait()
 	for ctx.Err() == nil && r.workflow.stoppedBy() == nil {
 		var err error
@@ -74,7 +75,7 @@ func (r *runner) run(ctx context.Context) {
 			err = r.workflow.follow(ctx)
 		} else if !recovered {
 			if _, err = r.workflow.record(ctx, decide.Recover{Found: r.found}, eventlog.System,
-				eventlog.Cause{Kind: "restart", ID: r.engine.name}); err == nil {
+				eventlog.Cause{Kind: "restart", ID: r.engine.Name}); err == nil {
 				recovered = true
 				r.assertNoOrphans()
 			}
@@ -100,17 +101,17 @@ func (r *runner) linger(ctx context.Context, s *projections.State, todo decide.T
 		return false
 	}
 	prepare, ok := todo.(decide.RunPrepare)
-	if !ok || !r.worked || r.engine.cfg.Linger == 0 {
+	if !ok || !r.worked || r.engine.Config.Linger == 0 {
 		return false
 	}
 	r.worked = false // one look of a burst only
 	run := s.Run(prepare.Run)
-	if r.engine.atWork.Load() < lingerMinBusy || !decide.LooksAround(s, run, r.workflow.now()) {
+	if r.engine.AtWork.Load() < lingerMinBusy || !decide.LooksAround(s, run, r.workflow.now()) {
 		return false
 	}
-	timer := time.NewTimer(min(r.engine.cfg.Linger, lingerFactor*r.engine.appends.value()))
+	timer := time.NewTimer(min(r.engine.Config.Linger, lingerFactor*r.engine.Appends.Value()))
 	defer timer.Stop()
-	for r.workflow.state().Head == s.Head && !r.engine.draining.Load() {
+	for r.workflow.state().Head == s.Head && !r.engine.Draining.Load() {
 		select {
 		case <-r.workflow.changed.Rung():
 		case <-timer.C:
@@ -125,11 +126,11 @@ func (r *runner) linger(ctx context.Context, s *projections.State, todo decide.T
 // failed deals with what went wrong outside the workflow's rules.
 func (r *runner) failed(ctx context.Context, err error) {
 	switch {
-	case logUnwritable(err):
-		r.engine.fail(err)
+	case process.LogUnwritable(err):
+		r.engine.Fail(err)
 		<-ctx.Done()
-	case errors.Is(err, errStopped): // it has said why
-	case errors.Is(err, projections.ErrBroken), errors.Is(err, errDefect):
+	case errors.Is(err, process.ErrStopped): // it has said why
+	case errors.Is(err, projections.ErrBroken), errors.Is(err, process.ErrDefect):
 		r.workflow.stop(err)
 	default:
 		pause, shouldLog := r.storageRetries.Failed(err)
@@ -195,7 +196,7 @@ func (r *runner) sleep(ctx context.Context, waits []decide.Wait) {
 		// Before the runner can be seen at rest: a manual clock that is moved then must know this moment,
 		// or it would pass over it.
 		var cancel func()
-		fired, cancel = r.engine.cfg.Clock.At(until.Time())
+		fired, cancel = r.engine.Config.Clock.At(until.Time())
 		defer cancel()
 	}
 	if len(r.tasks.open) == 0 {
@@ -229,10 +230,10 @@ func (r *runner) backOff(ctx context.Context, d time.Duration) {
 // restOn shows that the runner rests, until the function that it returns is called.
 func (r *runner) restOn(on *rest) (end func()) {
 	r.rest.Store(on)
-	r.engine.atWork.Add(-1)
-	r.engine.idle.Notify()
+	r.engine.AtWork.Add(-1)
+	r.engine.Idle.Notify()
 	return func() {
-		r.engine.atWork.Add(1)
+		r.engine.AtWork.Add(1)
 		r.rest.Store(nil)
 	}
 }

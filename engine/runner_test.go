@@ -8,6 +8,7 @@ import (
 
 	"github.com/pawl-run/pawl/engine/clock"
 	"github.com/pawl-run/pawl/engine/decide"
+	"github.com/pawl-run/pawl/engine/process"
 	"github.com/pawl-run/pawl/engine/signal"
 	"github.com/pawl-run/pawl/eventlog"
 )
@@ -20,7 +21,7 @@ func TestSleepThroughAnOldRing(t *testing.T) {
 		start := time.Date(2026, 3, 1, 8, 0, 0, 0, time.UTC)
 		manual := clock.NewManual(start)
 		w := &aggregate{changed: signal.NewBell()}
-		r := &runner{engine: &process{cfg: Config{Clock: manual}}, workflow: w}
+		r := &runner{engine: &process.Process{Config: process.Config{Clock: manual}}, workflow: w}
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		w.changed.Ring()

@@ -38,7 +38,7 @@ import (
 func (r *runner) step(ctx context.Context) error {
 	s := r.workflow.state()
 	todos := decide.Owed(s, decide.Present{
-		Now: r.workflow.now(), Engine: r.engine.name, MaxHeld: r.engine.cfg.Policies.Held.Max,
+		Now: r.workflow.now(), Engine: r.engine.Name, MaxHeld: r.engine.Config.Policies.Held.Max,
 	})
 	var waits []decide.Wait
 	for _, todo := range todos {
@@ -60,7 +60,7 @@ func (r *runner) step(ctx context.Context) error {
 			}
 			return r.workflow.report(ctx, decide.Tick{Place: &todo.Place}, eventlog.Cause{Kind: "timer"})
 		case decide.CrashRun: // found active, started by a process that is gone
-			return r.workflow.report(ctx, decide.Recover{}, eventlog.Cause{Kind: "restart", ID: r.engine.name})
+			return r.workflow.report(ctx, decide.Recover{}, eventlog.Cause{Kind: "restart", ID: r.engine.Name})
 		default:
 			if hold := r.workflow.held(); hold != decide.NotHeld && sendsAgain(s, todo) {
 				waits = append(waits, hold.Wait())

@@ -2,46 +2,27 @@ package engine
 
 import (
 	"context"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/pawl-run/pawl/engine/clock"
 	"github.com/pawl-run/pawl/engine/hint"
 	"github.com/pawl-run/pawl/engine/lease"
+	"github.com/pawl-run/pawl/engine/process"
 	"github.com/pawl-run/pawl/engine/schedule"
 	"github.com/pawl-run/pawl/eventlog"
 )
 
-// tenure is a time in which this engine owns a partition: it begins when the lease was taken and all that stood in the
-// log then is read, and ends with the lease.
-type tenure struct {
-	// lease is nil where the engine owns everything for good.
-	lease *lease.Lease
-	// draining: no run begins any more, the partition is about to be handed over.
-	draining atomic.Bool
-}
-
-// holds reports whether no other engine can own the partition now. A tenure of nil is none.
-func (t *tenure) holds() bool { return t != nil && (t.lease == nil || t.lease.Holds()) }
-
-// epoch is that of the lease, 0 where there is none.
-func (t *tenure) epoch() uint64 {
-	if t == nil || t.lease == nil {
-		return 0
-	}
-	return t.lease.Epoch()
-}
-
 // tenure is the present one; nil while another engine owns the partition, or none.
-func (p *partition) tenure() *tenure { return p.owned.Load() }
+func (p *partition) tenure() *process.Tenure { return p.owned.Load() }
 
 // share follows the partition and owns it whenever this engine is given its lease, until ctx ends. It then hands the
 // partition over. Damage of the partition ends it alone.
 func (p *partition) share(ctx context.Context) {
-	trouble := schedule.Pacer{Pauses: storagePauses}
+	trouble := schedule.Pacer{Pauses: process.StoragePauses}
 	for ctx.Err() == nil && p.stoppedBy() == nil {
 		err := p.shareOnce(ctx)
 		switch {
@@ -50,7 +31,7 @@ func (p *partition) share(ctx context.Context) {
 		case ctx.Err() == nil && p.stoppedBy() == nil:
 			pause, shouldLog := trouble.Failed(err)
 			if shouldLog {
-				p.engine.log.Warn("a partition could not be taken over; trying again", "partition", p.number, "error", err,
+				p.process.Log.Warn("a partition could not be taken over; trying again", "partition", p.number, "error", err,
 					"in", pause)
 			}
 			clock.Sleep(ctx, pause)
@@ -65,12 +46,12 @@ func (p *partition) shareOnce(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	t := &tenure{lease: l}
+	t := &process.Tenure{Lease: l}
 	err = p.own(ctx, t)
 	giveBack, cancel := context.WithTimeout(context.WithoutCancel(ctx), giveBackTimeout)
 	defer cancel()
 	if backErr := l.GiveBack(giveBack); backErr != nil {
-		p.engine.log.Warn("a partition could not be given back; another engine takes it once the lease is old", "partition",
+		p.process.Log.Warn("a partition could not be given back; another engine takes it once the lease is old", "partition",
 			p.number, "error", backErr)
 	}
 	return err
@@ -95,7 +76,7 @@ func (p *partition) acquire(ctx context.Context) (*lease.Lease, error) {
 		stop()
 		<-followed
 	}()
-	l, err := p.engine.cfg.Leases.Acquire(following, p.number)
+	l, err := p.process.Config.Leases.Acquire(following, p.number)
 	if err != nil {
 		return nil, err
 	}
@@ -119,7 +100,7 @@ func (p *partition) catchUpWith(ctx context.Context, l *lease.Lease) error {
 		case <-ctx.Done():
 		}
 	}()
-	last, err := p.engine.cfg.Log.Last(ctx, p.number)
+	last, err := p.process.Config.Log.Last(ctx, p.number)
 	if err == nil {
 		err = p.await(ctx, last)
 	}
@@ -141,7 +122,7 @@ func (p *partition) catchUpWith(ctx context.Context, l *lease.Lease) error {
 // checkAcknowledged holds the log against what this engine has read of it before: a log that has lost some of that, or
 // holds something else there, stops the partition before anything leaves.
 func (p *partition) checkAcknowledged(ctx context.Context) error {
-	checker, ok := p.engine.cfg.Log.(eventlog.PlaceChecker)
+	checker, ok := p.process.Config.Log.(eventlog.PlaceChecker)
 	p.mu.Lock()
 	low := p.progress.Low
 	p.mu.Unlock()
@@ -166,18 +147,18 @@ func (p *partition) stoppedBy() error {
 // stop takes the partition out of service: its log is damaged. The others go on.
 func (p *partition) stop(err error) {
 	if p.stopped.CompareAndSwap(nil, &err) {
-		p.engine.log.Error("a partition of the log is damaged: this engine does not run its workflows", "partition", p.number,
-			"error", err, "hint", hint.Of(hint.Verify))
+		p.process.Log.Error("a partition of the log is damaged: this engine does not run its workflows", "partition",
+			p.number, "error", err, "hint", hint.Of(hint.Verify))
 	}
-	p.engine.idle.Notify()
+	p.process.Idle.Notify()
 }
 
 // own runs the partition's workflows until the lease ends or ctx does. Before it lets go of a lease that still holds,
 // active handlers may end.
-func (p *partition) own(ctx context.Context, t *tenure) error {
+func (p *partition) own(ctx context.Context, t *process.Tenure) error {
 	work, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
-	stopAnswering, err := p.answer(p.engine.life)
+	stopAnswering, err := p.answer(p.process.Life)
 	if err != nil {
 		return err
 	}
@@ -186,20 +167,20 @@ func (p *partition) own(ctx context.Context, t *tenure) error {
 	var beside sync.WaitGroup
 	defer beside.Wait()
 	beside.Go(func() { p.keepMark(work, t) })
-	if duties := p.engine.cfg.Duties; duties != nil && p.number == dutiesWith {
+	if duties := p.process.Config.Duties; duties != nil && p.number == dutiesWith {
 		beside.Go(func() { p.perform(work, t, duties) })
 	}
-	p.engine.idle.Notify()
+	p.process.Idle.Notify()
 	select {
-	case <-t.lease.Ending():
+	case <-t.Lease.Ending():
 	case <-ctx.Done():
-	case <-p.engine.writable.Done():
+	case <-p.process.Writable.Done():
 	}
-	if t.holds() {
+	if t.Holds() {
 		p.drain(t)
 	}
 	p.end(stop)
-	p.engine.idle.Notify()
+	p.process.Idle.Notify()
 	return nil
 }
 
@@ -207,12 +188,12 @@ func (p *partition) own(ctx context.Context, t *tenure) error {
 const dutiesWith = 0
 
 // perform does what one engine does for all, until ctx ends or the lease does.
-func (p *partition) perform(ctx context.Context, t *tenure, duties func(context.Context)) {
+func (p *partition) perform(ctx context.Context, t *process.Tenure, duties func(context.Context)) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	go func() {
 		select {
-		case <-t.lease.Over(): // the work of the partition takes longer to end
+		case <-t.Lease.Over(): // the work of the partition takes longer to end
 			cancel()
 		case <-ctx.Done():
 		}
@@ -221,13 +202,13 @@ func (p *partition) perform(ctx context.Context, t *tenure, duties func(context.
 }
 
 // drain keeps new runs from starting, and waits for the active ones, while the lease holds.
-func (p *partition) drain(t *tenure) {
-	t.draining.Store(true)
-	ctx, cancel := context.WithTimeout(p.engine.writable, p.engine.cfg.DrainTimeout)
+func (p *partition) drain(t *process.Tenure) {
+	t.Draining.Store(true)
+	ctx, cancel := context.WithTimeout(p.process.Writable, p.process.Config.DrainTimeout)
 	defer cancel()
 	go func() {
 		select {
-		case <-t.lease.Over():
+		case <-t.Lease.Over():
 			cancel()
 		case <-ctx.Done():
 		}
@@ -236,7 +217,7 @@ func (p *partition) drain(t *tenure) {
 	for _, r := range all {
 		r.workflow.nudge()
 	}
-	_ = p.engine.idle.Wait(ctx, func() bool {
+	_ = p.process.Idle.Wait(ctx, func() bool {
 		for _, r := range all {
 			if !noActiveRun(r) {
 				return false
@@ -245,3 +226,50 @@ func (p *partition) drain(t *tenure) {
 		return true
 	})
 }
+
+// raiseEvery is how often an owner copies its mark to where it outlives its node.
+const raiseEvery = time.Second
+
+// keepMark copies how far the log is dealt with into the mark that all engines see, for as long as the tenure lasts.
+func (p *partition) keepMark(ctx context.Context, t *process.Tenure) {
+	ticker := time.NewTicker(raiseEvery)
+	defer ticker.Stop()
+	raised, failing := uint64(0), false
+	for t.Holds() {
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			return
+		}
+		p.mu.Lock()
+		low := p.progress.Low
+		p.mu.Unlock()
+		if low.Seq <= raised {
+			continue
+		}
+		err := t.Lease.RaiseMark(ctx, lease.Mark{Log: p.process.Config.Log.Identity(p.number), Seq: low.Seq,
+			Hash: hex.EncodeToString(low.Hash[:])})
+		if err == nil {
+			raised = low.Seq
+		}
+		if failed := err != nil && ctx.Err() == nil; failed != failing {
+			if failing = failed; failing {
+				p.process.Log.Warn("the mark of a partition cannot be raised; trying again", "partition", p.number, "error", err)
+			}
+		}
+	}
+}
+
+// checkMark holds the log against the mark that the owners before have left: a log that lacks what they knew to be
+// acknowledged, or holds something else there, stops the partition before anything leaves.
+func (p *partition) checkMark(ctx context.Context) error {
+	log := p.process.Config.Log
+	checker, ok := log.(eventlog.PlaceChecker)
+	if !ok {
+		return nil
+	}
+	mark, err := p.process.Config.Leases.Mark(ctx, p.number)
+	if err != nil || mark.Seq == 0 || mark.Log != log.Identity(p.number) {
+		return err // another log: a person has accepted what it lacks
+	}
+	var hash even

@@ -55,7 +55,7 @@ func (c *calls) awaitTurn(ctx context.Context, named *decide.FinishMutate) (end 
 // reserveTurn waits for the turn of a call that is to be recorded, and keeps it for the line that sends.
 func (c *calls) reserveTurn(ctx context.Context, id eventlog.MutationID, call connector.Call) (end func(),
 	failure *eventlog.Failure) {
-	turn, failure := c.workflow.engine.cfg.Connectors.Turn(ctx, call)
+	turn, failure := c.workflow.engine.Config.Connectors.Turn(ctx, call)
 	if turn == nil || failure != nil {
 		return func() {}, failure // where ctx has ended, nothing is recorded of it
 	}
@@ -72,9 +72,9 @@ func (c *calls) reserveTurn(ctx context.Context, id eventlog.MutationID, call co
 // first half of it: the rest belongs to the request. What stops it says so instead of a turn.
 func (c *calls) turnAfterStart(s started, call connector.Call) (connector.Turn, *eventlog.Failure) {
 	engine, paused := c.workflow.engine, c.workflow.state().Pause != nil
-	ctx, cancel := context.WithTimeout(engine.life, callTimeout(s.Mutation)/2)
+	ctx, cancel := context.WithTimeout(engine.Life, callTimeout(s.Mutation)/2)
 	defer cancel()
-	turn, failure := engine.cfg.Connectors.Turn(ctx, call)
+	turn, failure := engine.Config.Connectors.Turn(ctx, call)
 	if failure != nil || turn == nil {
 		return turn, failure
 	}
@@ -93,7 +93,7 @@ func (c *calls) turnAfterStart(s started, call connector.Call) (connector.Turn, 
 // denied says which grant of the call has been taken from the workflow since it was recorded, nil for none. What a
 // person has approved needs no other grant to be sent than not to be forbidden.
 func (c *calls) denied(call connector.Call) *eventlog.Failure {
-	s, connectors := c.workflow.state(), c.workflow.engine.cfg.Connectors
+	s, connectors := c.workflow.state(), c.workflow.engine.Config.Connectors
 	if denied := capability.DeniedSecret(c.workflow.name, s.Grants, connectors.Secrets(call)); denied != nil {
 		return denied
 	}

@@ -6,12 +6,13 @@ import (
 
 	"github.com/pawl-run/pawl/engine/clock"
 	"github.com/pawl-run/pawl/engine/connector"
+	"github.com/pawl-run/pawl/engine/process"
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/projections"
 )
 
 // outer is embedded under another name than its own method has.
-type outer interface{ Connectors }
+type outer interface{ process.Connectors }
 
 // endings is a world of which only the end of its calls matters.
 type endings struct {
@@ -98,7 +99,7 @@ func TestF5_UnderWay(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			manual := clock.NewManual(begun)
-			e := &process{cfg: Config{Clock: manual, Connectors: endings{ending: c.ending}}}
+			e := &process.Process{Config: Config{Clock: manual, Connectors: endings{ending: c.ending}}}
 			calls := calls{workflow: &aggregate{engine: e}}
 			m := &projections.Mutation{
 				ID: "R1", StartedAt: eventlog.At(begun.Add(c.call.ahead)), Deadline: eventlog.At(begun.Add(c.call.ahead + timeout)),
@@ -112,10 +113,10 @@ func TestF5_UnderWay(t *testing.T) {
 			}
 			at := func(d time.Duration) { manual.Resume(begun.Add(d)) }
 			if c.call.own {
-				calls.sightings.Begin(m, e.moment(), &projections.State{})
+				calls.sightings.Begin(m, e.Moment(), &projections.State{})
 				if c.call.ended > 0 {
 					at(c.call.ended)
-					calls.sightings.End(m.ID, e.moment(), c.call.outcome)
+					calls.sightings.End(m.ID, e.Moment(), c.call.outcome)
 				}
 			} else {
 				at(c.call.first)

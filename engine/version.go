@@ -5,11 +5,16 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"slices"
+	"time"
 
 	"github.com/pawl-run/pawl/engine/capability"
 	"github.com/pawl-run/pawl/engine/decide"
 	"github.com/pawl-run/pawl/engine/deploy"
+	"github.com/pawl-run/pawl/engine/effectdiff"
 	"github.com/pawl-run/pawl/engine/hint"
+	"github.com/pawl-run/pawl/engine/process"
+	"github.com/pawl-run/pawl/engine/recording"
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/projections"
 	"github.com/pawl-run/pawl/sandbox"
@@ -58,7 +63,7 @@ func (e *Engine) Deploy(ctx context.Context, actor eventlog.Actor, req DeployReq
 	}
 	checked, state, err := e.check(ctx, req.Source, req.Filename, req.Grants, nil)
 	if err != nil && ctx.Err() != nil {
-		err = fmt.Errorf("%w: %w", ErrNothingRecorded, err)
+		err = fmt.Errorf("%w: %w", process.ErrNothingRecorded, err)
 	}
 	if req.Strict && len(checked.Problems) > 0 {
 		checked.Refused = true
@@ -109,7 +114,8 @@ func (e *Engine) deployed(name eventlog.WorkflowName, cmd decide.Deploy) (*proje
 	a, ok := e.workflow(name)
 	if ok {
 		now := a.state()
-		if script := now.Script(now.Version); e.cfg.Leases == nil || script != nil && script.SourceHash == cmd.SourceHash {
+		script := now.Script(now.Version)
+		if e.process.Config.Leases == nil || script != nil && script.SourceHash == cmd.SourceHash {
 			return now, nil
 		}
 	}
@@ -129,14 +135,14 @@ func (e *Engine) check(ctx context.Context, source, filename string, grants map[
 	repairs *projections.State,
 ) (checkedScript, *projections.State, error) {
 	none := &projections.State{}
-	if limit := int(e.cfg.Policies.Script.Source); len(source) > limit {
+	if limit := int(e.process.Config.Policies.Script.Source); len(source) > limit {
 		return checkedScript{DeployResult: DeployResult{Refused: true, Problems: []deploy.Problem{{Problem: sandbox.Problem{
 			Severity: "error", Code: "limit.source", Message: fmt.Sprintf("the script has %d bytes, at most %d are allowed",
 				len(source), limit),
 			Fix: "move data out of the script",
 		}}}}}, none, nil
 	}
-	def, problems, err := e.cfg.Scripts.Describe(ctx, sandbox.Source{Filename: filename, Code: source})
+	def, problems, err := e.process.Config.Scripts.Describe(ctx, sandbox.Source{Filename: filename, Code: source})
 	if err != nil {
 		return checkedScript{}, none, fmt.Errorf("read the script's definition: %w", err)
 	}
@@ -153,9 +159,11 @@ func (e *Engine) check(ctx context.Context, source, filename string, grants map[
 		grants = state.Grants
 	}
 	accepted, found := deploy.Check(deploy.Input{
-		Definition: def, Source: source, Found: problems, Catalog: e.cfg.Connectors, Previous: deploy.PreviousOf(state),
-		Secrets: e.cfg.Secrets, Vars: e.cfg.Vars.Names(), Grants: grants,
-		Repair: repairs != nil, Handlers: e.cfg.Policies.Script.Handlers, Topics: e.cfg.Policies.Script.Topics,
+		Definition: def, Source: source, Found: problems, Catalog: e.process.Config.Connectors,
+		Previous: deploy.PreviousOf(state),
+		Secrets:  e.process.Config.Secrets, Vars: e.process.Config.Vars.Names(), Grants: grants,
+		Repair: repairs != nil, Handlers: e.process.Config.Policies.Script.Handlers,
+		Topics: e.process.Config.Policies.Script.Topics,
 	})
 	out.Problems = found
 	out.definition = accepted.Definition
@@ -204,13 +212,13 @@ func (e *Engine) Repair(ctx context.Context, actor eventlog.Actor, name eventlog
 		reason := "the script has problems"
 		if len(result.Problems) > 0 {
 			p := result.Problems[0]
-			reason = fmt.Sprintf("%s (line %d): %s", p.Code, p.Line, clip(p.Message))
+			reason = fmt.Sprintf("%s (line %d): %s", p.Code, p.Line, eventlog.Clip(p.Message, eventlog.MaxMessage))
 		}
 		return result, e.Operate(ctx, actor, name, decide.RepairRefused{Reason: reason}, "repair")
 	}
 	cmd := decide.Deploy{
 		Definition: checked.definition, Filename: req.Filename, Source: req.Source, SourceHash: sourceHash(req.Source),
-		Expected: &state.Version, Repair: true, Note: clip(req.Note),
+		Expected: &state.Version, Repair: true, Note: eventlog.Clip(req.Note, eventlog.MaxMessage),
 	}
 	if err := e.Operate(ctx, actor, name, cmd, "repair"); err != nil {
 		return result, err
@@ -218,4 +226,95 @@ func (e *Engine) Repair(ctx context.Context, actor eventlog.Actor, name eventlog
 	now, _ := e.State(name)
 	result.Version, result.Changed = now.Version, true
 	return result, nil
+}
+
+// EffectDiffRequest asks what another script would have done in recorded runs.
+type EffectDiffRequest struct {
+	Source   string
+	Filename string
+	// Last is how many of the newest recorded runs are compared; 0 means all.
+	Last int
+	// Since leaves out what ran before; zero for nothing.
+	Since time.Time
+	// Repair checks the script as a repair.
+	Repair bool
+}
+
+// EffectDiff is what another script would have done.
+type EffectDiff struct {
+	Version eventlog.Version
+	Effects []effectdiff.Effect // the newest first
+	// Problems are those of the new script; with Refused it could not be deployed, and nothing is compared.
+	Problems []deploy.Problem
+	Refused  bool
+}
+
+// EffectDiff runs the version that runs now and another script on recorded runs, and compares the calls that they name.
+// It changes nothing and sends nothing. Errors: *decide.Refusal where the workflow is unknown or not recorded,
+// ErrUnavailable.
+func (e *Engine) EffectDiff(ctx context.Context, name eventlog.WorkflowName, req EffectDiffRequest) (EffectDiff,
+	error) {
+	if err := e.available(ctx); err != nil {
+		return EffectDiff{}, err
+	}
+	state, ok := e.State(name)
+	if !ok {
+		return EffectDiff{}, unknownWorkflow(name)
+	}
+	if !e.process.Config.Recordings.Records(name) {
+		return EffectDiff{}, &decide.Refusal{Kind: decide.Conflict, Code: "recordings.none",
+			Message: fmt.Sprintf("the runs of workflow %s are not recorded, so there is nothing to replay", name),
+			Hint:    hint.Of(hint.Recordings, name)}
+	}
+	repairs := &state
+	if !req.Repair {
+		repairs = nil
+	}
+	checked, _, err := e.check(ctx, req.Source, req.Filename, nil, repairs)
+	if err != nil {
+		return EffectDiff{}, err
+	}
+	diff := EffectDiff{Version: state.Version, Problems: checked.Problems, Refused: checked.Refused}
+	if checked.Refused {
+		return diff, nil
+	}
+	if checked.Workflow != name {
+		return diff, &decide.Refusal{Kind: decide.Invalid, Code: "workflow.other",
+			Message: fmt.Sprintf("the script is of workflow %s and not of %s", checked.Workflow, name),
+			Hint:    hint.Of(hint.Workflows)}
+	}
+	var recordings []recording.Recording
+	for r, err := range e.process.Config.Recordings.Newest(name) {
+		if err != nil {
+			return diff, err
+		}
+		if !req.Since.IsZero() && r.At.Before(req.Since) || req.Last > 0 && len(recordings) == req.Last {
+			break
+		}
+		recordings = append(recordings, r)
+	}
+	running := state.Script(state.Version)
+	if running == nil {
+		return diff, fmt.Errorf("version %s of %s is not in memory", state.Version, name)
+	}
+	p := e.process.Config.Policies.Script
+	diff.Effects, err = effectdiff.Compare(ctx, effectdiff.Config{
+		Workflow: name, Scripts: e.process.Config.Scripts, Vars: e.process.Config.Vars, Limits: sandbox.Limits{
+			CPU: p.CPU, Wall: p.Wall, Reads: p.Reads, Source: int(p.Source), Argument: int(p.Argument), Result: int(p.Result),
+			State: int(p.State), Publish: int(p.Publish), Log: int(p.Log), HostCalls: p.HostCalls, InFlight: p.InFlight,
+			Stack: p.Stack,
+		},
+	}, effectdiff.Script{
+		Source:     sandbox.Source{Filename: running.Filename, Code: running.Source},
+		Definition: &running.Definition,
+	}, effectdiff.Script{
+		Source:     sandbox.Source{Filename: req.Filename, Code: req.Source},
+		Definition: &checked.definition,
+	}, recordings)
+	return diff, err
+}
+
+// DifferentEffects are those in which the scripts do not do the same.
+func (d *EffectDiff) DifferentEffects() []effectdiff.Effect {
+	return slices.DeleteFunc(slices.Clone(d.Effects), func(e effectdiff.Effect) bool { return e.Kind == effectdiff.Same })
 }

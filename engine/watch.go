@@ -1,12 +1,17 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
+	"sync"
 	"time"
 
 	"github.com/pawl-run/pawl/engine/clock"
+	"github.com/pawl-run/pawl/engine/process"
 	"github.com/pawl-run/pawl/engine/schedule"
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/projections"
@@ -23,7 +28,7 @@ func (p *partition) follow(ctx context.Context) {
 		}
 		pause, shouldLog := trouble.Failed(err)
 		if shouldLog {
-			p.engine.log.Warn("what other engines write cannot be followed; trying again", "partition", p.number, "error", err,
+			p.process.Log.Warn("what other engines write cannot be followed; trying again", "partition", p.number, "error", err,
 				"in", pause)
 		}
 		clock.Sleep(ctx, pause)
@@ -36,14 +41,14 @@ func (p *partition) watch(ctx context.Context) error {
 		if !r.workflow.behind.Load() {
 			continue
 		}
-		if err := r.workflow.follow(ctx); err != nil && !errors.Is(err, errStopped) {
+		if err := r.workflow.follow(ctx); err != nil && !errors.Is(err, process.ErrStopped) {
 			return err
 		}
 	}
 	p.mu.Lock()
 	from := p.progress.Next
 	p.mu.Unlock()
-	for r, err := range p.engine.cfg.Log.Watch(ctx, p.number, from) {
+	for r, err := range p.process.Config.Log.Watch(ctx, p.number, from) {
 		if r.Position.Seq != 0 {
 			// Every sequence is accounted for, and all before this one is dealt with: what is not yielded was accepted as lost.
 			p.skipTo(r.Position.Seq)
@@ -80,7 +85,7 @@ func (p *partition) followRecord(ctx context.Context, r eventlog.Record) error {
 	if err := a.beginRecording(ctx); err != nil {
 		return err
 	}
-	defer a.engine.recordings.Done()
+	defer a.engine.Recordings.Done()
 	defer a.endRecording()
 	if a.pendingAppend != nil && r.Position.Seq > a.state().Head.Seq {
 		return errPendingAppend
@@ -109,7 +114,7 @@ func (p *partition) watchHead(ctx context.Context) {
 	ticker := time.NewTicker(lookEvery)
 	defer ticker.Stop()
 	for {
-		if !p.tenure().holds() {
+		if !p.tenure().Holds() {
 			p.lookAtHead(ctx)
 		}
 		select {
@@ -124,7 +129,7 @@ func (p *partition) lookAtHead(ctx context.Context) {
 	limited, cancel := context.WithTimeout(ctx, 5*lookEvery)
 	defer cancel()
 	now := clock.Elapsed()
-	last, err := p.engine.cfg.Log.Last(limited, p.number)
+	last, err := p.process.Config.Log.Last(limited, p.number)
 	if err == nil && p.await(limited, last) == nil {
 		p.freshAt.Store(int64(now))
 	}
@@ -133,7 +138,7 @@ func (p *partition) lookAtHead(ctx context.Context) {
 // behindBy is for how long the partition may lack what others have written: 0 where this engine owns it or follows it
 // closely.
 func (p *partition) behindBy() time.Duration {
-	if p.engine.cfg.Leases == nil || p.tenure().holds() {
+	if p.process.Config.Leases == nil || p.tenure().Holds() {
 		return 0
 	}
 	since := clock.Elapsed() - time.Duration(p.freshAt.Load())
@@ -141,4 +146,59 @@ func (p *partition) behindBy() time.Duration {
 		return 0
 	}
 	return since
+}
+
+// Recorded collects where that stands in the log which a caller has had recorded: see WithRecorded.
+type Recorded struct {
+	mu sync.Mutex
+	at map[int]uint64
+}
+
+// WithRecorded has the positions of what is recorded under the context noted.
+func WithRecorded(ctx context.Context) (context.Context, *Recorded) {
+	r := &Recorded{at: map[int]uint64{}}
+	return context.WithValue(ctx, recordedKey{}, r), r
+}
+
+type recordedKey struct{}
+
+// noteRecorded notes a position, if the caller wants to know it.
+func noteRecorded(ctx context.Context, at eventlog.Position) {
+	r, ok := ctx.Value(recordedKey{}).(*Recorded)
+	if !ok || at.Seq == 0 {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.at[at.Partition] = max(r.at[at.Partition], at.Seq)
+}
+
+// Positions are the newest of each partition, in their order.
+func (r *Recorded) Positions() []eventlog.Position {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	all := make([]eventlog.Position, 0, len(r.at))
+	for p, seq := range maps.All(r.at) {
+		all = append(all, eventlog.Position{Partition: p, Seq: seq})
+	}
+	slices.SortFunc(all, func(a, b eventlog.Position) int { return cmp.Compare(a.Partition, b.Partition) })
+	return all
+}
+
+// AwaitPositions returns once this engine has read the log up to these positions, so that what it answers holds them.
+// ErrUnavailable: it has not before ctx ended, or there is no such partition.
+func (e *Engine) AwaitPositions(ctx context.Context, at ...eventlog.Position) error {
+	if err := e.available(ctx); err != nil {
+		return err
+	}
+	for _, position := range at {
+		if position.Partition < 0 || position.Partition >= len(e.partitions) {
+			return fmt.Errorf("%w: there is no partition %d, there are %d", process.ErrUnavailable, position.Partition,
+				len(e.partitions))
+		}
+		if err := e.partitions[position.Partition].await(ctx, position.Seq); err != nil {
+			return fmt.Errorf("%w: this engine has not read the log up to %s: %w", process.ErrUnavailable, position, err)
+		}
+	}
+	return nil
 }

@@ -55,7 +55,7 @@ func (p *partition) skipTo(seq uint64) {
 
 // writeBehind writes what changed to the store, coalesced.
 func (p *partition) writeBehind(ctx context.Context) {
-	ticker := time.NewTicker(p.engine.cfg.FlushEvery)
+	ticker := time.NewTicker(p.process.Config.FlushEvery)
 	defer ticker.Stop()
 	told := false
 	for {
@@ -74,7 +74,7 @@ func (p *partition) writeBehind(ctx context.Context) {
 			// The store is disposable: without it, memory grows and starts take longer, but
 			// nothing is lost.
 			told = true
-			p.engine.log.Error("the local store cannot be written; finished work stays in memory", "error", err)
+			p.process.Log.Error("the local store cannot be written; finished work stays in memory", "error", err)
 		}
 	}
 }
@@ -106,7 +106,7 @@ func (p *partition) flush() (err error) {
 			batch.Changes = append(batch.Changes, store.Change{State: s, Touched: keys})
 		}
 	}
-	if err := p.engine.cfg.Store.Commit(batch); err != nil {
+	if err := p.process.Config.Store.Commit(batch); err != nil {
 		p.mu.Lock()
 		for a := range flushed {
 			p.touched[a] = struct{}{}

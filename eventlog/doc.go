@@ -21,7 +21,7 @@
 // the store directly.
 //
 // Type names and versions are for ever. A changed shape gets a new version and an upcast in codec.go; a
-// changed name gets an entry in retired.go, and the old name is read for ever and never used again.
+// changed name gets an entry in fact.go, and the old name is read for ever and never used again.
 // testdata/golden holds one file per type and version as it was first written, testdata/upcast one per
 // retired name with what it is read as since. Files are added to them and never edited.
 package eventlog

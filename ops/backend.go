@@ -23,6 +23,7 @@ import (
 	"github.com/pawl-run/pawl/ops/hooks"
 	"github.com/pawl-run/pawl/ops/logread"
 	"github.com/pawl-run/pawl/ops/metrics"
+	"github.com/pawl-run/pawl/ops/problem"
 	"github.com/pawl-run/pawl/ops/replay"
 	"github.com/pawl-run/pawl/ops/rpc"
 	"github.com/pawl-run/pawl/ops/subscription"
@@ -246,8 +247,8 @@ func (b *backend) started(ctx context.Context) error {
 
 // fault turns an error into its problem and logs what a person must look into.
 func (b *backend) fault(id string, err error) *rpc.Problem {
-	p := problemOf(err)
-	if p.Code == codeDamaged {
+	p := problem.Of(err)
+	if p.Code == problem.CodeDamaged {
 		b.cfg.Engine.ReportDamage(p.Detail)
 	}
 	if p.Status == http.StatusInternalServerError {

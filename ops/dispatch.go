@@ -7,6 +7,7 @@ import (
 	"runtime/debug"
 
 	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/ops/problem"
 	"github.com/pawl-run/pawl/ops/rpc"
 )
 
@@ -18,7 +19,7 @@ func (b *backend) dispatch(ctx context.Context, o *Operation, c *Call, request [
 	}
 	parsed, err := o.Request.FromObject(request)
 	if err != nil {
-		return 0, nil, problemOf(err)
+		return 0, nil, problem.Of(err)
 	}
 	status, answer, err := b.call(ctx, o, c, parsed)
 	if err != nil {

@@ -12,6 +12,7 @@ import (
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/ops/auth"
 	"github.com/pawl-run/pawl/ops/console"
+	"github.com/pawl-run/pawl/ops/problem"
 	"github.com/pawl-run/pawl/ops/rpc"
 	"github.com/pawl-run/pawl/ops/trace"
 )
@@ -188,7 +189,7 @@ func (b *backend) answer(o *Operation, w http.ResponseWriter, r *http.Request, c
 	}
 	request, err := o.Request.FromHTTP(r, buffer.Bytes())
 	if err != nil {
-		return problemOf(err)
+		return problem.Of(err)
 	}
 	call := &Call{Caller: *caller, backend: b, leave: b.life}
 	if o.stream != nil {

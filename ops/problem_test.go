@@ -14,6 +14,7 @@ import (
 	"github.com/pawl-run/pawl/engine/enginetest"
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/eventlog/memlog"
+	"github.com/pawl-run/pawl/ops/problem"
 	"github.com/pawl-run/pawl/ops/rpc"
 )
 
@@ -348,11 +349,11 @@ func TestPanic(t *testing.T) {
 func TestProblemOf(t *testing.T) {
 	t.Parallel()
 	cause := errors.New("secret detail")
-	p := problemOf(cause)
+	p := problem.Of(cause)
 	if p.Status != 500 || strings.Contains(p.Detail, "secret") || !errors.Is(p, cause) {
 		t.Errorf("%+v", p)
 	}
-	if p := problemOf(eventlog.ErrDamaged); p.Code != "log.damaged" || p.Hint == "" {
+	if p := problem.Of(eventlog.ErrDamaged); p.Code != "log.damaged" || p.Hint == "" {
 		t.Errorf("%+v", p)
 	}
 }
@@ -375,7 +376,7 @@ func TestHintSaysWhetherItWasRecorded(t *testing.T) {
 		},
 		{fmt.Errorf("record: %w", eventlog.ErrUnconfirmed), "it may have been recorded nevertheless, repeating it is safe"},
 	} {
-		if p := problemOf(c.err); p.Status != 503 || !strings.Contains(p.Hint, c.hint) {
+		if p := problem.Of(c.err); p.Status != 503 || !strings.Contains(p.Hint, c.hint) {
 			t.Errorf("%v: %d with the hint %q", c.err, p.Status, p.Hint)
 		}
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/pawl-run/pawl/ops/hooks"
 	"github.com/pawl-run/pawl/ops/logread"
 	"github.com/pawl-run/pawl/ops/metrics"
+	"github.com/pawl-run/pawl/ops/problem"
 	"github.com/pawl-run/pawl/ops/replay"
 	"github.com/pawl-run/pawl/ops/rpc"
 )
@@ -80,7 +81,7 @@ func New(cfg Config) (*Server, error) {
 	b.openapi = sync.OnceValues(func() ([]byte, error) { return document(cfg.Version) })
 	b.log = logread.Reader{Log: cfg.Log, Generation: eventlog.GenerationOf(cfg.Installation), Guard: guard,
 		Revocations: &b.revocations, Followers: b.followers,
-		KeepAlive: cfg.KeepAlive, Known: b.known, Problem: problemOf, Saw: cfg.Engine.ReportDamage, Logger: cfg.Logger,
+		KeepAlive: cfg.KeepAlive, Known: b.known, Problem: problem.Of, Saw: cfg.Engine.ReportDamage, Logger: cfg.Logger,
 		Fault: func(err error) *rpc.Problem { return b.fault("readLog", err) }}
 	return &Server{backend: b, handler: b.routes()}, nil
 }

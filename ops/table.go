@@ -1,15 +1,107 @@
 package ops
 
 import (
+	"context"
 	"net/http"
+	"reflect"
 	"slices"
 	"strings"
 
+	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/ops/console"
 	"github.com/pawl-run/pawl/ops/feed"
 	"github.com/pawl-run/pawl/ops/hooks"
 	"github.com/pawl-run/pawl/ops/rpc"
 )
+
+// Operation is one row of the table: its description, and what it does here.
+type Operation struct {
+	rpc.Operation
+
+	do func(context.Context, *Call, any) (int, any, error)
+	// heavy operations read a long past; only some of them are under way at once.
+	heavy bool
+	// stream is set for an operation that writes its own HTTP answer. It reports false, with nothing
+	// written, for a request that do answers.
+	stream func(http.ResponseWriter, *http.Request, *Call, any) (bool, error)
+}
+
+// Call is one call of an operation, whatever interface it came through.
+type Call struct {
+	rpc.Caller
+	backend *backend
+	// most is how many bytes an answer may have; 0 means any number.
+	most int
+	// leave ends when the interface that answers stops: nothing is waited for any longer.
+	leave context.Context
+}
+
+// operation starts a row: "METHOD /path".
+func operation(id, route string, role rpc.Role, summary string) Operation {
+	return Operation{Operation: rpc.Describe(id, route, role, summary)}
+}
+
+func (o Operation) answering(statuses ...int) Operation {
+	o.Statuses = statuses
+	return o
+}
+
+func (o Operation) slow() Operation {
+	o.Slow = true
+	return o
+}
+
+func (o Operation) reading() Operation {
+	o.Slow, o.heavy = true, true
+	return o
+}
+
+func (o Operation) narrowing() Operation {
+	o.Narrows = true
+	return o
+}
+
+func (o Operation) private() Operation {
+	o.Private = true
+	return o
+}
+
+// define completes a row with its function; the request's fields say where they stand in HTTP.
+func define[Request, Answer any](o Operation, do func(context.Context, *Call, *Request) (Answer, error)) Operation {
+	return defineStatus(o, func(ctx context.Context, c *Call, r *Request) (int, Answer, error) {
+		answer, err := do(ctx, c, r)
+		return o.Statuses[0], answer, err
+	})
+}
+
+func defineStatus[Request, Answer any](o Operation, do func(context.Context, *Call, *Request) (int, Answer,
+	error)) Operation {
+	o.Request = rpc.NewBinding(reflect.TypeFor[Request](), o.Path, knownTypes)
+	o.Answer = reflect.TypeFor[Answer]()
+	o.do = func(ctx context.Context, c *Call, request any) (int, any, error) {
+		status, answer, err := do(ctx, c, request.(*Request))
+		return status, answer, err
+	}
+	return o
+}
+
+// inWorkflow is the path of everything that belongs to one workflow.
+type inWorkflow struct {
+	Workflow eventlog.WorkflowName `json:"workflow" in:"path" jsonschema:"the workflow's name"`
+}
+
+func (r *inWorkflow) Scope() *eventlog.WorkflowName { return &r.Workflow }
+
+// everything is the request of an operation that takes nothing.
+type everything struct{}
+
+// some is never null in JSON.
+func some[T any](s []T) []T {
+	if s == nil {
+		return []T{}
+	}
+	return s
+}
 
 // table is the one list of operations, in the order of the documentation.
 var table = func() []Operation {

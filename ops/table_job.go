@@ -11,6 +11,7 @@ import (
 
 	"github.com/pawl-run/pawl/engine/decide"
 	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/ops/problem"
 	"github.com/pawl-run/pawl/ops/rpc"
 	"github.com/pawl-run/pawl/projections"
 	"github.com/pawl-run/pawl/projections/readmodel"
@@ -150,7 +151,7 @@ func onEvents(id string, action decide.EventAction, summary string) Operation {
 				Held: r.Held})
 		if err != nil && done.Updated > 0 {
 			// What is done is recorded; a repeated request does the rest.
-			p := *problemOf(err)
+			p := *problem.Of(err)
 			p.Detail = fmt.Sprintf("%d of %d events were changed, then: %s", done.Updated, len(refs), p.Detail)
 			return answer, &p
 		}

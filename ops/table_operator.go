@@ -11,6 +11,7 @@ import (
 
 	"github.com/pawl-run/pawl/engine/decide"
 	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/ops/problem"
 	"github.com/pawl-run/pawl/ops/rpc"
 	"github.com/pawl-run/pawl/projections/readmodel"
 )
@@ -175,11 +176,11 @@ func (c *Call) onMutations(ctx context.Context, r *mutationsRequest, applies mut
 		case errors.As(err, &refusal) && refusal.Kind != decide.Invalid:
 			answer.Noop = append(answer.Noop, leftMutation{m.ID, refusal.Code, refusal.Message})
 		case errors.As(err, &p), errors.As(err, &unknown):
-			p = problemOf(err)
+			p = problem.Of(err)
 			answer.Noop = append(answer.Noop, leftMutation{m.ID, p.Code, p.Detail})
 		case answer.Updated > 0:
 			// What is done is recorded; a repeated request does the rest.
-			failed := *problemOf(err)
+			failed := *problem.Of(err)
 			failed.Detail = fmt.Sprintf("%d of %d mutations were changed, then: %s", answer.Updated, len(items), failed.Detail)
 			return answer, &failed
 		default:

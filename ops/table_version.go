@@ -4,9 +4,12 @@ import (
 	"context"
 	"net/http"
 
+	"github.com/pawl-run/pawl/engine"
 	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/ops/explain"
 	"github.com/pawl-run/pawl/ops/rpc"
 	"github.com/pawl-run/pawl/projections/readmodel"
+	"github.com/pawl-run/pawl/sandbox"
 )
 
 type (
@@ -55,4 +58,56 @@ func rollbackWorkflow(ctx context.Context, c *Call, r *rollbackRequest) (int, de
 	}
 	return c.deploy(ctx, &deployRequest{Source: former.Source, Filename: former.Filename,
 		ExpectedVersion: r.ExpectedVersion})
+}
+
+type (
+	repairRequest struct {
+		inWorkflow
+		Source   string `json:"source" jsonschema:"the whole repaired script"`
+		Filename string `json:"filename,omitempty" jsonschema:"the name used in messages; that of the running version when left out"`
+		Note     string `json:"note,omitempty" jsonschema:"what was repaired; it goes into the log"`
+	}
+	repairAnswer struct {
+		Workflow eventlog.WorkflowName `json:"workflow"`
+		Version  eventlog.Version      `json:"version" jsonschema:"the new minor version, which runs now"`
+		Warnings []sandbox.Problem     `json:"warnings"`
+	}
+)
+
+var repairTable = []Operation{
+	define(operation("repairWorkflow", "POST /v1/workflows/{workflow}/repair", rpc.Operator,
+		"Make a repaired script the next minor version of a workflow in maintenance"), repairWorkflow),
+}
+
+// repairWorkflow is F9. A script with problems counts as one more failure: the answer says how many
+// there may be.
+func repairWorkflow(ctx context.Context, c *Call, r *repairRequest) (repairAnswer, error) {
+	s, err := c.backend.state(r.Workflow)
+	if err != nil {
+		return repairAnswer{}, err
+	}
+	if r.Filename == "" {
+		r.Filename = defaultFilename
+		if running := s.Script(s.Version); running != nil && running.Filename != "" {
+			r.Filename = running.Filename
+		}
+	}
+	result, err := c.backend.cfg.Engine.Repair(ctx, c.Actor, r.Workflow,
+		engine.RepairRequest{Source: r.Source, Filename: r.Filename, Note: r.Note})
+	if err != nil {
+		return repairAnswer{}, err
+	}
+	problems := explain.Problems(result.Problems)
+	if !result.Refused {
+		return repairAnswer{Workflow: r.Workflow, Version: result.Version, Warnings: some(problems)}, nil
+	}
+	p := rpc.Problemf(http.StatusUnprocessableEntity, "repair.refused", "the repair of %s was refused: %s", r.Workflow,
+		firstError(problems)).
+		WithHint("correct what problems lists and repair again; each refused repair counts against the budget")
+	if s, err = c.backend.state(r.Workflow); err == nil && s.Maintenance == nil {
+		p.Hint = "the budget of repairs is spent: a person must deploy a corrected script (pawl deploy FILE) or " +
+			"resume the workflow"
+	}
+	p.Problems = problems
+	return repairAnswer{}, p
 }

@@ -12,6 +12,9 @@ import (
 // maxLines is how long a file may be, tests included; generated files may be longer.
 const maxLines = 500
 
+// maxFiles is how many files a package may have without its tests: its next subject is a package of its own.
+const maxFiles = 25
+
 // commandFolders is where a file has the name of its command, whatever that is.
 const commandFolders = "cmd/pawl/internal/commands/"
 
@@ -21,12 +24,14 @@ var emptyNames = []string{"util", "utils", "common", "helper", "helpers", "types
 // layout checks the shape of folders and files, and that no test sleeps.
 func (t *tree) layout() []string {
 	var found, folders []string
-	production, documented := make(map[string]bool), make(map[string]bool)
+	production, documented := make(map[string]int), make(map[string]bool)
 	for _, f := range t.files {
 		if !slices.Contains(folders, f.folder) {
 			folders = append(folders, f.folder)
 		}
-		production[f.folder] = production[f.folder] || !f.test
+		if !f.test {
+			production[f.folder]++
+		}
 		documented[f.folder] = documented[f.folder] || path.Base(f.path) == "doc.go"
 		if lines := bytes.Count(f.text, []byte("\n")); lines > maxLines && (f.syntax == nil || !ast.IsGenerated(f.syntax)) {
 			found = append(found, fmt.Sprintf("%s has %d lines; split it below %d", f.path, lines, maxLines))
@@ -40,8 +45,12 @@ func (t *tree) layout() []string {
 		}
 	}
 	for _, folder := range folders {
-		if production[folder] && !documented[folder] {
+		if production[folder] > 0 && !documented[folder] {
 			found = append(found, folder+" has no doc.go that says what it guarantees and what not")
+		}
+		if files := production[folder]; files > maxFiles {
+			found = append(found, fmt.Sprintf("%s has %d files without its tests, more than %d; give one of its subjects a "+
+				"package of its own", folder, files, maxFiles))
 		}
 		for part := range strings.SplitSeq(folder, "/") {
 			if slices.Contains(emptyNames, part) {

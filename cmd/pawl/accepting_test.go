@@ -14,7 +14,7 @@ import (
 
 	"github.com/pawl-run/pawl/cmd/pawl/internal/datadir"
 	"github.com/pawl-run/pawl/cmd/pawl/internal/exit"
-	"github.com/pawl-run/pawl/cmd/pawl/internal/node"
+	"github.com/pawl-run/pawl/cmd/pawl/internal/storage"
 	"github.com/pawl-run/pawl/embeddednats/natstest"
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/eventlog/jslog"
@@ -36,7 +36,7 @@ func (w wound) accept(args ...string) []eventlog.WorkflowName {
 	w.t.Helper()
 	args = append([]string{"verify", "--accept-loss", "--json", "--data", "data"}, args...)
 	out := mustRun(w.t, w.dir, 0, "pawl", args...)
-	var got node.Accepted
+	var got storage.Accepted
 	if err := json.Unmarshal([]byte(out[strings.Index(out, "{"):]), &got); err != nil {
 		w.t.Fatalf("%v: %s", err, out)
 	}

@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"github.com/pawl-run/pawl/cmd/pawl/internal/exit"
-	"github.com/pawl-run/pawl/cmd/pawl/internal/node"
+	"github.com/pawl-run/pawl/cmd/pawl/internal/storage"
 	"github.com/pawl-run/pawl/eventlog"
 )
 
@@ -244,7 +244,7 @@ func TestAcceptLossInTheMiddle(t *testing.T) {
 
 	out := mustRun(t, dir, 0, "pawl", "verify", "--accept-loss", "--json", "--data", "data")
 	_, document, _ := strings.Cut(out, "\n")
-	var got node.Accepted
+	var got storage.Accepted
 	if err := json.Unmarshal([]byte(document), &got); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
@@ -287,7 +287,7 @@ func TestAcceptLossOfOneMessage(t *testing.T) {
 		t.Fatalf("exit code %d: %s", code, out)
 	}
 	_, document, _ := strings.Cut(out, "\n")
-	var got node.Accepted
+	var got storage.Accepted
 	if err := json.Unmarshal([]byte(document), &got); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}

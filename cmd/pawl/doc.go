@@ -14,13 +14,13 @@
 //
 // Where things are: a command's file has its name and stands in internal/commands, in the folder of the
 // heading under which `pawl --help` lists it; bench and version, which are more than a command, have packages of their
-// own. The commands use the packages beside them, and not each other: internal/client finds the engine, internal/node
-// puts one together, internal/config comes to the settings, internal/term prints, internal/exit says how a
-// command ends.
+// own. The commands use the packages beside them, and not each other: internal/client finds the engine,
+// internal/storage opens a data directory and internal/node puts an engine on it, internal/config comes to the
+// settings, internal/term prints, internal/exit says how a command ends.
 //
 // How do I add a command? Write a file with its name in the folder of its heading, holding a struct whose fields are
 // its arguments and flags. Give the struct a method Run that takes what it needs of context.Context, term.Screen,
-// config.Reader, *client.Finder and node.Parts; program.go hands these out, and a test says when one is missing. Add a
-// field of the struct's type to commandLine in cli.go, with its help and heading. Add a script to testdata/script that
-// runs it as a person would. Name it in ops/OPERATIONS.md or sandbox/SCRIPTS.md if a person needs it there.
+// config.Reader, *client.Finder and storage.Parts; program.go hands these out, and a test says when one is missing.
+// Add a field of the struct's type to commandLine in cli.go, with its help and heading. Add a script to testdata/script
+// that runs it as a person would. Name it in ops/OPERATIONS.md or sandbox/SCRIPTS.md if a person needs it there.
 package main

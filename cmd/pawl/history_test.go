@@ -17,7 +17,7 @@ import (
 	"testing"
 
 	"github.com/pawl-run/pawl/cmd/pawl/internal/config"
-	"github.com/pawl-run/pawl/cmd/pawl/internal/node"
+	"github.com/pawl-run/pawl/cmd/pawl/internal/storage"
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/ops"
 	"github.com/pawl-run/pawl/projections"
@@ -324,7 +324,7 @@ func (d *daemon) allStates() map[revisionOf]any {
 // compareStates folds the whole log in its own order and holds each state against the answers.
 func compareStates(t *testing.T, data string, answers map[revisionOf]any) {
 	t.Helper()
-	in, err := node.Open(t.Context(), config.Settings{Data: data}, underTest().with, slog.New(slog.DiscardHandler))
+	in, err := storage.Open(t.Context(), config.Settings{Data: data}, underTest().with, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}

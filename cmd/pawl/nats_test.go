@@ -13,6 +13,7 @@ import (
 
 	"github.com/pawl-run/pawl/cmd/pawl/internal/config"
 	"github.com/pawl-run/pawl/cmd/pawl/internal/node"
+	"github.com/pawl-run/pawl/cmd/pawl/internal/storage"
 	"github.com/pawl-run/pawl/engine"
 	"github.com/pawl-run/pawl/engine/schedule"
 	"github.com/pawl-run/pawl/ops/rpc"
@@ -26,7 +27,7 @@ func TestNATSInterface(t *testing.T) {
 	s := config.Settings{
 		Data: t.TempDir(), HTTP: "127.0.0.1:0", NATSListen: "127.0.0.1:0", Policies: schedule.Default(),
 	}
-	d, err := node.Open(t.Context(), s, underTest().with, slog.New(slog.DiscardHandler))
+	d, err := storage.Open(t.Context(), s, underTest().with, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}

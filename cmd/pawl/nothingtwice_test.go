@@ -16,7 +16,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/pawl-run/pawl/cmd/pawl/internal/exit"
-	"github.com/pawl-run/pawl/cmd/pawl/internal/node"
+	"github.com/pawl-run/pawl/cmd/pawl/internal/storage"
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/eventlog/jslog"
 )
@@ -272,7 +272,7 @@ func (w wound) checkReport(out string) {
 	d := startDaemon(w.t, w.dir, "pawl", "serve", "--data", "data")
 	defer d.stop()
 	for line := range strings.Lines(string(content)) {
-		var call node.GivenUpLine
+		var call storage.GivenUpLine
 		if err := json.Unmarshal([]byte(line), &call); err != nil || call.Workflow != "bills" || call.State == "" {
 			w.t.Fatalf("%v: %s", err, line)
 		}

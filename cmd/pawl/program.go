@@ -17,7 +17,7 @@ import (
 	"github.com/pawl-run/pawl/cmd/pawl/internal/commands/rest"
 	"github.com/pawl-run/pawl/cmd/pawl/internal/config"
 	"github.com/pawl-run/pawl/cmd/pawl/internal/exit"
-	"github.com/pawl-run/pawl/cmd/pawl/internal/node"
+	"github.com/pawl-run/pawl/cmd/pawl/internal/storage"
 	"github.com/pawl-run/pawl/cmd/pawl/internal/term"
 )
 
@@ -25,7 +25,7 @@ import (
 type program struct {
 	// http is the address of an engine that is told none: a test must not meet one that runs on this machine.
 	http string
-	with node.Parts
+	with storage.Parts
 }
 
 // run executes one command line and returns the exit code.

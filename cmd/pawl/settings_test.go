@@ -14,7 +14,7 @@ import (
 
 	"github.com/pawl-run/pawl/cmd/pawl/internal/client"
 	"github.com/pawl-run/pawl/cmd/pawl/internal/config"
-	"github.com/pawl-run/pawl/cmd/pawl/internal/node"
+	"github.com/pawl-run/pawl/cmd/pawl/internal/storage"
 	"github.com/pawl-run/pawl/cmd/pawl/internal/term"
 )
 
@@ -37,7 +37,7 @@ func testGrammar(t *testing.T, line *commandLine, env map[string]string) *kong.K
 func TestCommandsAreGivenWhatTheyTake(t *testing.T) {
 	given := []reflect.Type{
 		reflect.TypeFor[context.Context](), reflect.TypeFor[term.Screen](), reflect.TypeFor[config.Reader](),
-		reflect.TypeFor[*client.Finder](), reflect.TypeFor[node.Parts](),
+		reflect.TypeFor[*client.Finder](), reflect.TypeFor[storage.Parts](),
 	}
 	for _, command := range testGrammar(t, &commandLine{}, nil).Model.Leaves(false) {
 		run := command.Target.Addr().MethodByName("Run")

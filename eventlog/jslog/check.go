@@ -2,7 +2,9 @@ package jslog
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
 
@@ -162,4 +164,113 @@ func (l *Log) end(ctx context.Context, p int, last uint64, accepted spans) (poin
 		return point{last, eventlog.HashOf(m.Data)}, nil
 	}
 	return point{}, nil
+}
+
+// finding is what stands in the log after the head that an entry was decided on.
+type finding struct {
+	seq      uint64 // the entry itself
+	conflict bool   // only others' messages
+	last     uint64 // the workflow's last message
+}
+
+// lookUp reads the workflow's messages after the expected one from the stream's leader. An
+// expected sequence is passed only once, so if others stand there and the entry does not, it
+// never will.
+func (l *Log) lookUp(ctx context.Context, r *request) (finding, error) {
+	var f finding
+	last, err := l.fetch(ctx, r.partition, query{Last: r.fence})
+	if err != nil && !isMessageNotFound(err) {
+		return f, err
+	}
+	f.last = last.Seq
+	between := l.newReader(r.partition, r.follows+1, r.fence)
+	for between.next <= f.last {
+		m, err := l.fetch(ctx, r.partition, query{Seq: between.next, Next: r.fence})
+		if isMessageNotFound(err) { // the search ends at a damaged message, with others behind it
+			m, err = between.probe(ctx, f.last)
+		}
+		if err != nil {
+			return f, err
+		}
+		// The bytes hold the entry's random id, so equal bytes are this entry and no other's.
+		if eventlog.HashOf(m.Data) == r.entry.Hash() {
+			f.seq = m.Seq
+			return f, nil
+		}
+		between.next = m.Seq + 1
+	}
+	f.conflict = f.last > r.follows
+	return f, nil
+}
+
+// followLost lets the entry follow a message although the server knows none of the workflow, or an older one, as its
+// last: it searches for the last message and cannot read it. It reports whether the entry may follow: the message is
+// there, nothing of the workflow stands behind it, and all that is missing behind it was accepted as lost. The entry is
+// then fenced on what the server knows, so any message that is written meanwhile still refuses it.
+func (l *Log) followLost(ctx context.Context, r *request, serverLast uint64) (bool, error) {
+	part := l.partitions[r.partition]
+	behind := part.accepted.without(spans{{0, r.follows}})
+	if len(behind) == 0 || r.expects == serverLast {
+		return false, nil
+	}
+	m, err := l.fetch(ctx, r.partition, query{Seq: r.follows})
+	switch {
+	case isMessageNotFound(err):
+		return false, nil
+	case err != nil:
+		return false, err
+	case l.names.workflow(m.Subject) != r.entry.Workflow,
+		r.follows == r.entry.Expected.Seq && eventlog.HashOf(m.Data) != r.entry.Expected.Hash:
+		return false, nil
+	}
+	last, err := l.Last(ctx, r.partition)
+	if err != nil {
+		return false, err
+	}
+	follows, failed := true, error(nil)
+	after := l.newReader(r.partition, r.follows+1, "")
+	after.all = true
+	after.run(ctx, last, func(record eventlog.Record, err error) bool {
+		switch {
+		case err != nil && record.Position.Seq == 0:
+			failed = fmt.Errorf("read what stands behind %d: %w", r.follows, err)
+		case record.Workflow == r.entry.Workflow, errors.Is(err, eventlog.ErrDamaged) &&
+			!errors.Is(err, eventlog.ErrUnreadable):
+			follows = false
+		}
+		return follows && failed == nil
+	})
+	if failed == nil && follows {
+		r.expects = serverLast
+	}
+	return follows, failed
+}
+
+// CheckPlace implements eventlog.PlaceChecker. In a cluster a leader that was deposed and does not know it yet may lack
+// what is there: it is asked again for as long as that can last.
+func (l *Log) CheckPlace(ctx context.Context, p int, seq uint64, hash eventlog.Hash) error {
+	if err := l.usable(p); err != nil {
+		return err
+	}
+	for missing := (failures{least: l.patience}); ; {
+		m, err := l.fetchAgain(ctx, p, query{Seq: seq})
+		switch {
+		case err == nil && eventlog.HashOf(m.Data) == hash:
+			return nil
+		case err == nil:
+			return fmt.Errorf("%w: stream %s: message %d is not the one that this engine has read there before",
+				eventlog.ErrDamaged, l.names.stream(p), seq)
+		case !isMessageNotFound(err):
+			return fmt.Errorf("look for message %d of partition %d: %w", seq, p, err)
+		}
+		if missing.failed(); missing.over(1) {
+			return fmt.Errorf("%w: stream %s lacks message %d, which this engine has read there before",
+				eventlog.ErrDamaged, l.names.stream(p), seq)
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("look for message %d of partition %d: %w", seq, p, context.Cause(ctx))
+		case <-time.After(apiPause):
+		}
+	}
 }

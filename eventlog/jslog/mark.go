@@ -228,7 +228,7 @@ func (m *mark) sync() error {
 	if !dirty {
 		return nil
 	}
-	if err := datasync(m.file); err != nil {
+	if err := durable.SyncData(m.file); err != nil {
 		// What was written may or may not be on the disk; the next sync writes it again.
 		return fmt.Errorf("sync high-water mark: %w", err)
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/pawl-run/pawl/cmd/pawl/internal/datadir"
 	"github.com/pawl-run/pawl/cmd/pawl/internal/exit"
 	"github.com/pawl-run/pawl/cmd/pawl/internal/node"
+	"github.com/pawl-run/pawl/cmd/pawl/internal/storage"
 	"github.com/pawl-run/pawl/cmd/pawl/internal/term"
 	"github.com/pawl-run/pawl/embeddednats"
 	"github.com/pawl-run/pawl/engine"
@@ -53,7 +54,7 @@ type benchStage struct {
 }
 
 // Run measures each stage and prints what it came to.
-func (c *Bench) Run(ctx context.Context, screen term.Screen, with node.Parts) error {
+func (c *Bench) Run(ctx context.Context, screen term.Screen, with storage.Parts) error {
 	dir, err := os.MkdirTemp(c.Dir, ".pawl-bench-")
 	if err != nil {
 		return exit.Failed("choose another with --dir DIR", fmt.Errorf("create a directory for the measurement: %w", err))
@@ -72,7 +73,7 @@ func (c *Bench) Run(ctx context.Context, screen term.Screen, with node.Parts) er
 		s.NATSListen = "127.0.0.1:0" // for the follower
 	}
 	s.Connectors.HTTP = &httpcall.Config{Hosts: map[string]httpcall.HostConfig{world.sink: {Private: true}}}
-	d, err := node.Open(ctx, s, with, logger)
+	d, err := storage.Open(ctx, s, with, logger)
 	if err != nil {
 		return err
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/pawl-run/pawl/cmd/pawl/internal/config"
 	"github.com/pawl-run/pawl/cmd/pawl/internal/exit"
 	"github.com/pawl-run/pawl/cmd/pawl/internal/node"
+	"github.com/pawl-run/pawl/cmd/pawl/internal/storage"
 	"github.com/pawl-run/pawl/cmd/pawl/internal/term"
 	"github.com/pawl-run/pawl/engine/schedule"
 )
@@ -30,11 +31,11 @@ type Start struct {
 }
 
 // Run opens the data directory and starts an engine on it, prints how long that took, and stops it.
-func (c *Start) Run(ctx context.Context, screen term.Screen, with node.Parts) error {
+func (c *Start) Run(ctx context.Context, screen term.Screen, with storage.Parts) error {
 	began := time.Now()
 	s := config.Settings{Data: c.Data, HTTP: "127.0.0.1:0", Policies: schedule.Default()}
 	logger := slog.New(slog.NewTextHandler(screen.Err, &slog.HandlerOptions{Level: slog.LevelWarn}))
-	d, err := node.Open(ctx, s, with, logger)
+	d, err := storage.Open(ctx, s, with, logger)
 	if err != nil {
 		return err
 	}

@@ -37,10 +37,10 @@ func (n *Node) openAlerts() error {
 	if err != nil {
 		return exit.Failed("", err)
 	}
-	d.opened.add(func() error { nc.Close(); return nil })
+	d.Opened.Add(func() error { nc.Close(); return nil })
 	c := alert.Config{Conn: nc, Prefix: datadir.NATSPrefix, Installation: d.Log.Installation(), Workflows: n.workflows,
 		Why: n.API.Explain, State: n.Engine.State, NameDiscarded: n.nameDiscarded,
-		PublicURL: d.Settings.PublicURL, Logger: d.logger}
+		PublicURL: d.Settings.PublicURL, Logger: d.Logger}
 	for _, a := range d.Settings.Alerts {
 		c.Wanted = append(c.Wanted, a.Wanted)
 	}
@@ -83,7 +83,7 @@ func (n *Node) alertDuring(ctx context.Context, work func(context.Context) error
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastLook)
 	defer cancel()
 	if err := raiser.Look(last); err != nil {
-		n.Data.logger.Warn("alerts cannot be noted; the next start tells of them", "error", err)
+		n.Data.Logger.Warn("alerts cannot be noted; the next start tells of them", "error", err)
 	}
 	return err
 }

@@ -73,7 +73,7 @@ func (n *Node) examineLog(ctx context.Context, r *doctor.HealthReport) {
 
 func (n *Node) examineDisk(r *doctor.HealthReport) {
 	d := n.Data
-	free, err := d.with.free(d.Settings.Data)
+	free, err := d.With.Free(d.Settings.Data)
 	switch held := n.space.Check(); {
 	case err != nil:
 		r.Advise("disk", doctor.Problem, err.Error(), "make the data directory readable to the engine's user")

@@ -13,6 +13,7 @@ import (
 	"github.com/pawl-run/pawl/cmd/pawl/internal/config"
 	"github.com/pawl-run/pawl/cmd/pawl/internal/datadir"
 	"github.com/pawl-run/pawl/cmd/pawl/internal/exit"
+	"github.com/pawl-run/pawl/cmd/pawl/internal/storage"
 	"github.com/pawl-run/pawl/eventlog/durable"
 	"github.com/pawl-run/pawl/ops/auth"
 )
@@ -24,7 +25,7 @@ type Endpoint struct {
 }
 
 // listen takes the address and writes it down for the other commands.
-func listen(ctx context.Context, s config.Settings, encrypted bool, opened *closers) (*Endpoint, error) {
+func listen(ctx context.Context, s config.Settings, encrypted bool, opened *storage.Closers) (*Endpoint, error) {
 	how := auth.Listening{TLS: encrypted, Plaintext: s.Plaintext, NoAuth: s.NoAuth}
 	e, err := takeAddress(ctx, s, "http", s.Address(), how, opened)
 	if err != nil {
@@ -34,7 +35,7 @@ func listen(ctx context.Context, s config.Settings, encrypted bool, opened *clos
 	if err := durable.WriteFile(path, []byte(e.URL()+"\n")); err != nil {
 		return nil, exit.Failed("", fmt.Errorf("write down the address: %w", err))
 	}
-	opened.add(func() error {
+	opened.Add(func() error {
 		if err := os.Remove(path); !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
@@ -44,7 +45,9 @@ func listen(ctx context.Context, s config.Settings, encrypted bool, opened *clos
 }
 
 // listenForHooks takes the address at which hooks alone answer; nil where there is none. No token is asked for there.
-func listenForHooks(ctx context.Context, s config.Settings, encrypted bool, opened *closers) (*Endpoint, error) {
+func listenForHooks(
+	ctx context.Context, s config.Settings, encrypted bool, opened *storage.Closers,
+) (*Endpoint, error) {
 	addr := s.HooksAddress()
 	if addr == "" {
 		return nil, nil
@@ -55,7 +58,7 @@ func listenForHooks(ctx context.Context, s config.Settings, encrypted bool, open
 
 // takeAddress takes the address of the setting.
 func takeAddress(ctx context.Context, s config.Settings, setting, addr string, how auth.Listening,
-	opened *closers) (*Endpoint, error) {
+	opened *storage.Closers) (*Endpoint, error) {
 	if err := auth.CheckListen(addr, how); err != nil {
 		return nil, s.Origin.Locate(setting, exit.Misconfigured("", "%v", err))
 	}
@@ -77,7 +80,7 @@ func takeAddress(ctx context.Context, s config.Settings, setting, addr string, h
 	if err := auth.CheckListen(listener.Addr().String(), how); err != nil { // where a name has led
 		return nil, errors.Join(s.Origin.Locate(setting, exit.Misconfigured("", "%v", err)), listener.Close())
 	}
-	opened.add(func() error {
+	opened.Add(func() error {
 		if err := listener.Close(); !errors.Is(err, net.ErrClosed) {
 			return err
 		}

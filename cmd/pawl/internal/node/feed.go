@@ -11,6 +11,7 @@ import (
 	"github.com/pawl-run/pawl/cmd/pawl/internal/datadir"
 	"github.com/pawl-run/pawl/cmd/pawl/internal/diskspace"
 	"github.com/pawl-run/pawl/cmd/pawl/internal/exit"
+	"github.com/pawl-run/pawl/cmd/pawl/internal/storage"
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/ops/feed"
 )
@@ -22,7 +23,7 @@ type feeding struct{ feeder *feed.Feeder }
 const feedEnd = 2 * time.Second
 
 // openFeed prepares the feed, on a connection of its own. space says why nothing may be written now.
-func openFeed(d *Data, space func() error) (feeding, error) {
+func openFeed(d *storage.Data, space func() error) (feeding, error) {
 	if !d.Settings.Feed {
 		return feeding{}, nil
 	}
@@ -30,11 +31,11 @@ func openFeed(d *Data, space func() error) (feeding, error) {
 	if err != nil {
 		return feeding{}, exit.Failed("", err)
 	}
-	d.opened.add(func() error { nc.Close(); return nil })
+	d.Opened.Add(func() error { nc.Close(); return nil })
 	feeder, err := feed.New(feed.Config{
 		Log: d.Log, Conn: nc, Installation: d.Log.Installation(), Prefix: datadir.NATSPrefix,
-		MaxBytes:  cmp.Or(d.Settings.FeedBytes, diskspace.FeedLimit(d.Broker.limit, feed.DefaultMaxBytes)),
-		DiskSpace: space, BeforeUpdate: d.Broker.Server.KeepMetadata, Logger: d.logger,
+		MaxBytes:  cmp.Or(d.Settings.FeedBytes, diskspace.FeedLimit(d.Broker.Limit, feed.DefaultMaxBytes)),
+		DiskSpace: space, BeforeUpdate: d.Broker.Server.KeepMetadata, Logger: d.Logger,
 	})
 	if err != nil {
 		return feeding{}, exit.Failed("", err)

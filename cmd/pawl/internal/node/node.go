@@ -8,6 +8,7 @@ import (
 	"github.com/pawl-run/pawl/cmd/pawl/internal/datadir"
 	"github.com/pawl-run/pawl/cmd/pawl/internal/diskspace"
 	"github.com/pawl-run/pawl/cmd/pawl/internal/exit"
+	"github.com/pawl-run/pawl/cmd/pawl/internal/storage"
 	"github.com/pawl-run/pawl/cmd/pawl/internal/tools"
 	"github.com/pawl-run/pawl/engine"
 	"github.com/pawl-run/pawl/engine/clock"
@@ -15,6 +16,7 @@ import (
 	"github.com/pawl-run/pawl/engine/deploy"
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/ops"
+	"github.com/pawl-run/pawl/ops/backup"
 	"github.com/pawl-run/pawl/ops/metrics"
 	"github.com/pawl-run/pawl/ops/subscription"
 	"github.com/pawl-run/pawl/projections/readmodel"
@@ -23,7 +25,7 @@ import (
 
 // Node is an engine on an opened data directory, and the interface to it. Closing Data closes it.
 type Node struct {
-	Data     *Data
+	Data     *storage.Data
 	Scripts  *worker.Pool
 	Tools    *tools.Tools // nil without a NATS listener
 	Engine   *engine.Engine
@@ -52,21 +54,21 @@ const maxLinger = 300 * time.Millisecond
 // Compose makes an engine on an opened data directory, and the interface to it, of this version of the program.
 // observe is called with each transition; it may be nil. Parts that were opened before a failure are closed
 // with the data.
-func Compose(ctx context.Context, d *Data, observe func(eventlog.Record), version string) (*Node, error) {
+func Compose(ctx context.Context, d *storage.Data, observe func(eventlog.Record), version string) (*Node, error) {
 	n := &Node{Data: d}
 	if err := n.openCallees(ctx); err != nil {
 		return nil, err
 	}
-	now, err := newClock(ctx, d.Settings, d.Log)
+	now, err := storage.NewClock(ctx, d.Settings, d.Log)
 	if err != nil {
-		return nil, explainLog(d.Settings.Data, err)
+		return nil, storage.ExplainLog(d.Settings.Data, err)
 	}
 	n.clock = now
 	known := NewCatalog(n.registry)
 	known.services = n.Tools
-	before, err := d.ends(ctx)
+	before, err := d.Ends(ctx)
 	if err != nil {
-		return nil, explainLog(d.Settings.Data, err)
+		return nil, storage.ExplainLog(d.Settings.Data, err)
 	}
 	progress := metrics.NewProgress(before)
 	if n.feed, err = openFeed(d, n.space.Check); err != nil {
@@ -91,10 +93,10 @@ func Compose(ctx context.Context, d *Data, observe func(eventlog.Record), versio
 	}
 	err = n.answer(ctx, ops.Config{
 		Engine: n.Engine, Reader: n.reader(), Log: d.Log, Connectors: known, Calls: n.registry,
-		RunLog:  d.scripts.reader(),
+		RunLog:  d.Scripts.Reader(),
 		Secrets: d.Settings.Secrets,
 		Workers: n.Scripts.Report, Version: version, Installation: d.Log.Installation(), NoAuth: d.Settings.NoAuth,
-		PublicURL: d.Settings.PublicURL, Logger: d.logger, Now: now.Now, Progress: progress,
+		PublicURL: d.Settings.PublicURL, Logger: d.Logger, Now: now.Now, Progress: progress,
 		Feed: n.feed.figures(), Subscriptions: n.outgoing, Traces: n.traces.figures(), Source: n.source, Doctor: n.examine,
 		PastDir: datadir.Past(d.Settings.Data),
 	})
@@ -116,24 +118,24 @@ func (n *Node) openCallees(ctx context.Context) (err error) {
 		kept.RefreshTokens = datadir.RefreshTokens(d.Settings.Data)
 		connectors.HTTP = &kept
 	}
-	n.registry, err = builtin.Open(connectors, d.with.MailParser, d.logger, d.opened.add)
+	n.registry, err = builtin.Open(connectors, d.With.MailParser, d.Logger, d.Opened.Add)
 	if err != nil {
 		return d.Settings.Origin.Connectors(err)
 	}
-	if n.Scripts, err = NewWorkers(d.Settings, d.with, processors+1, d.logger); err != nil {
+	if n.Scripts, err = storage.NewWorkers(d.Settings, d.With, storage.Processors+1, d.Logger); err != nil {
 		return err
 	}
-	d.opened.add(n.Scripts.Close)
-	n.space = diskspace.New(d.Settings.Data, d.with.free, d.logger)
+	d.Opened.Add(n.Scripts.Close)
+	n.space = diskspace.New(d.Settings.Data, d.With.Free, d.Logger)
 	if d.Broker.Server.ClientURL() == "" {
 		return nil
 	}
-	n.Tools, err = tools.Watch(ctx, d.Broker.Server, n.registry, d.Broker.Listener.Dir(), d.logger)
+	n.Tools, err = tools.Watch(ctx, d.Broker.Server, n.registry, d.Broker.Listener.Dir(), d.Logger)
 	if err != nil {
 		return err
 	}
 	// By then the engine has ended, and the broker has not: calls that are open have had their time.
-	d.opened.add(n.Tools.Close)
+	d.Opened.Add(n.Tools.Close)
 	return nil
 }
 
@@ -144,8 +146,8 @@ func (n *Node) newEngine(now clock.Clock, known catalog, observe func(eventlog.R
 		linger = 0 // a caller that advances the clock waits for every run
 	}
 	var reached engine.Connectors = known
-	if d.with.Connectors != nil {
-		reached = d.with.Connectors(known)
+	if d.With.Connectors != nil {
+		reached = d.With.Connectors(known)
 	}
 	reached = n.traces.connectors(reached)
 	recordings, err := n.openRecordings()
@@ -154,21 +156,21 @@ func (n *Node) newEngine(now clock.Clock, known catalog, observe func(eventlog.R
 	}
 	n.Engine, err = engine.New(engine.Config{
 		Recordings: recordings,
-		Clock:      now, Linger: linger, Log: d.Log, Store: d.store, Scripts: n.Scripts, Connectors: reached,
-		Policies: d.Settings.Policies, Secrets: d.Settings.Secrets.Names(), Vars: d.Settings.Vars, Logger: d.logger,
-		Observe:   d.with.observe(observe),
-		DiskSpace: n.space.Check, RunLog: d.scripts.write,
+		Clock:      now, Linger: linger, Log: d.Log, Store: d.Store, Scripts: n.Scripts, Connectors: reached,
+		Policies: d.Settings.Policies, Secrets: d.Settings.Secrets.Names(), Vars: d.Settings.Vars, Logger: d.Logger,
+		Observe:   d.With.Observer(observe),
+		DiskSpace: n.space.Check, RunLog: d.Scripts.Write,
 	})
 	if err != nil {
 		return exit.Failed("", err)
 	}
-	n.check = logCheck{engine: n.Engine, logger: d.logger}
+	n.check = logCheck{engine: n.Engine, logger: d.Logger}
 	return nil
 }
 
 // reader answers lists and views of this engine's local store.
 func (n *Node) reader() *readmodel.Reader {
-	return &readmodel.Reader{Store: n.Data.store, Flush: n.Engine.Flush}
+	return &readmodel.Reader{Store: n.Data.Store, Flush: n.Engine.Flush}
 }
 
 // answer makes the interface, which answers operators over NATS from here on, and takes its address for HTTP.
@@ -180,25 +182,35 @@ func (n *Node) answer(ctx context.Context, c ops.Config) (err error) {
 	if n.Tools != nil {
 		c.Refused, c.Tools = n.Tools.Refused, n.Tools.Users
 	}
-	if n.Token, err = datadir.Token(d.Settings.Data, d.logger); err != nil {
+	if n.Token, err = datadir.Token(d.Settings.Data, d.Logger); err != nil {
 		return err
 	}
 	c.Token, c.Address = n.Token, func() string { return n.Endpoint.URL() } // asked over the endpoint only
 	if n.API, err = ops.New(c); err != nil {
 		return exit.Failed("", err)
 	}
-	d.opened.add(func() error { n.API.Close(); return nil })
-	if err := answerOperators(d.Broker.Server, n.API, d.logger, &d.opened); err != nil {
+	d.Opened.Add(func() error { n.API.Close(); return nil })
+	if err := answerOperators(d.Broker.Server, n.API, d.Logger, &d.Opened); err != nil {
 		return err
 	}
-	if n.Endpoint, err = listen(ctx, d.Settings, c.TLS != nil, &d.opened); err != nil {
+	if n.Endpoint, err = listen(ctx, d.Settings, c.TLS != nil, &d.Opened); err != nil {
 		return err
 	}
-	n.Hooks, err = listenForHooks(ctx, d.Settings, c.TLS != nil, &d.opened)
+	n.Hooks, err = listenForHooks(ctx, d.Settings, c.TLS != nil, &d.Opened)
 	return err
 }
 
 // CheckGrants refuses grants that could never grant anything: of an operation that its connector does not have.
 func (n *Node) CheckGrants(grants map[string]eventlog.Grant) error {
 	return deploy.ValidateGranted(grants, nil, &eventlog.Definition{}, NewCatalog(n.registry))
+}
+
+// source says whose log a backup of this engine is.
+func (n *Node) source() backup.Source {
+	s := n.Data.Source()
+	s.Engines = append(s.Engines, n.Endpoint.URL())
+	if public := n.Data.Settings.PublicURL; public != "" {
+		s.Engines = append(s.Engines, public)
+	}
+	return s
 }

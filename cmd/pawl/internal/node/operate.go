@@ -17,6 +17,7 @@ import (
 	"github.com/pawl-run/pawl/cmd/pawl/internal/datadir"
 	"github.com/pawl-run/pawl/cmd/pawl/internal/diskspace"
 	"github.com/pawl-run/pawl/cmd/pawl/internal/exit"
+	"github.com/pawl-run/pawl/cmd/pawl/internal/storage"
 	"github.com/pawl-run/pawl/cmd/pawl/internal/term"
 	"github.com/pawl-run/pawl/cmd/pawl/internal/version"
 	"github.com/pawl-run/pawl/ops/explain"
@@ -47,7 +48,7 @@ type Begin func(context.Context, *Node) (SideTask, error)
 // and goes on until everything is idle (if asked) or until it is interrupted. When it is idle for
 // the first time, idle (may be nil) is called.
 func Operate(
-	ctx context.Context, screen term.Screen, s config.Settings, with Parts, begin Begin, idle func(),
+	ctx context.Context, screen term.Screen, s config.Settings, with storage.Parts, begin Begin, idle func(),
 ) (err error) {
 	term.OutliveReaders(screen.Out)
 	logger := term.Logger(screen)
@@ -55,26 +56,26 @@ func Operate(
 	heapCtx, leaveHeap := context.WithCancel(context.WithoutCancel(ctx))
 	defer leaveHeap()
 	go tendHeap(heapCtx)
-	d, err := Open(ctx, s, with, logger)
+	d, err := storage.Open(ctx, s, with, logger)
 	if err != nil {
 		return err
 	}
 	out := term.NewPrinter(screen.Err)
 	progress := term.NewProgress(out.Print, screen.Style(screen.Err))
 	defer func() {
-		err = d.end(err)
+		err = d.End(err)
 		out.Close()
 	}()
-	d.scripts.tell = progress.Said
-	if progress.Before, err = d.ends(ctx); err != nil {
-		return explainLog(s.Data, err)
+	d.Scripts.Tell = progress.Said
+	if progress.Before, err = d.Ends(ctx); err != nil {
+		return storage.ExplainLog(s.Data, err)
 	}
 	n, err := Compose(ctx, d, progress.Observe, version.String())
 	if err != nil {
 		return err
 	}
 	progress.State = n.Engine.State
-	d.Broker.Listener.announce(screen.Out, d.Broker.Server.ClientURL())
+	d.Broker.Listener.Announce(screen.Out, d.Broker.Server.ClientURL())
 	n.Announce = sync.OnceFunc(func() {
 		fmt.Fprintf(screen.Out, "pawl: answering on %s\n", n.Endpoint.URL())
 		if n.Hooks != nil {
@@ -134,7 +135,7 @@ func followWork(
 	if untilIdle {
 		n.check.await(ctx)
 	}
-	look := attention{engine: n.Engine, reader: n.reader(), logger: n.Data.logger, now: n.clock.Now}
+	look := attention{engine: n.Engine, reader: n.reader(), logger: n.Data.Logger, now: n.clock.Now}
 	waiting, paused, err := look.list(ctx)
 	switch {
 	case ctx.Err() != nil: // whatever became of the question

@@ -9,6 +9,7 @@ import (
 
 	"github.com/pawl-run/pawl/cmd/pawl/internal/datadir"
 	"github.com/pawl-run/pawl/cmd/pawl/internal/exit"
+	"github.com/pawl-run/pawl/cmd/pawl/internal/storage"
 	"github.com/pawl-run/pawl/embeddednats"
 	"github.com/pawl-run/pawl/ops"
 	"github.com/pawl-run/pawl/ops/rpc"
@@ -16,7 +17,7 @@ import (
 
 // answerOperators lets the interface answer operators over NATS, not on the connection of the log: the caller chooses
 // the subject of the answer.
-func answerOperators(server *embeddednats.Server, api *ops.Server, logger *slog.Logger, opened *closers) error {
+func answerOperators(server *embeddednats.Server, api *ops.Server, logger *slog.Logger, opened *storage.Closers) error {
 	refusals := rate.Sometimes{Interval: time.Minute}
 	refused := func(_ *nats.Conn, _ *nats.Subscription, err error) {
 		refusals.Do(func() {
@@ -28,11 +29,11 @@ func answerOperators(server *embeddednats.Server, api *ops.Server, logger *slog.
 	if err != nil {
 		return exit.Failed("", err)
 	}
-	opened.add(func() error { answering.Close(); return nil })
+	opened.Add(func() error { answering.Close(); return nil })
 	service, err := api.StartNATS(rpc.NATSConfig{Conn: answering, Role: rpc.Operator, Prefix: datadir.NATSPrefix})
 	if err != nil {
 		return exit.Failed("", err)
 	}
-	opened.add(service.Stop)
+	opened.Add(service.Stop)
 	return nil
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/pawl-run/pawl/cmd/pawl/internal/config"
 	"github.com/pawl-run/pawl/cmd/pawl/internal/datadir"
 	"github.com/pawl-run/pawl/cmd/pawl/internal/exit"
+	"github.com/pawl-run/pawl/cmd/pawl/internal/storage"
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/ops/alert"
 	"github.com/pawl-run/pawl/ops/feed"
@@ -22,7 +23,7 @@ const outgoingEnd = 5 * time.Second
 
 // openOutgoing prepares the webhooks, on a connection of their own; nil where none are configured. Before is where the
 // log ends, by partition.
-func openOutgoing(d *Data, before []uint64) (*subscription.Deliveries, error) {
+func openOutgoing(d *storage.Data, before []uint64) (*subscription.Deliveries, error) {
 	var all []subscription.Subscription
 	for _, s := range d.Settings.Subscriptions {
 		subjects, err := feedSubjects(s)
@@ -44,9 +45,9 @@ func openOutgoing(d *Data, before []uint64) (*subscription.Deliveries, error) {
 	if err != nil {
 		return nil, exit.Failed("", err)
 	}
-	d.opened.add(func() error { nc.Close(); return nil })
+	d.Opened.Add(func() error { nc.Close(); return nil })
 	deliveries, err := subscription.New(subscription.Config{
-		Conn: nc, Prefix: datadir.NATSPrefix, Subscriptions: all, Policy: d.Settings.Policies.Transient, Logger: d.logger,
+		Conn: nc, Prefix: datadir.NATSPrefix, Subscriptions: all, Policy: d.Settings.Policies.Transient, Logger: d.Logger,
 		Holds: func(ctx context.Context, at eventlog.Position, id eventlog.TransitionID) (bool, error) {
 			return feed.Holds(ctx, d.Log, at, id)
 		},

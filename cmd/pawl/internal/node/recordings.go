@@ -14,10 +14,10 @@ func (n *Node) openRecordings() (*recording.Store, error) {
 	if len(d.Settings.Recordings) == 0 {
 		return nil, nil
 	}
-	recordings, err := recording.Open(filepath.Join(d.Settings.Data, "recordings"), d.Settings.Recordings, d.logger)
+	recordings, err := recording.Open(filepath.Join(d.Settings.Data, "recordings"), d.Settings.Recordings, d.Logger)
 	if err != nil {
 		return nil, exit.Failed("", err)
 	}
-	d.opened.add(recordings.Close)
+	d.Opened.Add(recordings.Close)
 	return recordings, nil
 }

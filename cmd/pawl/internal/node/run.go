@@ -9,6 +9,7 @@ import (
 	sdaemon "github.com/coreos/go-systemd/v22/daemon"
 
 	"github.com/pawl-run/pawl/cmd/pawl/internal/exit"
+	"github.com/pawl-run/pawl/cmd/pawl/internal/storage"
 )
 
 // Run runs engine and interface until work is done, ctx ends or one of them fails. The interface
@@ -59,7 +60,7 @@ func (n *Node) Run(ctx context.Context, work func(context.Context) error) error 
 		result = exit.Failed("", err)
 	}
 	if fatal != nil {
-		return explainLog(n.Data.Settings.Data, fatal)
+		return storage.ExplainLog(n.Data.Settings.Data, fatal)
 	}
 	return result
 }

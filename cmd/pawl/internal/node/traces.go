@@ -28,16 +28,16 @@ func (n *Node) openTraces(ctx context.Context, before []uint64, version string) 
 	tracer, err := trace.New(ctx, trace.Config{
 		Endpoint: d.Settings.Traces, Sample: d.Settings.TracesSample, Before: before,
 		State:        func(name eventlog.WorkflowName) (projections.State, bool) { return n.Engine.State(name) },
-		Installation: d.Log.Installation(), Version: version, Now: n.clock.Now, Logger: d.logger,
+		Installation: d.Log.Installation(), Version: version, Now: n.clock.Now, Logger: d.Logger,
 	})
 	if err != nil {
 		return d.Settings.Origin.Locate("traces", exit.Misconfigured("", "%v", err))
 	}
-	d.opened.add(func() error {
+	d.Opened.Add(func() error {
 		last, stop := context.WithTimeout(context.WithoutCancel(ctx), tracesEnd)
 		defer stop()
 		if err := tracer.Close(last); err != nil {
-			d.logger.Warn("the last traces were not sent; they are lost, and nothing else", "error", err)
+			d.Logger.Warn("the last traces were not sent; they are lost, and nothing else", "error", err)
 		}
 		return nil
 	})

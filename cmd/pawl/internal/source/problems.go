@@ -12,7 +12,7 @@ import (
 	"github.com/pawl-run/pawl/cmd/pawl/internal/builtin"
 	"github.com/pawl-run/pawl/cmd/pawl/internal/config"
 	"github.com/pawl-run/pawl/cmd/pawl/internal/exit"
-	"github.com/pawl-run/pawl/cmd/pawl/internal/node"
+	"github.com/pawl-run/pawl/cmd/pawl/internal/storage"
 	"github.com/pawl-run/pawl/cmd/pawl/internal/term"
 	"github.com/pawl-run/pawl/engine/schedule"
 	"github.com/pawl-run/pawl/ops/rpc"
@@ -20,7 +20,7 @@ import (
 )
 
 // Refused prints the problems of a refused script in place of the problem document's summary.
-func Refused(ctx context.Context, screen term.Screen, with node.Parts, s Script, err error, asJSON bool) error {
+func Refused(ctx context.Context, screen term.Screen, with storage.Parts, s Script, err error, asJSON bool) error {
 	var problem *rpc.Problem
 	if !errors.As(err, &problem) {
 		return err
@@ -53,8 +53,9 @@ func Refused(ctx context.Context, screen term.Screen, with node.Parts, s Script,
 }
 
 // Describe reads the definition of a script, with the problems that it shows by itself, in a worker process.
-func Describe(ctx context.Context, with node.Parts, s Script) (sandbox.Definition, []sandbox.Problem, error) {
-	scripts, err := node.NewWorkers(config.Settings{Policies: schedule.Default()}, with, 1, slog.New(slog.DiscardHandler))
+func Describe(ctx context.Context, with storage.Parts, s Script) (sandbox.Definition, []sandbox.Problem, error) {
+	scripts, err := storage.NewWorkers(config.Settings{Policies: schedule.Default()}, with, 1,
+		slog.New(slog.DiscardHandler))
 	if err != nil {
 		return sandbox.Definition{}, nil, err
 	}

@@ -9,8 +9,8 @@ import (
 
 	"github.com/pawl-run/pawl/cmd/pawl/internal/client"
 	"github.com/pawl-run/pawl/cmd/pawl/internal/exit"
-	"github.com/pawl-run/pawl/cmd/pawl/internal/node"
 	"github.com/pawl-run/pawl/cmd/pawl/internal/source"
+	"github.com/pawl-run/pawl/cmd/pawl/internal/storage"
 	"github.com/pawl-run/pawl/cmd/pawl/internal/term"
 	"github.com/pawl-run/pawl/sandbox"
 )
@@ -26,7 +26,7 @@ type Repair struct {
 }
 
 // Run makes the file the workflow's next minor version.
-func (c *Repair) Run(ctx context.Context, engine *client.Finder, screen term.Screen, with node.Parts) error {
+func (c *Repair) Run(ctx context.Context, engine *client.Finder, screen term.Screen, with storage.Parts) error {
 	script, err := source.Read(c.File)
 	if err != nil {
 		return err

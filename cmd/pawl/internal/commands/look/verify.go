@@ -9,7 +9,7 @@ import (
 	"github.com/pawl-run/pawl/cmd/pawl/internal/client"
 	"github.com/pawl-run/pawl/cmd/pawl/internal/config"
 	"github.com/pawl-run/pawl/cmd/pawl/internal/exit"
-	"github.com/pawl-run/pawl/cmd/pawl/internal/node"
+	"github.com/pawl-run/pawl/cmd/pawl/internal/storage"
 	"github.com/pawl-run/pawl/cmd/pawl/internal/term"
 	"github.com/pawl-run/pawl/ops/replay"
 	"github.com/pawl-run/pawl/ops/rpc"
@@ -33,12 +33,12 @@ func (Verify) Help() string {
 // Run asks a running engine. With the engine stopped it reads the log in the data directory, which
 // no other process can then use.
 func (c *Verify) Run(ctx context.Context, engine *client.Finder, screen term.Screen, conf config.Reader,
-	with node.Parts) error {
+	with storage.Parts) error {
 	connected, err := engine.Find(c.Flags)
 	if err != nil {
 		return err
 	}
-	found, hint := replay.Verification{}, node.AcceptHint
+	found, hint := replay.Verification{}, storage.AcceptHint
 	if c.NamesKnown && !c.AcceptLoss {
 		return exit.Misconfigured("pawl verify --accept-loss --names-known", "--names-known goes with --accept-loss")
 	}
@@ -53,7 +53,7 @@ func (c *Verify) Run(ctx context.Context, engine *client.Finder, screen term.Scr
 		if err != nil {
 			return err
 		}
-		result, err := node.AcceptLoss(ctx, s, with, term.Logger(screen), node.Acceptance{
+		result, err := storage.AcceptLoss(ctx, s, with, term.Logger(screen), storage.Acceptance{
 			Actor: config.ActorNamed(connected.Actor), Report: c.Report, NamesKnown: c.NamesKnown,
 		})
 		if err != nil {
@@ -70,7 +70,7 @@ func (c *Verify) Run(ctx context.Context, engine *client.Finder, screen term.Scr
 		if err != nil {
 			return err
 		}
-		if found, hint, err = node.VerifyStopped(ctx, s, with, term.Logger(screen)); err != nil {
+		if found, hint, err = storage.VerifyStopped(ctx, s, with, term.Logger(screen)); err != nil {
 			return err
 		}
 	case err != nil:

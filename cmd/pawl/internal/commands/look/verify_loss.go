@@ -8,14 +8,14 @@ import (
 
 	"github.com/pawl-run/pawl/cmd/pawl/internal/datadir"
 	"github.com/pawl-run/pawl/cmd/pawl/internal/exit"
-	"github.com/pawl-run/pawl/cmd/pawl/internal/node"
+	"github.com/pawl-run/pawl/cmd/pawl/internal/storage"
 	"github.com/pawl-run/pawl/cmd/pawl/internal/term"
 	"github.com/pawl-run/pawl/eventlog"
 )
 
 // incomplete says that a part of what is damaged could not be set aside: the log has no space to remember it; or that
 // the names are not taken as known, since a loss was accepted just now.
-func (c *Verify) incomplete(screen term.Screen, r node.Accepted) error {
+func (c *Verify) incomplete(screen term.Screen, r storage.Accepted) error {
 	if len(r.Broken) == 0 && !(c.NamesKnown && r.NamesLost) {
 		return nil
 	}
@@ -30,7 +30,7 @@ func (c *Verify) incomplete(screen term.Screen, r node.Accepted) error {
 	return exit.Silent(exit.CodeFailed)
 }
 
-func (c *Verify) printAccepted(screen term.Screen, r node.Accepted) error {
+func (c *Verify) printAccepted(screen term.Screen, r storage.Accepted) error {
 	if c.JSON {
 		document, err := json.Marshal(r)
 		if err != nil {
@@ -42,7 +42,7 @@ func (c *Verify) printAccepted(screen term.Screen, r node.Accepted) error {
 		fmt.Fprintf(screen.Out, "accepted as lost: %s\n", line)
 	}
 	if r.TokensRevoked {
-		fmt.Fprintln(screen.Out, node.TokensRevoked)
+		fmt.Fprintln(screen.Out, storage.TokensRevoked)
 	}
 	for _, name := range r.Held {
 		if aside, ok := r.SetAside[name]; ok {
@@ -94,7 +94,7 @@ func (c *Verify) printAccepted(screen term.Screen, r node.Accepted) error {
 		fmt.Fprintln(screen.Out, "nothing is missing, nothing was changed")
 	}
 	if r.NamesLost {
-		fmt.Fprintln(screen.Out, node.NamesLost)
+		fmt.Fprintln(screen.Out, storage.NamesLost)
 	}
 	return c.incomplete(screen, r)
 }

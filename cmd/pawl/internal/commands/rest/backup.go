@@ -9,7 +9,7 @@ import (
 	"github.com/pawl-run/pawl/cmd/pawl/internal/client"
 	"github.com/pawl-run/pawl/cmd/pawl/internal/config"
 	"github.com/pawl-run/pawl/cmd/pawl/internal/exit"
-	"github.com/pawl-run/pawl/cmd/pawl/internal/node"
+	"github.com/pawl-run/pawl/cmd/pawl/internal/storage"
 	"github.com/pawl-run/pawl/cmd/pawl/internal/term"
 	"github.com/pawl-run/pawl/engine/schedule"
 	"github.com/pawl-run/pawl/ops/backup"
@@ -46,7 +46,7 @@ func (r remote) Page(ctx context.Context, partition int, from, through uint64) (
 
 // Run copies through the engine that runs, else by itself.
 func (c *Backup) Run(ctx context.Context, engine *client.Finder, screen term.Screen, conf config.Reader,
-	with node.Parts) error {
+	with storage.Parts) error {
 	connected, err := engine.Find(c.Flags)
 	if err != nil {
 		return err
@@ -60,7 +60,7 @@ func (c *Backup) Run(ctx context.Context, engine *client.Finder, screen term.Scr
 		if failed != nil {
 			return failed
 		}
-		taken, err = node.BackUpStopped(ctx, s, with, term.Logger(screen), c.Dir)
+		taken, err = storage.BackUpStopped(ctx, s, with, term.Logger(screen), c.Dir)
 	}
 	if err != nil {
 		return explainBackup(connected.Explain(err), c.Dir)

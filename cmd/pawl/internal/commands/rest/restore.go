@@ -8,7 +8,7 @@ import (
 
 	"github.com/pawl-run/pawl/cmd/pawl/internal/config"
 	"github.com/pawl-run/pawl/cmd/pawl/internal/exit"
-	"github.com/pawl-run/pawl/cmd/pawl/internal/node"
+	"github.com/pawl-run/pawl/cmd/pawl/internal/storage"
 	"github.com/pawl-run/pawl/cmd/pawl/internal/term"
 	"github.com/pawl-run/pawl/ops/backup"
 	"github.com/pawl-run/pawl/ops/replay"
@@ -35,7 +35,7 @@ func (*Restore) Help() string {
 const maxPartitions = 1024
 
 // Run restores into the data directory.
-func (c *Restore) Run(ctx context.Context, screen term.Screen, conf config.Reader, with node.Parts) error {
+func (c *Restore) Run(ctx context.Context, screen term.Screen, conf config.Reader, with storage.Parts) error {
 	if c.Partitions < 0 || c.Partitions > maxPartitions {
 		return exit.Misconfigured("write e.g. --partitions 16", "%d partitions: must be 1 to %d", c.Partitions, maxPartitions)
 	}
@@ -64,7 +64,7 @@ func (c *Restore) Run(ctx context.Context, screen term.Screen, conf config.Reade
 	}
 	fmt.Fprintf(screen.Err, "restoring %s of %s into %s\n", term.Plural(folder.Records(), "transition"), folder.TakenAt,
 		term.Path(s.Data))
-	result, err := node.Restore(ctx, s, with, term.Logger(screen), folder, node.Restoration{
+	result, err := storage.Restore(ctx, s, with, term.Logger(screen), folder, storage.Restoration{
 		Actor: config.ActorNamed(actor), Partitions: c.Partitions, NamesKnown: c.NamesKnown,
 	})
 	if err != nil {

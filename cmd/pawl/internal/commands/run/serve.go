@@ -5,6 +5,7 @@ import (
 
 	"github.com/pawl-run/pawl/cmd/pawl/internal/config"
 	"github.com/pawl-run/pawl/cmd/pawl/internal/node"
+	"github.com/pawl-run/pawl/cmd/pawl/internal/storage"
 	"github.com/pawl-run/pawl/cmd/pawl/internal/term"
 )
 
@@ -15,7 +16,7 @@ type Serve struct {
 }
 
 // Run runs the workflows that are there until it is interrupted.
-func (c *Serve) Run(ctx context.Context, screen term.Screen, conf config.Reader, with node.Parts) error {
+func (c *Serve) Run(ctx context.Context, screen term.Screen, conf config.Reader, with storage.Parts) error {
 	s, err := conf.Settings(c.Engine, c.UntilIdle)
 	if err != nil {
 		return err

@@ -13,6 +13,7 @@ import (
 	"github.com/pawl-run/pawl/cmd/pawl/internal/exit"
 	"github.com/pawl-run/pawl/cmd/pawl/internal/node"
 	"github.com/pawl-run/pawl/cmd/pawl/internal/source"
+	"github.com/pawl-run/pawl/cmd/pawl/internal/storage"
 	"github.com/pawl-run/pawl/cmd/pawl/internal/term"
 	"github.com/pawl-run/pawl/cmd/pawl/internal/typings"
 	"github.com/pawl-run/pawl/engine/deploy"
@@ -29,7 +30,7 @@ type Up struct {
 }
 
 // Run deploys what has changed and what changes, and runs everything until it is interrupted.
-func (c *Up) Run(ctx context.Context, screen term.Screen, conf config.Reader, with node.Parts) error {
+func (c *Up) Run(ctx context.Context, screen term.Screen, conf config.Reader, with storage.Parts) error {
 	conf.Home = config.DefaultData
 	s, err := conf.Settings(c.Engine, c.UntilIdle)
 	if err != nil {

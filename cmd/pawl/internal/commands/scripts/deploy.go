@@ -8,8 +8,8 @@ import (
 
 	"github.com/pawl-run/pawl/cmd/pawl/internal/client"
 	"github.com/pawl-run/pawl/cmd/pawl/internal/exit"
-	"github.com/pawl-run/pawl/cmd/pawl/internal/node"
 	"github.com/pawl-run/pawl/cmd/pawl/internal/source"
+	"github.com/pawl-run/pawl/cmd/pawl/internal/storage"
 	"github.com/pawl-run/pawl/cmd/pawl/internal/term"
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/sandbox"
@@ -25,7 +25,7 @@ type Deploy struct {
 }
 
 // Run deploys the scripts to the running engine, one after the other. One that is refused keeps no other from running.
-func (c *Deploy) Run(ctx context.Context, engine *client.Finder, screen term.Screen, with node.Parts) error {
+func (c *Deploy) Run(ctx context.Context, engine *client.Finder, screen term.Screen, with storage.Parts) error {
 	if len(c.Files) > 1 && (c.Expect != "" || len(c.Grant) > 0) {
 		return exit.Misconfigured("deploy the files one by one",
 			"--expect and --grant are about one workflow, and there are %d files", len(c.Files))
@@ -45,7 +45,7 @@ func (c *Deploy) Run(ctx context.Context, engine *client.Finder, screen term.Scr
 	})
 }
 
-func (c *Deploy) deploy(ctx context.Context, connected *client.Connection, screen term.Screen, with node.Parts,
+func (c *Deploy) deploy(ctx context.Context, connected *client.Connection, screen term.Screen, with storage.Parts,
 	script source.Script) error {
 	params := map[string]any{"source": string(script.Text), "filename": filepath.Base(script.Path)}
 	if c.Expect != "" {

@@ -8,8 +8,8 @@ import (
 
 	"github.com/pawl-run/pawl/cmd/pawl/internal/client"
 	"github.com/pawl-run/pawl/cmd/pawl/internal/exit"
-	"github.com/pawl-run/pawl/cmd/pawl/internal/node"
 	"github.com/pawl-run/pawl/cmd/pawl/internal/source"
+	"github.com/pawl-run/pawl/cmd/pawl/internal/storage"
 	"github.com/pawl-run/pawl/cmd/pawl/internal/term"
 )
 
@@ -23,7 +23,7 @@ type Diff struct {
 }
 
 // Run asks the engine. The exit code is 0 also where something would be different.
-func (c *Diff) Run(ctx context.Context, engine *client.Finder, screen term.Screen, with node.Parts) error {
+func (c *Diff) Run(ctx context.Context, engine *client.Finder, screen term.Screen, with storage.Parts) error {
 	script, err := source.Read(c.File)
 	if err != nil {
 		return err

@@ -16,9 +16,9 @@ import (
 	"github.com/pawl-run/pawl/cmd/pawl/internal/builtin"
 	"github.com/pawl-run/pawl/cmd/pawl/internal/config"
 	"github.com/pawl-run/pawl/cmd/pawl/internal/exit"
-	"github.com/pawl-run/pawl/cmd/pawl/internal/node"
 	"github.com/pawl-run/pawl/cmd/pawl/internal/notices"
 	"github.com/pawl-run/pawl/cmd/pawl/internal/source"
+	"github.com/pawl-run/pawl/cmd/pawl/internal/storage"
 	"github.com/pawl-run/pawl/cmd/pawl/internal/term"
 	"github.com/pawl-run/pawl/engine/rehearsal"
 	"github.com/pawl-run/pawl/ops/explain"
@@ -45,7 +45,7 @@ var (
 type pair struct{ script, tests string }
 
 // Run runs the tests, or tells what is wrong with a file. The exit code is 1 where a test fails.
-func (c *Test) Run(ctx context.Context, conf config.Reader, screen term.Screen, with node.Parts) error {
+func (c *Test) Run(ctx context.Context, conf config.Reader, screen term.Screen, with storage.Parts) error {
 	pairs, err := c.pairs()
 	if err != nil {
 		return err
@@ -64,12 +64,12 @@ func (c *Test) Run(ctx context.Context, conf config.Reader, screen term.Screen, 
 }
 
 // newTester starts what tests run in, until done is called.
-func newTester(conf config.Reader, with node.Parts) (t *tester, done func() error, err error) {
+func newTester(conf config.Reader, with storage.Parts) (t *tester, done func() error, err error) {
 	file, err := conf.ReadConfig()
 	if err != nil {
 		return nil, nil, err
 	}
-	scripts, err := node.NewWorkers(config.Settings{Policies: file.Policies}, with, runtime.GOMAXPROCS(0),
+	scripts, err := storage.NewWorkers(config.Settings{Policies: file.Policies}, with, runtime.GOMAXPROCS(0),
 		slog.New(slog.DiscardHandler))
 	if err != nil {
 		return nil, nil, err

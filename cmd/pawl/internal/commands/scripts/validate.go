@@ -13,6 +13,7 @@ import (
 	"github.com/pawl-run/pawl/cmd/pawl/internal/exit"
 	"github.com/pawl-run/pawl/cmd/pawl/internal/node"
 	"github.com/pawl-run/pawl/cmd/pawl/internal/source"
+	"github.com/pawl-run/pawl/cmd/pawl/internal/storage"
 	"github.com/pawl-run/pawl/cmd/pawl/internal/term"
 	"github.com/pawl-run/pawl/engine/deploy"
 	"github.com/pawl-run/pawl/eventlog"
@@ -38,7 +39,7 @@ type verdict struct {
 
 // Run asks a running engine, which knows what the workflow holds and every connector; without one
 // it checks what can be checked alone.
-func (c *Validate) Run(ctx context.Context, engine *client.Finder, screen term.Screen, with node.Parts) error {
+func (c *Validate) Run(ctx context.Context, engine *client.Finder, screen term.Screen, with storage.Parts) error {
 	file, err := engine.Conf.ReadConfig()
 	if err != nil {
 		return err
@@ -115,7 +116,7 @@ func printVerdict(screen term.Screen, s source.Script, found verdict, asJSON boo
 
 // validateAlone checks a script without an engine. It knows the compiled-in connectors only, so an
 // unknown one is a warning.
-func validateAlone(ctx context.Context, with node.Parts, s source.Script, file config.File) (
+func validateAlone(ctx context.Context, with storage.Parts, s source.Script, file config.File) (
 	verdict, error,
 ) {
 	definition, problems, err := source.Describe(ctx, with, s)

@@ -1,0 +1,176 @@
+package storage
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"os"
+	"path/filepath"
+
+	"github.com/pawl-run/pawl/cmd/pawl/internal/config"
+	"github.com/pawl-run/pawl/cmd/pawl/internal/datadir"
+	"github.com/pawl-run/pawl/cmd/pawl/internal/diskspace"
+	"github.com/pawl-run/pawl/cmd/pawl/internal/exit"
+	"github.com/pawl-run/pawl/eventlog/jslog"
+	"github.com/pawl-run/pawl/projections/store"
+)
+
+// Data is an opened data directory: the broker, the log that the broker keeps, and the local store.
+type Data struct {
+	Settings config.Settings
+	Broker   *Broker
+	Log      *jslog.Log
+
+	With    Parts
+	Logger  *slog.Logger
+	stopped bool // it is looked at, and no engine is to run on it
+	accepts bool // a loss is being accepted
+	// restoring is set while a backup is being restored into the directory.
+	restoring *jslog.Restoring
+
+	Scripts scriptLog
+	Store   *store.Store
+	// Opened undoes everything that was opened on the directory, also what a Node opens on it later.
+	Opened Closers
+	// ended is why it was closed; nil before that, or where nothing went wrong.
+	ended error
+}
+
+// looks reports whether only the broker may change anything in the directory.
+func (d *Data) looks() bool { return d.stopped && !d.accepts && d.restoring == nil }
+
+// openBroker opens the broker, and with it locks the directory against other processes.
+func (d *Data) openBroker(ctx context.Context) (err error) {
+	d.Broker, err = openBroker(ctx, d.Settings, d.With, d.Logger, trust(d.Settings.Data, d.accepts), &d.Opened)
+	return err
+}
+
+// openLog opens the log, which must be whole, and the local store.
+func (d *Data) openLog(ctx context.Context) (err error) {
+	data := d.Settings.Data
+	d.Log, err = jslog.Open(ctx, d.Broker.NC, d.logConfig())
+	if err != nil {
+		return ExplainLog(data, diskspace.Unwritten(err, data, d.With.Free))
+	}
+	d.Opened.Add(d.Log.Close)
+	if !d.stopped { // Scripts run in an engine alone
+		if d.Scripts, err = openScriptLog(ctx, d.Broker.NC, d.Broker.Limit, data, d.With, d.Logger); err != nil {
+			return exit.Failed("", err)
+		}
+	}
+	c := store.Config{Dir: filepath.Join(data, "store"), Logger: d.Logger, LookOnly: d.looks()}
+	if d.With.Store != nil {
+		c = d.With.Store(c)
+	}
+	d.Store, err = store.Open(c)
+	if err != nil {
+		return exit.Failed("nothing is lost: the store can be deleted and is rebuilt from the log", err)
+	}
+	d.Opened.Add(d.closeStore)
+	for _, warning := range d.Store.Warnings() {
+		d.Logger.Warn(warning)
+	}
+	return nil
+}
+
+// logConfig configures the log. Where not every write is synced the mark says only that the log
+// exists: otherwise what the broker loses with the power would look like damage.
+func (d *Data) logConfig() jslog.Config {
+	synced := d.Settings.SyncInterval == 0
+	return jslog.Config{
+		Mark:         filepath.Join(d.Settings.Data, datadir.MarkFile),
+		EmbeddedSync: synced && !d.stopped, Unsynced: !synced, KeepMark: d.stopped && d.restoring == nil,
+		LookOnly: d.looks(), Restoring: d.restoring,
+		Healthy: d.Broker.Server.Healthy, Stage: d.Broker.Server.StageInMemory, Logger: d.Logger,
+		BeforeUpdate: d.Broker.Server.KeepMetadata,
+		Unserved: func(stream string) (error, bool) {
+			if why, ok := d.Broker.Server.Unserved(stream); ok {
+				return errors.New(why.Reason), why.Usable
+			}
+			return nil, false
+		},
+	}
+}
+
+// closeStore closes the store. What ended because the disk takes no more is not told again that the
+// store cannot be written either.
+func (d *Data) closeStore() error {
+	err := d.Store.Close()
+	if errors.Is(err, store.ErrFailed) && (diskspace.IsFull(d.ended) || errors.Is(d.ended, store.ErrFailed)) {
+		return nil
+	}
+	return err
+}
+
+// Ends is the last position of each partition of the log.
+func (d *Data) Ends(ctx context.Context) ([]uint64, error) {
+	ends := make([]uint64, d.Log.Partitions())
+	for p := range ends {
+		var err error
+		if ends[p], err = d.Log.Last(ctx, p); err != nil {
+			return nil, err
+		}
+	}
+	return ends, nil
+}
+
+// Close undoes everything that was opened, in reverse, and frees the data directory. It returns what went wrong.
+func (d *Data) Close() error { return d.Opened.close() }
+
+// End closes everything and returns why it ends, err (which may be nil), with what went wrong while it
+// was closed. A disk that was full, or a store that failed, is explained.
+func (d *Data) End(err error) error {
+	d.ended = err
+	err = errors.Join(err, d.Close())
+	if diskspace.IsFull(err) || errors.Is(err, store.ErrFailed) {
+		return ExplainLog(d.Settings.Data, err)
+	}
+	return err
+}
+
+// Open opens what lies in the data directory: broker, log and store. Only one process can. It
+// fails when another process has it, when it is damaged, or when its log lacks what the store has seen.
+func Open(ctx context.Context, s config.Settings, with Parts, logger *slog.Logger) (*Data, error) {
+	d := &Data{Settings: s, With: with, Logger: logger}
+	err := openWhole(ctx, d)
+	if err == nil {
+		err = giveWay(ctx, d)
+	}
+	if err != nil {
+		return nil, d.End(err)
+	}
+	return d, nil
+}
+
+// openWhole opens broker, log and store, unless a loss is being accepted. What it opened before it failed stays open.
+func openWhole(ctx context.Context, d *Data) error {
+	if _, err := os.Stat(restoreFile(d.Settings.Data)); err == nil {
+		return ExplainLog(d.Settings.Data, jslog.ErrRestoring)
+	}
+	if err := d.openBroker(ctx); err != nil {
+		return err
+	}
+	if err := d.openLog(ctx); err != nil {
+		return err
+	}
+	if _, err := os.Stat(lossFile(d.Settings.Data)); err == nil {
+		return exit.Failed("finish it: pawl verify --accept-loss",
+			errors.New("accepting a loss was interrupted: it is not written down yet which workflows must be held"))
+	}
+	return nil
+}
+
+// Closers undo what was opened, the last first. All parts of one data directory share them.
+type Closers struct{ undo []func() error }
+
+func (c *Closers) Add(f func() error) { c.undo = append(c.undo, f) }
+
+// close undoes everything, also what comes after a failure, and returns all failures. A second call does nothing.
+func (c *Closers) close() error {
+	var errs []error
+	for i := len(c.undo) - 1; i >= 0; i-- {
+		errs = append(errs, c.undo[i]())
+	}
+	c.undo = nil
+	return errors.Join(errs...)
+}

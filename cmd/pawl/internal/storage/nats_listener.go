@@ -1,0 +1,131 @@
+package storage
+
+import (
+	"crypto/rand"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net"
+	"os"
+	"path/filepath"
+
+	"github.com/pawl-run/pawl/cmd/pawl/internal/config"
+	"github.com/pawl-run/pawl/cmd/pawl/internal/datadir"
+	"github.com/pawl-run/pawl/cmd/pawl/internal/exit"
+	"github.com/pawl-run/pawl/cmd/pawl/internal/term"
+	"github.com/pawl-run/pawl/embeddednats"
+	"github.com/pawl-run/pawl/eventlog/durable"
+)
+
+// natsListener is where the broker answers tools, subscribers and operators, if that is wanted, and the files that
+// tell them how to connect.
+type natsListener struct {
+	settings  config.Settings
+	encrypted bool // it asks for TLS
+}
+
+// Dir is the folder with the listener's files.
+func (l *natsListener) Dir() string { return filepath.Join(l.settings.Data, datadir.NATSDir) }
+
+// configure gives the broker its listener, if one is wanted. There is none without users.
+func (l *natsListener) configure(broker *embeddednats.Config) error {
+	addr, err := l.settings.NATSAddress()
+	if err != nil || addr == "" {
+		return err
+	}
+	if beyondLoopback(addr) {
+		if broker.TLS, err = l.settings.TLS(); err != nil {
+			return err
+		}
+		if broker.TLS == nil && !l.settings.Plaintext {
+			return l.settings.Origin.Locate("nats-listen", exit.Misconfigured(
+				"give --tls-cert and --tls-key, listen on 127.0.0.1, or pass --plaintext where TLS ends before pawl",
+				"refusing to listen on %s for NATS: beyond this machine passwords, and what tools are sent, "+
+					"would be readable without TLS", addr))
+		}
+	}
+	l.encrypted = broker.TLS != nil
+	users, err := embeddednats.Users(l.Dir(), datadir.NATSPrefix, 1)
+	if err != nil {
+		return exit.Failed("", err)
+	}
+	for i, user := range users {
+		if user.Name == embeddednats.Connector {
+			users[i].Warning += "; give each tool a user of its own: pawl connectors add NAME"
+		}
+	}
+	broker.ListenAddr, broker.Prefix = addr, datadir.NATSPrefix
+	broker.Users = append(users, embeddednats.User{
+		// Its password is new with each start: only commands on this machine, which read it
+		// anew, have a use for it.
+		Name: datadir.NATSCaller, Password: rand.Text(), Account: embeddednats.ConnectorsAccount,
+		EachTool: true, Local: true,
+		Subscribe: []string{datadir.CallerInbox + ".>"},
+		Publish:   []string{datadir.NATSPrefix + ".tool.>", "$SRV.PING", "$SRV.PING.>", "$SRV.INFO", "$SRV.INFO.>"},
+	})
+	return nil
+}
+
+// beyondLoopback says whether other machines may reach the address.
+func beyondLoopback(addr string) bool {
+	host, _, err := net.SplitHostPort(addr)
+	ip := net.ParseIP(host)
+	return err == nil && host != "localhost" && (ip == nil || !ip.IsLoopback())
+}
+
+// writeDown writes down how to connect to the listener, if there is one. The URL of the commands
+// is there only while an engine listens: it is how they know.
+func (l *natsListener) writeDown(server *embeddednats.Server, opened *Closers) error {
+	if server.ClientURL() == "" {
+		if err := l.forget(); err != nil { // what an engine left that was killed
+			return exit.Failed("", err)
+		}
+		return nil
+	}
+	if err := server.WriteURLs(l.Dir()); err != nil {
+		return exit.Failed("", err)
+	}
+	if err := l.writeCertificate(); err != nil {
+		return exit.Failed("", err)
+	}
+	opened.Add(l.forget)
+	return nil
+}
+
+// forget removes the files that are there only while an engine listens.
+func (l *natsListener) forget() error {
+	for _, name := range []string{datadir.NATSCaller + ".url", datadir.NATSCertificate} {
+		if err := os.Remove(filepath.Join(l.Dir(), name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
+}
+
+// writeCertificate writes down which certificate the listener has, if it has one.
+func (l *natsListener) writeCertificate() error {
+	path := filepath.Join(l.Dir(), datadir.NATSCertificate)
+	certificate, err := l.settings.TLS()
+	if err != nil {
+		return err
+	}
+	if certificate == nil || !l.encrypted {
+		if err := os.Remove(path); !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		return nil
+	}
+	leaf := certificate.Certificates[0].Certificate[0]
+	return durable.WriteFile(path, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: leaf}))
+}
+
+// Announce says where tools find what they need to connect to the listener at address, empty for none.
+func (l *natsListener) Announce(out io.Writer, address string) {
+	if address != "" {
+		fmt.Fprintf(out, "pawl: NATS listens on %s; give each tool a URL of its own with pawl connectors add; "+
+			"those of this machine may share the one in %s\n",
+			address, term.Path(filepath.Join(l.Dir(), embeddednats.Connector+".url")))
+	}
+}

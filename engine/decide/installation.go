@@ -1,0 +1,164 @@
+package decide
+
+import (
+	"slices"
+	"time"
+
+	"github.com/pawl-run/pawl/engine/hint"
+	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/projections"
+)
+
+// What a person can do to the installation itself. Which role may do it is not decided here.
+type (
+	// CreateToken admits a caller that shows the token with this hash.
+	CreateToken struct {
+		Name eventlog.TokenName
+		Role eventlog.TokenRole
+		// Workflow, unless empty, is the only one that the token is for; it need not exist yet.
+		Workflow eventlog.WorkflowName
+		// Hash is the SHA-256 of the token, hex; Last4 are its last characters.
+		Hash, Last4 string
+	}
+	// RevokeToken lets that caller in no more. The name may be given to another token then.
+	RevokeToken struct{ Name eventlog.TokenName }
+)
+
+// maxTokens bounds the tokens in use: each transition of the installation rewrites their row.
+const maxTokens = 1000
+
+// hashSize is the length of a SHA-256 in hex.
+const hashSize = 64
+
+func (CreateToken) names(*projections.State, func(projections.Key)) {}
+func (RevokeToken) names(*projections.State, func(projections.Key)) {}
+
+func (c CreateToken) decide(d *decision) error {
+	if err := c.Name.Validate(); err != nil {
+		return refuse(Invalid, "token.invalid", "%v", err).hint(hint.TokenName)
+	}
+	if err := c.Role.Validate(); err != nil {
+		return refuse(Invalid, "token.invalid", "%v", err).hint(hint.TokenRole)
+	}
+	if c.Workflow != "" {
+		if err := c.Workflow.Validate(); err != nil {
+			return refuse(Invalid, "token.invalid", "%v", err).hint(hint.TokenForAll)
+		}
+	}
+	if len(c.Hash) != hashSize {
+		return refuse(Invalid, "token.invalid", "the hash of token %s has %d characters, want %d", c.Name, len(c.Hash),
+			hashSize).
+			hint(hint.TokenHash)
+	}
+	s := d.state()
+	if _, known := s.Token(c.Name); known {
+		return refuse(Conflict, "token.exists", "there is a token %s already", c.Name).
+			hint(hint.TokenTaken, c.Name)
+	}
+	if _, known := s.TokenOf(c.Hash); known {
+		return refuse(Conflict, "token.exists", "this token is in use under another name").hint(hint.TokenInUse)
+	}
+	if len(s.Tokens) >= maxTokens {
+		return refuse(TooMany, "token.tooMany", "there are %d tokens, as many as there may be", len(s.Tokens)).
+			hint(hint.RevokeUnused)
+	}
+	d.lead(&eventlog.TokenCreated{Name: c.Name, Role: c.Role, Workflow: c.Workflow, Hash: c.Hash, Last4: c.Last4})
+	return nil
+}
+
+func (c RevokeToken) decide(d *decision) error {
+	if _, known := d.state().Token(c.Name); !known {
+		return refuse(NotFound, "token.unknown", "there is no token %q",
+			c.Name).hint(hint.Tokens)
+	}
+	d.lead(&eventlog.TokenRevoked{Name: c.Name})
+	d.closeLogins(func(l projections.Login) bool { return l.Token == c.Name })
+	return nil
+}
+
+// How a browser comes to act for a user. Which role it may have is not decided here.
+type (
+	// OpenLogin admits a browser that shows the secret with this hash, for LoginLife.
+	OpenLogin struct {
+		ID       eventlog.LoginID
+		Hash     string // SHA-256 of the secret, hex
+		User     eventlog.Actor
+		Role     eventlog.TokenRole
+		Workflow eventlog.WorkflowName
+		// Token, unless empty, is the named token of the user: the login ends with it.
+		Token eventlog.TokenName
+	}
+	// CloseLogin lets that browser in no more.
+	CloseLogin struct{ ID eventlog.LoginID }
+)
+
+// LoginLife is how long a login lasts.
+const LoginLife = 24 * time.Hour
+
+// maxLogins bounds the logins: each transition of the installation rewrites their row. One too many closes the oldest.
+const maxLogins = 100
+
+func (OpenLogin) names(*projections.State, func(projections.Key))  {}
+func (CloseLogin) names(*projections.State, func(projections.Key)) {}
+
+func (c OpenLogin) decide(d *decision) error {
+	if err := c.Role.Validate(); err != nil || c.Role == eventlog.RoleIngest {
+		return refuse(Invalid, "login.invalid", "a browser acts as a viewer, an operator or an admin, not as %q", c.Role).
+			hint(hint.TokenRole)
+	}
+	if c.ID == "" || len(c.Hash) != hashSize {
+		return refuse(Invalid, "login.invalid", "the login has no id, or no SHA-256 of a secret").hint(hint.LoginAgain)
+	}
+	s := d.state()
+	if _, open := s.Login(c.ID); open {
+		return refuse(Conflict, "login.exists", "the login %s is open already", c.ID).hint(hint.LoginAgain)
+	}
+	if c.Token != "" {
+		if _, known := s.Token(c.Token); !known {
+			return refuse(NotFound, "token.unknown", "the token %s was revoked", c.Token).hint(hint.LoginAgain)
+		}
+	}
+	d.lead(&eventlog.LoginOpened{ID: c.ID, Hash: c.Hash, User: c.User, Role: c.Role, Workflow: c.Workflow, Token: c.Token,
+		ExpiresAt: d.env.Now.Add(LoginLife)})
+	oldest := len(d.state().Logins) - maxLogins
+	d.closeLogins(func(l projections.Login) bool {
+		oldest--
+		return l.ExpiresAt <= d.env.Now || oldest >= 0
+	})
+	return nil
+}
+
+func (c CloseLogin) decide(d *decision) error {
+	if _, open := d.state().Login(c.ID); !open {
+		return refuse(NotFound, "login.unknown", "the login %s is closed already", c.ID).hint(hint.LoginAgain)
+	}
+	d.lead(&eventlog.LoginClosed{ID: c.ID})
+	return nil
+}
+
+// closeLogins closes those that are chosen.
+func (d *decision) closeLogins(chosen func(projections.Login) bool) {
+	for _, l := range slices.Clone(d.state().Logins) {
+		if chosen(l) {
+			d.emit(&eventlog.LoginClosed{ID: l.ID})
+		}
+	}
+}
+
+// ResumeSubscription records that a person has ended the parking of an outgoing webhook (O10). Whether it is parked is
+// not known here: its position stands outside of the log.
+type ResumeSubscription struct {
+	Name eventlog.SubscriptionName
+	// Skipped is the message that the person chose to leave undelivered; nil when it is tried again.
+	Skipped *eventlog.SkippedMessage
+}
+
+func (ResumeSubscription) names(*projections.State, func(projections.Key)) {}
+
+func (c ResumeSubscription) decide(d *decision) error {
+	if err := eventlog.ValidateConnectorName(string(c.Name)); err != nil {
+		return refuse(Invalid, "subscription.invalid", "the name of the outgoing webhook %v", err).hint(hint.Subscriptions)
+	}
+	d.lead(&eventlog.SubscriptionResumed{Name: c.Name, Skipped: c.Skipped})
+	return nil
+}

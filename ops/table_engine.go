@@ -1,0 +1,167 @@
+package ops
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/ops/backup"
+	"github.com/pawl-run/pawl/ops/doctor"
+	"github.com/pawl-run/pawl/ops/rpc"
+	"github.com/pawl-run/pawl/ops/subscription"
+	"github.com/pawl-run/pawl/sandbox/worker"
+)
+
+// backupRequest asks for a part of a partition.
+type backupRequest struct {
+	Partition int    `json:"partition,omitempty" in:"query" jsonschema:"the partition, 0 when left out"`
+	From      uint64 `json:"from,omitempty" in:"query" jsonschema:"the first sequence to read, 1 when left out"`
+	Through   uint64 `json:"through" in:"query" jsonschema:"the last sequence to read: the end of the partition, as describeBackup has told it"`
+}
+
+var backupTable = []Operation{
+	define(operation("describeBackup", "GET /v1/backup", rpc.Admin,
+		"Say what there is to copy for a backup, and where the copy ends").private(), describeBackup),
+	define(operation("readBackup", "GET /v1/backup/records", rpc.Admin,
+		"Read stored transitions of a partition, byte by byte, for a backup").reading().private(), readBackup),
+}
+
+func describeBackup(ctx context.Context, c *Call, _ *everything) (backup.Description, error) {
+	log, err := c.backend.copied()
+	if err != nil {
+		return backup.Description{}, err
+	}
+	return log.Describe(ctx)
+}
+
+func readBackup(ctx context.Context, c *Call, r *backupRequest) (backup.Page, error) {
+	log, err := c.backend.copied()
+	if err != nil {
+		return backup.Page{}, err
+	}
+	page, err := log.Page(ctx, r.Partition, max(r.From, 1), r.Through)
+	if errors.Is(err, backup.ErrUnknownPartition) {
+		return page, rpc.Malformed("partition.unknown", "%v", err).WithHint("describeBackup tells how many there are")
+	}
+	return page, err
+}
+
+// copied is the log as a backup copies it.
+func (b *backend) copied() (backup.Opened, error) {
+	log, ok := b.cfg.Log.(eventlog.StoredLog)
+	if !ok || b.cfg.Source == nil {
+		return backup.Opened{}, rpc.Problemf(http.StatusNotFound, "backup.none", "this engine's log cannot be copied").
+			WithHint("ask an engine that keeps its log in NATS")
+	}
+	return backup.Opened{Log: log, Source: b.cfg.Source()}, nil
+}
+
+var doctorTable = []Operation{
+	define(operation("getHealthReport", "GET /v1/doctor", rpc.Admin,
+		"Say what of this installation is not as it should be, each with a remedy").slow(), healthReport),
+}
+
+func healthReport(ctx context.Context, c *Call, _ *everything) (doctor.HealthReport, error) {
+	if c.backend.cfg.Doctor == nil {
+		return doctor.HealthReport{}, rpc.Problemf(http.StatusNotFound, "doctor.none", "this engine cannot look at itself").
+			WithHint("ask an engine that pawl serve has started")
+	}
+	r := doctor.HealthReport{Findings: []doctor.Finding{}}
+	c.backend.cfg.Doctor(ctx, &r)
+	if err := c.backend.examineHooks(ctx, &r); err != nil {
+		return r, err
+	}
+	c.backend.examineSubscriptions(&r)
+	return r, nil
+}
+
+// examineHooks looks for hooks that refuse every request.
+func (b *backend) examineHooks(ctx context.Context, r *doctor.HealthReport) error {
+	for name, err := range b.workflows(ctx) {
+		if err != nil {
+			return err
+		}
+		state, ok := b.cfg.Engine.State(name)
+		if !ok {
+			continue
+		}
+		for _, h := range b.hooks.Refusing(&state) {
+			r.Advise("hooks", doctor.Problem,
+				fmt.Sprintf("hook %s of workflow %s refuses every request: %s", h.Name, name, h.Because), cmp.Or(h.Grant, h.Remedy))
+		}
+	}
+	return nil
+}
+
+// examineSubscriptions looks for webhooks that are not delivered.
+func (b *backend) examineSubscriptions(r *doctor.HealthReport) {
+	for _, s := range b.troubled() {
+		says := fmt.Sprintf("subscription %s is %s", s.Name, s.State)
+		if s.Since != 0 {
+			says += " since " + s.Since.String()
+		}
+		if s.Error != nil {
+			says += ": " + *s.Error
+		}
+		switch {
+		case s.State != subscription.StateParked:
+			r.Advise("subscriptions", doctor.Weak, says, "see to its receiver: it is tried by itself")
+		default:
+			r.Advise("subscriptions", doctor.Problem, says, strings.Join(s.Commands, ", or "))
+		}
+	}
+}
+
+var workersTable = []Operation{
+	define(operation("getWorkers", "GET /v1/workers", rpc.Viewer,
+		"Show the processes that run scripts, and how they are confined"), getWorkers),
+}
+
+func getWorkers(_ context.Context, c *Call, _ *everything) (worker.Report, error) {
+	if c.backend.cfg.Workers == nil {
+		return worker.Report{}, rpc.Problemf(http.StatusNotFound, "workers.none", "this engine has no processes for scripts").
+			WithHint("ask an engine that runs scripts")
+	}
+	return c.backend.cfg.Workers(), nil
+}
+
+type (
+	advanceRequest struct {
+		By string `json:"by" jsonschema:"how far, as in 90s, 5m or 24h; 0s only waits until everything has come to rest"`
+	}
+	clockAnswer struct {
+		Now    eventlog.Instant `json:"now" jsonschema:"what schedules, waits and deadlines follow"`
+		Manual bool             `json:"manual" jsonschema:"whether it stands still until it is advanced"`
+	}
+	advanceAnswer struct {
+		Now eventlog.Instant `json:"now" jsonschema:"the clock's new time"`
+	}
+)
+
+var clockTable = []Operation{
+	define(operation("getClock", "GET /v1/clock", rpc.Viewer, "Read the engine's clock").narrowing(),
+		func(_ context.Context, c *Call, _ *everything) (clockAnswer, error) {
+			return clockAnswer{Now: eventlog.At(c.backend.cfg.Now()), Manual: c.backend.cfg.Engine.Manual()}, nil
+		}),
+	define(operation("advanceClock", "POST /v1/clock/advance", rpc.Operator,
+		"Move a manual clock, stopping at each due moment, and answer once all is at rest").slow(), advanceClock),
+}
+
+func advanceClock(ctx context.Context, c *Call, r *advanceRequest) (advanceAnswer, error) {
+	by, err := time.ParseDuration(r.By)
+	if err != nil || by < 0 {
+		return advanceAnswer{}, rpc.Problemf(http.StatusUnprocessableEntity, "clock.invalid",
+			"by is %q; it must be a duration of 0s or more: a clock never goes back", eventlog.ClipName(r.By)).
+			WithHint("write e.g. 90s, 5m or 24h")
+	}
+	now, err := c.backend.cfg.Engine.Advance(ctx, by)
+	if err != nil {
+		return advanceAnswer{}, err
+	}
+	return advanceAnswer{Now: eventlog.At(now)}, nil
+}
