@@ -272,4 +272,15 @@ func (p *partition) checkMark(ctx context.Context) error {
 	if err != nil || mark.Seq == 0 || mark.Log != log.Identity(p.number) {
 		return err // another log: a person has accepted what it lacks
 	}
-	var hash even
+	var hash eventlog.Hash
+	if n, err := hex.Decode(hash[:], []byte(mark.Hash)); err != nil || n != len(hash) {
+		return fmt.Errorf("read the mark of partition %d: its hash %q is none", p.number, mark.Hash)
+	}
+	err = checker.CheckPlace(ctx, p.number, mark.Seq, hash)
+	if errors.Is(err, eventlog.ErrDamaged) {
+		err = fmt.Errorf("node %s has noted message %d of partition %d as acknowledged: %w", mark.Node, mark.Seq, p.number,
+			err)
+		p.stop(err)
+	}
+	return err
+}

@@ -15,7 +15,7 @@ import (
 	"github.com/pawl-run/pawl/cmd/pawl/internal/config"
 	"github.com/pawl-run/pawl/cmd/pawl/internal/exit"
 	"github.com/pawl-run/pawl/cmd/pawl/internal/mcpserver"
-	"github.com/pawl-run/pawl/cmd/pawl/internal/node"
+	"github.com/pawl-run/pawl/cmd/pawl/internal/storage"
 	"github.com/pawl-run/pawl/cmd/pawl/internal/term"
 	"github.com/pawl-run/pawl/cmd/pawl/internal/version"
 	"github.com/pawl-run/pawl/ops"
@@ -30,7 +30,7 @@ type MCP struct {
 
 // Run serves until the client has ended, or until it is interrupted.
 func (c *MCP) Run(ctx context.Context, engine *client.Finder, screen term.Screen, conf config.Reader,
-	with node.Parts) error {
+	with storage.Parts) error {
 	if c.JSON {
 		return exit.Misconfigured("leave --json out", "pawl mcp speaks a protocol of its own")
 	}

@@ -8,8 +8,8 @@ import (
 
 	"github.com/pawl-run/pawl/cmd/pawl/internal/config"
 	"github.com/pawl-run/pawl/cmd/pawl/internal/mcpserver"
-	"github.com/pawl-run/pawl/cmd/pawl/internal/node"
 	"github.com/pawl-run/pawl/cmd/pawl/internal/source"
+	"github.com/pawl-run/pawl/cmd/pawl/internal/storage"
 	"github.com/pawl-run/pawl/engine/rehearsal"
 	"github.com/pawl-run/pawl/sandbox"
 )
@@ -17,7 +17,7 @@ import (
 // rehearsals run the tests of models, one at a time, in processes that are started with the first.
 type rehearsals struct {
 	conf config.Reader
-	with node.Parts
+	with storage.Parts
 
 	mu   sync.Mutex
 	t    *tester
