@@ -5,8 +5,9 @@
 //
 //   - State changes in one way only: a decision is appended to the log at the workflow's head,
 //     and applied once the log has it. Recovery is replay and the same loop.
-//   - A mutation leaves from one line, after the transition that says so is durable, before the
-//     deadline that transition carries, and never twice.
+//   - A mutation leaves from one line (Connectors.Perform in exchange, call.go), after the transition that says so is
+//     durable, before the deadline that transition carries, and never twice. mayLeave is the last look at lease and
+//     deadline.
 //   - What became of a mutation is recorded whatever happened to its run meanwhile, for as long
 //     as the process lives.
 //   - A workflow whose past cannot be folded stops alone, loudly; the others go on.
@@ -31,7 +32,7 @@
 // calls.
 // A request leaves only under the lease in which its start was decided. An owner copies how far the log is
 // acknowledged to where that outlives its node, and the next owner holds the log against it before anything leaves
-// (mark.go). What one engine does for all, such as the feed, is done by the owner of partition 0 (Config.Duties).
+// (keepMark and checkMark in tenure.go). What one engine does for all, such as the feed, is done by the owner of partition 0 (Config.Duties).
 // Composing such an engine takes a [lease.Keeper] on the bucket of leases (eventlog/jslog/bucket) and a peer.Peers
 // on the engine's connection, as Config.Leases and Config.Peers; Run keeps the leases and gives them back in the
 // end. Without them the engine owns everything. Not guaranteed there yet: that a workflow goes on where it is read
@@ -42,8 +43,10 @@
 // it after that (aggregate.go, package engine/memory) and comes back by backlog.go. The packages below: process (what
 // all workflows share, and Config), decide (all rules, pure), schedule (times and policies), deploy (whether a script
 // may replace another), handler (one call of a script), connector (the outside), hook and secret (what requests are
-// verified by), underway (calls that have left), checkpoint, memory, loss, clock; lifecycle and simulation hold the
-// tests that live through everything.
+// verified by), underway (calls that have left), capability (grants), hint (what to do next), lease and peer (a cluster),
+// rehearsal (`pawl test`), recording and effectdiff (`pawl diff`, with difference), runlog, checkpoint, memory, loss,
+// clock, signal and ids. Tests that live through everything are in lifecycle, cluster and simulation; enginetest starts
+// their engines.
 //
 // Not guaranteed: that a script runs only once. Prepare and next may run again after a crash;
 // what they buffered is visible only with the commit.

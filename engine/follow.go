@@ -38,7 +38,7 @@ func (a *aggregate) follow(ctx context.Context) error {
 
 // catchUp reads what another process wrote to the workflow. What was to be decided may be refused
 // now, so the runner must look at the state again. Until it succeeds the workflow is behind. A record
-// that cannot be read or folded stops the workflow: errStopped.
+// that cannot be read or folded stops the workflow: process.ErrStopped.
 func (a *aggregate) catchUp(ctx context.Context) error {
 	defer a.nudge()
 	a.behind.Store(true)

@@ -16,8 +16,8 @@ type proposal struct {
 	actor eventlog.Actor
 	cause eventlog.Cause
 
-	// The answer. It counts once the first needs entries of its group are written, and the next one too where that is
-	// its own.
+	// The answer: decision and err. It may be read once the first needs entries of the group are written and, if
+	// isEntry, the proposal's own entry too.
 	decision decide.Decision
 	err      error
 	needs    int
@@ -73,8 +73,8 @@ func (q *proposals) any() bool {
 	return len(q.waiting) > 0
 }
 
-// mayShare says that a command may be decided on a state that is not acknowledged yet (C10): what comes often. The
-// others look at more than the state, or change what the engine derives from it.
+// mayShare reports whether the command may be decided on a state whose append is still under way (C10). Only frequent
+// commands may; the others read more than the state, or change what the engine derives from it.
 func mayShare(cmd decide.Command) bool {
 	switch cmd.(type) {
 	case decide.Push, decide.Tick, decide.FinishPrepare, decide.FinishMutate, decide.SettleMutation, decide.CommitRun,

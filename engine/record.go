@@ -52,9 +52,8 @@ func (a *aggregate) nothingRecorded(why error) error {
 	return fmt.Errorf("record on %s: %w: %w", a.name, process.ErrNothingRecorded, why)
 }
 
-// recordWaiting records what waits once the lock is free, if anything does. Each proposal begins it once, and it takes
-// the first ones in their order: so there are never fewer that wait for the lock than proposals that wait. It waits no
-// longer than its own caller.
+// recordWaiting takes the lock and records the group at the head of the queue, which need not contain p. Every proposal
+// starts one such goroutine, so none is left without one. It gives up when p is withdrawn.
 func (a *aggregate) recordWaiting(p *proposal) {
 	select {
 	case a.recording <- struct{}{}:
@@ -210,8 +209,8 @@ func (a *aggregate) entry(t eventlog.Transition, head eventlog.Head) (eventlog.E
 	return entry, nil
 }
 
-// settled takes in that so many entries of the decided proposals are written, and err of the one that follows, and
-// returns how many proposals have their answer. The others are decided again.
+// settled answers the proposals whose fate the append has decided: the first written entries are in the log, and the
+// next one failed with err. It returns how many proposals it answered; the others are decided again.
 func (a *aggregate) settled(decided []*proposal, written int, err error) int {
 	final := errors.Is(err, eventlog.ErrUnconfirmed) || process.LogUnwritable(err) || errors.Is(err, projections.ErrBroken)
 	for i, p := range decided {

@@ -166,8 +166,8 @@ func (r *runner) resting() []decide.Wait {
 	return now.waits
 }
 
-// quiet is what the runner waits for, nil as well while something is recorded on its workflow: a push, a late
-// reply. A caller that has seen its transition in the log must not find the engine idle before it counts.
+// quiet returns the runner's waits, and nil while anything is being recorded for its workflow, such as a push or a late
+// answer: a caller that has seen its transition in the log must not be told that the engine is idle.
 func (r *runner) quiet() []decide.Wait {
 	if r.workflow.proposals.any() || len(r.workflow.recording) > 0 {
 		return nil

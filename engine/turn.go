@@ -10,8 +10,8 @@ import (
 	"github.com/pawl-run/pawl/eventlog"
 )
 
-// turns are those that calls have got before they are recorded as started: send takes them from here. Each belongs to
-// the run that waited for it, and its mutation has that run's id.
+// turns keeps the turn that a call got before its start was recorded, until send uses it. The key is the mutation's id,
+// which is the id of its run.
 type turns struct {
 	mu sync.Mutex
 	of map[eventlog.MutationID]connector.Turn

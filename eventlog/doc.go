@@ -24,4 +24,11 @@
 // changed name gets an entry in fact.go, and the old name is read for ever and never used again.
 // testdata/golden holds one file per type and version as it was first written, testdata/upcast one per
 // retired name with what it is read as since. Files are added to them and never edited.
+//
+// How do I add a fact type? Declare it in a file *_events.go (its comment is its text in the feed: `go test ./ops/feed
+// -run Meanings -update`) and give it a row in fact.go. Raise FormatVersion in format.go and name the type there, so
+// that an older binary refuses a log that holds it. Fold it in projections/apply.go, and name in projections/needs.go
+// what history it reads. engine/decide emits it; decide/remains.go says what a lost record of it could have meant.
+// `go test ./eventlog -run Golden -update` writes its golden file. The random histories (projections/foldtest) and the
+// simulation have to know it.
 package eventlog

@@ -3,7 +3,7 @@ package eventlog
 // FormatVersion is the newest format of a log (`pawl.format` in its metadata) that this version reads; a log with
 // a newer one is refused. A log gets a format with the first message that needs it: without one, an older binary
 // reads the log as ever.
-const FormatVersion = formatDuties
+const FormatVersion = formatDeadLetters
 
 // FormatFirst is the format of a log that holds nothing of what a later one has added.
 const FormatFirst = 1
@@ -29,9 +29,9 @@ const (
 	// formatOperators: the installation holds logins of browsers, and what people did to outgoing webhooks. A binary that
 	// does not know that must not start: it would stop at the first of them, and accept no named token any more.
 	formatOperators = 8
-	// formatDuties: consumers have calls approved although they are granted, or keep what they discard in a topic. A
+	// formatDeadLetters: consumers have calls approved although they are granted, or keep what they discard in a topic. A
 	// binary that does not know that must not start: it would send what a person has to approve.
-	formatDuties = 9
+	formatDeadLetters = 9
 )
 
 // concurrentFacts are the types that concurrent consumers have added, and the versions from which on others say
@@ -78,7 +78,7 @@ func formatOfFact(f Fact) int {
 		return formatResends
 	case *WorkflowDeployed:
 		if f.Definition.hasDuties() {
-			return formatDuties
+			return formatDeadLetters
 		}
 		if len(f.Definition.Hooks) > 0 {
 			return formatHooks

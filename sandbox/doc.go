@@ -22,7 +22,8 @@
 // What a script finds besides the language is on the page SCRIPTS.md.
 //
 // How do I add a limit? Give it a field of Limits and a default in limits.go, and its code limit.NAME a place in
-// failure.go. Keep it in vm, by a LimitFault, and carry it to the processes in worker/wire.go; worker/limits_test.go
+// failure.go. Limits.Effective and schedule.Default name
+// it too. Keep it in vm, by a LimitFault, and carry it to the processes in worker/wire.go; worker/limits_test.go
 // breaks each one. A limit of what a script answers is checked again in worker/recheck.go. Make it a setting in
 // engine/schedule/policy.go, which engine/handler/invoke.go hands over, and name it in SCRIPTS.md and in CONFIG.md.
 package sandbox

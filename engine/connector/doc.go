@@ -1,6 +1,6 @@
 // Package connector is the only way from a workflow to the outside. A connector owns every call
 // to one outside system; the Registry is the gate all calls go through. CONNECTORS.md describes the
-// operations of those built in, and how to write one.
+// operations of those built in; its section "Writing one in Go" tells how to add one.
 //
 // What it guarantees:
 //

@@ -207,9 +207,9 @@ func (d *decision) row(run *projections.Run, held []*projections.TopicEvent, f e
 	return h.Failures + 1
 }
 
-// counts reports whether the failure counts against the event's job: a logic failure does. A transient
-// one does if the target was seen to work since the job failed last (the first time: since its run
-// began), or after so long that it cannot wait any more, unless nothing works at the moment (J2).
+// counts reports whether the failure counts against the event's job (J2). A logic failure always does. A transient one
+// does if the target has worked for something else since this job failed last, or the first time since its run began;
+// or if the job has waited too long. While the consumer is probed none does.
 func (d *decision) counts(run *projections.Run, e *projections.TopicEvent, f eventlog.Failure, probing bool) bool {
 	switch {
 	case f.Class == eventlog.Logic:
@@ -270,9 +270,9 @@ const (
 	maxBetweenProbes = 15 * time.Second
 )
 
-// targetsFault takes the failure of a run that has nothing applied and nothing open for that of the target, if it is
-// the third in a row or that of a probe: then it holds nothing and counts no attempt (C7). It reports whether it has
-// released the event.
+// targetsFault blames the target instead of the event when the run is the third in a row to fail, or a probe, with
+// nothing applied and nothing open: then nothing is held and no attempt is counted (C7). It reports whether it released
+// the event.
 func (d *decision) targetsFault(run *projections.Run, e *projections.TopicEvent, f eventlog.Failure) bool {
 	h := d.state().Handler(run.Handler)
 	if h == nil || d.err != nil || d.neverSent || f.Code == eventlog.CodeHeldBack {

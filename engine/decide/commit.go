@@ -278,9 +278,9 @@ func (d *decision) finishedOne(run *projections.Run) {
 	}
 }
 
-// settleHandler is S3 and S4 at a consumer's commit: replace wakeAt; after an empty run, what its
-// peek could have seen is looked at; after one that took events, look again. A retry run (R15) has
-// not peeked at all: it clears nothing, or what came since its chain began would wait forever.
+// settleHandler updates the consumer at a commit (S3, S4). It replaces wakeAt. After an empty run it marks as seen what
+// peek could see; after a run that took events the consumer looks again. A retry run (R15) has not peeked, so it marks
+// nothing: what came since its chain began would wait for ever.
 func (d *decision) settleHandler(run *projections.Run, taken int) {
 	h := d.state().Handler(run.Handler)
 	if h == nil || d.err != nil {

@@ -268,8 +268,8 @@ func soonestBeginning(s *projections.State, c eventlog.Consumer, at Present) (Wa
 	return next, waits && next.Until > at.Now
 }
 
-// mayBegin reports whether anything of the workflow's concurrent consumers may begin: back-off, maintenance and other
-// holds are those of plain handlers (C8).
+// mayBegin reports whether concurrent consumers may begin runs at all. Back-off, maintenance and the other holds of a
+// workflow stop plain handlers only (C8).
 func mayBegin(s *projections.State) bool {
 	held := s.Blocked != nil &&
 		(s.Blocked.Reason == eventlog.BlockContradiction || s.Blocked.Reason == eventlog.BlockLoss)

@@ -142,9 +142,9 @@ func (d *decision) abort(run *projections.Run, format string, args ...any) {
 	d.release(run, uncharged)
 }
 
-// undoOne gives the event of an ended run back once its call is known not to have happened: by transient back-off,
-// since being settled makes no new hold, or at once where a person said so (F5, O1). It ended long before, so that it
-// is part of no row (C7).
+// undoOne gives back the event of a run that ended earlier, now that its call is known not to have happened: after the
+// transient back-off, since a settlement makes no new hold, or at once if a person said so (F5, O1). It does not count
+// toward three failures in a row (C7).
 func (d *decision) undoOne(run *projections.Run, f eventlog.Failure) {
 	d.neverSent = true
 	if f.Class != "" {
@@ -160,8 +160,8 @@ func (d *decision) undoOne(run *projections.Run, f eventlog.Failure) {
 	}
 }
 
-// heldUp gives back what a run had that was ended for trouble of our own: that counts no attempt, and the next try
-// comes after a while (F11, C8).
+// heldUp gives back what a run had reserved when trouble of the engine made it end. No attempt is counted, and the next
+// try comes after a delay (F11, C8).
 func (d *decision) heldUp(run *projections.Run, f eventlog.Failure) {
 	wait, _, _ := d.nextTry(0, f)
 	at := d.env.Now.Add(wait)
@@ -190,7 +190,7 @@ func (d *decision) dispose(run *projections.Run, f eventlog.Failure) (jobsTookIt
 	return false
 }
 
-// uncharged is the failure of a run that ended without one that counts: a crash, or our own trouble (J6).
+// uncharged is the failure of a run that must not count against its events: a crash, or trouble of the engine (J6).
 var uncharged = eventlog.Failure{}
 
 // release gives the run's events back. With a job limit a definite transient or logic failure is its

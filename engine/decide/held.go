@@ -17,8 +17,8 @@ func (d *decision) failOne(run *projections.Run, f eventlog.Failure) {
 	d.disposeOne(run, f)
 }
 
-// disposeOne is R16 for the event of a run that has ended, in its order. A failure without a class is none of its own:
-// a crash, or our own trouble.
+// disposeOne decides what becomes of the event of a one-event run that ended, by the cases of R16 in their order. f has
+// no class where the run crashed or ended because of trouble of the engine: that is no failure of the event.
 func (d *decision) disposeOne(run *projections.Run, f eventlog.Failure) {
 	if d.err != nil {
 		return
@@ -111,9 +111,9 @@ func (d *decision) releaseOne(run *projections.Run, f eventlog.Failure) {
 	}
 }
 
-// repairOrPerson is what the event of a run is held for after a failure of the script: a repair, or a person once
-// repairs are given up (F9). Again says that it had failed so before: then the repair since has not helped, and
-// counts. Nothing holds it where a newer version is there already.
+// repairOrPerson returns what the event is held for after a failure of the script: a repair, or a person once the
+// repair budget is spent (F9). It is empty where a newer version is deployed already. again says that the event failed
+// like this before: then the last repair did not help, and counts.
 func (d *decision) repairOrPerson(run *projections.Run, again bool) eventlog.HeldReason {
 	s := d.state()
 	h, script := s.Handler(run.Handler), s.Script(run.Version)

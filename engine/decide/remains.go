@@ -273,7 +273,7 @@ func askingFor(def *eventlog.Definition, grants map[string]eventlog.Grant) map[s
 	return strict
 }
 
-// onlyReads reports whether the capability is that of one operation, and that reads.
+// onlyReads reports whether the capability names exactly one operation, and that operation reads.
 func onlyReads(def *eventlog.Definition, capability string) bool {
 	for _, op := range def.Operations {
 		if rest, ok := strings.CutPrefix(capability, op.Capability()); ok && (rest == "" || rest[0] == '@') {

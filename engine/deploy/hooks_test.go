@@ -145,7 +145,7 @@ func TestMistakesInHooks(t *testing.T) {
 		},
 		"a header that is kept": {
 			`h: { ` + good + `, verify: "none", headers: ["Cookie"] },`,
-			"hook.headers", "take it out",
+			"hook.headers", "remove it",
 		},
 		"headers as text": {
 			`h: { ` + good + `, verify: "none", headers: "X" },`,

@@ -1,5 +1,7 @@
-// Package process is what all workflows of one engine share: the configuration, the counts of what is under way, the
-// ends of what may be waited for, the tenure of a partition, and how work ends that the log does not take.
+// Package process is one running engine as its workflows see it: Config, the clocks, the counts of calls and recordings
+// under way, when it drains and ends (Process), the right to a partition (Tenure), and the errors of what could not be
+// recorded. Partitions and workflows need it and not the engine. Processes of the operating system are in
+// sandbox/worker.
 //
 // Guaranteed: it knows none of the workflows. A tenure that does not hold, and a nil one, own nothing.
 package process

@@ -28,7 +28,7 @@ func (unknownOutcome) Error() string {
 
 func (unknownOutcome) Unwrap() error { return ErrUnavailable }
 
-// errNotOwner: another engine owns the partition, or none does.
+// ErrNotOwner: another engine owns the partition, or none does.
 var ErrNotOwner = errors.New("this engine does not own the workflow's partition")
 
 // ErrDefect marks a fault of the engine itself: the workflow stops instead of guessing.

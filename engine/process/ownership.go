@@ -11,7 +11,7 @@ import (
 type Tenure struct {
 	// Lease is nil where the engine owns everything for good.
 	Lease *lease.Lease
-	// draining: no run begins any more, the partition is about to be handed over.
+	// Draining: no run begins any more, the partition is about to be handed over.
 	Draining atomic.Bool
 }
 

@@ -18,10 +18,11 @@ import (
 	"github.com/pawl-run/pawl/engine/underway"
 )
 
-// Process is what all workflows of an engine share: the configuration, the counts of what is under way, and the ends
-// of what may be waited for. It knows none of the workflows.
+// Process is what all workflows of an engine share: the configuration, the counts of what is under way, and the signals
+// that callers wait for. It knows none of the workflows.
 //
-// Locking: none but that of its parts. What is not atomic, a lock or a context is set before the engine runs.
+// Locking: none of its own. Its atomic fields and its parts lock themselves; all other fields are set before the engine
+// runs.
 type Process struct {
 	Config Config
 	Log    *slog.Logger
@@ -31,8 +32,8 @@ type Process struct {
 	Draining   atomic.Bool
 	Closed     atomic.Bool
 	Calls      signal.InFlight // mutation calls that have left and are within their deadline
-	Outcomes   signal.InFlight // their settlements, until they are recorded
-	Recordings signal.InFlight // decisions on their way into the log, whose callers may be gone
+	Outcomes   signal.InFlight // results of calls that are not recorded yet
+	Recordings signal.InFlight // decisions that are being appended; their callers may have left
 	// Idle tells when a runner comes to rest or a recording ends.
 	Idle signal.Change
 	// Handlers is what the callers of handlers share.

@@ -13,8 +13,8 @@ type Moment struct {
 	Elapsed time.Duration
 }
 
-// Until is how long it takes until a time has come by both clocks: at by the first, and wait after m by
-// the second.
+// Until returns the time that is left until both clocks agree that it is over: the clock that can be set reads at, and
+// wait has passed since m on the one that cannot be set.
 func (m Moment) Until(now Moment, at time.Time, wait time.Duration) time.Duration {
 	return max(at.Sub(now.Clock), m.Elapsed+wait-now.Elapsed, 0)
 }

@@ -34,8 +34,8 @@ type Sighting struct {
 	Relayed  bool
 }
 
-// Age is for how long at least the call is known at all, whose record says when it started: the longer of what the two
-// clocks say.
+// Age is a lower bound of how long ago a call began that is recorded as started at the given time: the larger value of
+// the two clocks.
 func (x Sighting) Age(started time.Time, now Moment) time.Duration {
 	return max(now.Clock.Sub(started), max(x.Known.Clock.Sub(started), 0)+now.Elapsed-x.Known.Elapsed)
 }

@@ -45,7 +45,7 @@ const (
 	stride = 256
 	// journeysKept is how many workflows have their folds kept at the same time.
 	journeysKept = 2
-	// recentRuns is how many runs a [Moment] has.
+	// recentRuns is how many runs a [Then] has.
 	recentRuns = 20
 )
 

@@ -21,7 +21,8 @@
 //     next [Open] starts empty; it never ends in wrong rows.
 //
 // Not guaranteed: that a commit survives a crash of the machine, and that a store of another
-// version can be read: [Open] empties it, and says so in [Store.Warnings].
+// version can be read: [Open] empties it, and says so in [Store.Warnings]; then engine/replay.go fills it from the log.
+// A change of how rows are laid out changes format() too.
 //
 // The store is an LSM tree (pebble). B-trees cost about the same per row, but without a sync
 // per commit they lose their order in a crash, and none of them checksums its pages.

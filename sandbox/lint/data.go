@@ -20,7 +20,7 @@ type shape struct {
 	values []ast.Expression
 }
 
-// shapeOf joins the values that something may be. Nothing, as null, counts for none.
+// shapeOf is the union of the values that an expression may have; null and undefined are ignored.
 func (c *collector) shapeOf(values []ast.Expression) shape {
 	s := shape{members: make(map[string][]ast.Expression), whole: true}
 	for _, value := range values {

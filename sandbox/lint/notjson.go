@@ -8,7 +8,8 @@ import (
 	"github.com/pawl-run/pawl/sandbox"
 )
 
-// lostClasses are those of whose instances JSON keeps nothing, and what stands before and after one to keep it.
+// lostClasses are classes whose instances become {} in JSON, each with the text before and after the value that keeps
+// it.
 var lostClasses = map[string][2]string{
 	"Map": {"Object.fromEntries(", ")"}, "Set": {"[...", "]"},
 	"WeakMap": {}, "WeakSet": {}, "RegExp": {}, "Error": {},

@@ -62,7 +62,8 @@ func (r *reserving) looks(topic string) bool {
 	return false
 }
 
-// results are the results of prepare that the text shows; any other one makes what is reserved open.
+// results returns the results of prepare that the text shows. If there may be others, nothing can be said about what is
+// reserved.
 func (r *reserving) results() (list []*ast.ObjectLiteral) {
 	for _, e := range r.in.Returns(r.prepare) {
 		result, ok := r.in.Resolve(e.Value).(*ast.ObjectLiteral)

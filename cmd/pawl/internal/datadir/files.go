@@ -11,7 +11,7 @@ import (
 	"github.com/pawl-run/pawl/cmd/pawl/internal/exit"
 )
 
-// urlFile, in the data directory, holds the address while an engine runs there.
+// URLFile, in the data directory, holds the address while an engine runs there.
 const URLFile = "http.url"
 
 // HTTPAddress is the address that an engine has written into its data directory, empty for none.
@@ -39,5 +39,5 @@ func HoldsLog(data string) bool {
 	return false
 }
 
-// markFile, in the data directory, says up to where the log was acknowledged.
+// MarkFile, in the data directory, says up to where the log was acknowledged.
 const MarkFile = "log.mark"

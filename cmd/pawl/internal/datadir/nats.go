@@ -3,11 +3,11 @@ package datadir
 // CallerInbox is where the commands of this program get their answers: it is no other user's.
 const CallerInbox = "_INBOX." + NATSCaller
 
-// natsCertificate, beside the URL files, is the certificate of the listener. Commands on this machine reach
+// NATSCertificate, beside the URL files, is the certificate of the listener. Commands on this machine reach
 // it by an address that the certificate does not name, so they ask for this very one.
 const NATSCertificate = "listener.pem"
 
-// natsDir, in the data directory, holds a file with a URL for each user of the NATS listener.
+// NATSDir, in the data directory, holds a file with a URL for each user of the NATS listener.
 const NATSDir = "nats"
 
 // NATSCaller is the NATS user with which the commands of this program look for tools and try them.

@@ -17,7 +17,7 @@ import (
 	"github.com/pawl-run/pawl/eventlog/durable"
 )
 
-// tokenFile, in the data directory, holds the token that opens the engine there. It is this node's own:
+// TokenFile, in the data directory, holds the token that opens the engine there. It is this node's own:
 // it is not in the log, and written anew when it is missing.
 const TokenFile = "http.token"
 

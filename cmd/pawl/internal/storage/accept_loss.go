@@ -119,7 +119,8 @@ func AcceptLoss(
 // acceptsLoss is the cause of what an acceptance records.
 var acceptsLoss = eventlog.Cause{Kind: "api", ID: "acceptLoss"}
 
-// tellAgain adds what earlier acceptances hold: one may have been killed before it said what it has done.
+// tellAgain adds the workflows that earlier acceptances hold: an acceptance may have been killed before it told its
+// result.
 func (r *Accepted) tellAgain(ctx context.Context, d *Data) error {
 	before, err := loss.StillHeld(ctx, d.Log)
 	if err != nil {
@@ -133,7 +134,7 @@ func (r *Accepted) tellAgain(ctx context.Context, d *Data) error {
 	return nil
 }
 
-// takeNames says whether names are lost, and takes in that a person knows them, where that counts.
+// takeNames says whether names are lost. Where counts is set it records that a person knows them.
 func (r *Accepted) takeNames(ctx context.Context, d *Data, wish Acceptance, counts bool) error {
 	r.NamesLost = loss.NamesLost(d.Log)
 	if !r.NamesLost || !wish.NamesKnown || !counts {
@@ -167,8 +168,8 @@ func recordLoss(ctx context.Context, d *Data, result *Accepted, lost loss.Loss) 
 	return nil
 }
 
-// startEpochs makes what the local store knows of these partitions worthless, and every other note of
-// their positions: sequences after a lost end are used again.
+// startEpochs makes everything invalid that remembers positions in these partitions, the local store first: the
+// sequences after a lost end are used again for other records.
 func startEpochs(ctx context.Context, log *jslog.Log, ahead []loss.Ahead) error {
 	for _, one := range ahead {
 		if _, err := log.SetAside(ctx, one.Partition, nil); err != nil {
