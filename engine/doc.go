@@ -29,24 +29,23 @@
 //
 // In a cluster each partition has one owner at a time (tenure.go). The others follow it into their stores (watch.go),
 // and send it what is to be recorded (route.go); without the lease an engine records nothing but what became of its
-// calls.
-// A request leaves only under the lease in which its start was decided. An owner copies how far the log is
+// calls. A request leaves only under the lease in which its start was decided. An owner copies how far the log is
 // acknowledged to where that outlives its node, and the next owner holds the log against it before anything leaves
-// (keepMark and checkMark in tenure.go). What one engine does for all, such as the feed, is done by the owner of partition 0 (Config.Duties).
-// Composing such an engine takes a [lease.Keeper] on the bucket of leases (eventlog/jslog/bucket) and a peer.Peers
-// on the engine's connection, as Config.Leases and Config.Peers; Run keeps the leases and gives them back in the
-// end. Without them the engine owns everything. Not guaranteed there yet: that a workflow goes on where it is read
-// by itself, as after a conflict, from a damaged replica; readings of a whole partition ask the leader for what a
-// replica lacks.
+// (keepMark and checkMark in tenure.go). What one engine does for all, such as the feed, is done by the owner of
+// partition 0 (Config.Duties). Composing such an engine takes a [lease.Keeper] on the bucket of leases
+// (eventlog/jslog/bucket) and a peer.Peers on the engine's connection, as Config.Leases and Config.Peers; Run keeps the
+// leases and gives them back in the end. Without them the engine owns everything. Not guaranteed there yet: that a
+// workflow goes on where it is read by itself, as after a conflict, from a damaged replica; readings of a whole
+// partition ask the leader for what a replica lacks.
 //
 // The checkpoint of what is folded is written and trusted by writebehind.go; what no longer has to be in memory leaves
 // it after that (aggregate.go, package engine/memory) and comes back by backlog.go. The packages below: process (what
 // all workflows share, and Config), decide (all rules, pure), schedule (times and policies), deploy (whether a script
 // may replace another), handler (one call of a script), connector (the outside), hook and secret (what requests are
-// verified by), underway (calls that have left), capability (grants), hint (what to do next), lease and peer (a cluster),
-// rehearsal (`pawl test`), recording and effectdiff (`pawl diff`, with difference), runlog, checkpoint, memory, loss,
-// clock, signal and ids. Tests that live through everything are in lifecycle, cluster and simulation; enginetest starts
-// their engines.
+// verified by), underway (calls that have left), capability (grants), hint (what to do next), lease and peer (a
+// cluster), rehearsal (`pawl test`), recording and effectdiff (`pawl diff`, with difference), runlog, checkpoint,
+// memory, loss, clock, signal and ids. Tests that live through everything are in lifecycle, cluster and simulation;
+// enginetest starts their engines.
 //
 // Not guaranteed: that a script runs only once. Prepare and next may run again after a crash;
 // what they buffered is visible only with the commit.

@@ -6,8 +6,8 @@
 //
 // In come requests of other systems (ops/hooks) and pushed events (ops/ingress). Out go facts: the feed in ops/feed;
 // webhooks in ops/subscription, which knows how far each is, over ops/webhook, which makes one signed POST; alerts in
-// ops/alert; traces in ops/trace; figures in ops/metrics. A new operation is a row in one of the tables; of a new figure
-// ops/metrics tells; a new bound of the server is a field of Config (backend.go).
+// ops/alert; traces in ops/trace; figures in ops/metrics. A new operation is a row in one of the tables; of a new
+// figure ops/metrics tells; a new bound of the server is a field of Config (backend.go).
 //
 // Guaranteed: an operation answers only after what it changed is durable; a refused or malformed
 // call changes nothing; every error is a problem document with a stable code and, where there is

@@ -1,6 +1,6 @@
 // Package lint judges the text of a workflow script before it runs. It runs nothing. A file is one check, but for
-// handlers (walks the handlers), uses (finds what they touch), written (takes parameters down) and codeafter (gathers the
-// mutation calls that onecall judges).
+// handlers (walks the handlers), uses (finds what they touch), written (takes parameters down) and codeafter (gathers
+// the mutation calls that onecall judges).
 //
 // What several checks need stands below: package finding lists the problems, and package flow follows a value that is
 // handed on. What needs no handler is judged in package global (names) and package onecall (R4).
