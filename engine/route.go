@@ -76,6 +76,7 @@ var commands = func() map[string]reflect.Type {
 		decide.Pause{}, decide.Resume{}, decide.Archive{}, decide.SetGrants{}, decide.ChangeGrants{},
 		decide.Approve{}, decide.Reject{}, decide.Resolve{}, decide.Deploy{}, decide.RepairRefused{},
 		decide.CreateToken{}, decide.RevokeToken{}, decide.OpenLogin{}, decide.CloseLogin{},
+		decide.ResumeSubscription{},
 	} {
 		byName[reflect.TypeOf(cmd).Name()] = reflect.TypeOf(cmd)
 	}
@@ -187,7 +188,8 @@ func (e *Engine) learn(ctx context.Context, p *partition, name eventlog.Workflow
 // admit says why a command from outside is not recorded here, beside what its decision says.
 func (e *Engine) admit(ctx context.Context, p *partition, name eventlog.WorkflowName, cmd decide.Command) error {
 	switch cmd.(type) {
-	case decide.Deploy, decide.CreateToken, decide.RevokeToken, decide.OpenLogin, decide.CloseLogin:
+	case decide.Deploy, decide.CreateToken, decide.RevokeToken, decide.OpenLogin, decide.CloseLogin,
+		decide.ResumeSubscription:
 		return nil
 	case decide.Push:
 		if err := e.DiskSpace(); err != nil {

@@ -18,6 +18,12 @@ func (v Version) Compare(other Version) int {
 	return cmp.Or(cmp.Compare(major, otherMajor), cmp.Compare(minor, otherMinor))
 }
 
+// Repaired reports whether the version is a repair of a deployed one (F9).
+func (v Version) Repaired() bool {
+	_, minor := v.numbers()
+	return minor > 0
+}
+
 func (v Version) numbers() (major, minor int) {
 	a, b, _ := strings.Cut(string(v), ".")
 	major, err := strconv.Atoi(a)

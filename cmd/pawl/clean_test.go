@@ -37,8 +37,36 @@ var wrongOnPurpose = map[string][]string{
 	"fix.txtar/mended.ts":     {"mutate.codeAfter"},
 	"fix.txtar/notes.ts": {"event.unknown", connector.CodeParams, connector.CodeParams, "mutate.codeAfter",
 		"next.unguarded"},
+	"init.txtar/warned.ts": {"event.unknown"}, // which --strict refuses
 	"test.txtar/broken.ts": {"topic.unused", deploy.CodeTopicUnknown},
 }
+
+// joined looks up the events of one topic by those of another, and reserves one of each.
+const joined = `export default Pawl.workflow({
+  name: "join",
+  topics: { order: {}, payment: {} },
+  consumers: {
+    join: Pawl.consumer({
+      subscribe: ["order", "payment"],
+      async prepare(ctx) {
+        const payments = await ctx.peek("payment", { limit: 1000 });
+        const orders = await ctx.getByIds("order", payments.map((p) => p.id));
+        const order = orders.find((o) => o.status === "pending");
+        if (!order) return { reservations: [], data: null };
+        const payment = payments.find((p) => p.id === order.id);
+        return {
+          reservations: [{ topic: "order", ids: [order.id] }, { topic: "payment", ids: [payment.id] }],
+          data: { id: order.id, amount: payment.payload.amount },
+          ui: { title: "Post " + order.id },
+        };
+      },
+      async mutate(ctx, { data }) {
+        await ctx.http.post({ url: "https://api.example.com/pairs", body: data });
+      },
+    }),
+  },
+});
+`
 
 // Every workflow of this repository passes the validator without a word: what is written here is what
 // authors copy. Connectors that only some test starts are no complaint.
@@ -52,6 +80,7 @@ func TestWorkflowsHereAreClean(t *testing.T) {
 		"mail-to-sheet.ts": read(t, "example/mail-to-sheet.ts"),
 		"orders.ts":        read(t, "internal/starter/templates/orders/orders.ts"),
 		"webhook.ts":       read(t, "example/webhook-to-chat.ts"),
+		"join.ts":          joined,
 	}
 	archives, err := filepath.Glob("testdata/script/*.txtar")
 	if err != nil {

@@ -1,6 +1,7 @@
 package decide
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -85,10 +86,12 @@ func (d *decision) discard(run *projections.Run, e *projections.TopicEvent, f ev
 		Consumer: run.Handler, Run: run.ID, Attempts: e.Executions,
 		Error: deadError{f.Class, f.Code, eventlog.Clip(f.Message, maxDeadMessage), f.Line},
 	}
-	if d.deadPayloads += len(e.Payload); d.deadPayloads > maxDeadPayloads {
+	payload, err := letter.encode()
+	if err == nil && d.deadPayloads+len(payload) > maxDeadPayloads {
 		letter.Payload, letter.Omitted = nil, true
+		payload, err = letter.encode()
 	}
-	payload, err := json.Marshal(letter)
+	d.deadPayloads += len(payload)
 	if err != nil {
 		d.err = fmt.Errorf("write the dead letter of event %s in %s: %w", e.MessageID, e.Topic, err)
 		return
@@ -111,6 +114,15 @@ type deadLetter struct {
 	Error    deadError        `json:"error"`
 }
 
+// encode writes the letter as it is kept: a payload is written as it came, and grows by no escapes.
+func (l *deadLetter) encode() (json.RawMessage, error) {
+	var text bytes.Buffer
+	encoder := json.NewEncoder(&text)
+	encoder.SetEscapeHTML(false)
+	err := encoder.Encode(l)
+	return bytes.TrimSpace(text.Bytes()), err
+}
+
 type deadError struct {
 	Class   eventlog.Class `json:"class"`
 	Code    string         `json:"code"`
@@ -118,13 +130,15 @@ type deadError struct {
 	Line    int            `json:"line,omitempty"`
 }
 
-// A run may discard all its events at once: that has to fit into one transition, beside the end of the run.
+// A run may discard all its events at once: that has to fit into one transition, beside the end of the run. If it did
+// not, the outcome of the run's mutation could not be recorded either.
 const (
-	maxDeadPayloads = 1 << 20
-	maxDeadTitle    = 500
-	maxDeadMessage  = 1000
+	// maxDeadPayloads bounds the letters that have a payload, in bytes and together.
+	maxDeadPayloads = 512 << 10
+	maxDeadTitle    = 200
+	maxDeadMessage  = 300
 	// maxDeadEvents is how many events a run of a consumer with a dead-letter topic may reserve.
-	maxDeadEvents = 500
+	maxDeadEvents = 100
 )
 
 // deadLetterID is the id of the event that stands for one that the run discards: it comes once for each time.

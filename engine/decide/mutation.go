@@ -90,7 +90,7 @@ func (c FinishMutate) decide(d *decision) error {
 		return nil
 	}
 	granted := capability.GrantedAt(d.state().Grants, call.Connector, call.Operation, c.Host, true)
-	if asks := c.Asks || d.consumer(run).Approval == eventlog.ApprovalAlways; asks && granted == eventlog.GrantAllow {
+	if d.needsApproval(run, c.Asks) && granted == eventlog.GrantAllow {
 		granted = eventlog.GrantAsk
 	}
 	switch granted {
@@ -106,6 +106,18 @@ func (c FinishMutate) decide(d *decision) error {
 		}
 	}
 	return nil
+}
+
+// needsApproval reports whether a person approves the run's call although it is granted (O5). A function of the script decides
+// that, and a repair may have changed it: of what a repaired version calls a person approves each, until a deploy.
+func (d *decision) needsApproval(run *projections.Run, script bool) bool {
+	switch d.consumer(run).Approval {
+	case eventlog.ApprovalAlways:
+		return true
+	case eventlog.ApprovalByScript:
+		return script || run.Version.Repaired()
+	}
+	return script
 }
 
 // refuseCall is F14: the call is in the ledger as failed and never sent, in the failure's own transition.

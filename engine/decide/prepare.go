@@ -63,7 +63,11 @@ func (c FinishPrepare) decide(d *decision) error {
 			return nil
 		}
 	}
-	if n := len(c.Prepared.Reservations); consumer.DeadLetter != "" && n > maxDeadEvents {
+	distinct := make(map[eventlog.EventRef]bool, len(c.Prepared.Reservations)) // R9
+	for _, ref := range c.Prepared.Reservations {
+		distinct[ref] = true
+	}
+	if n := len(distinct); consumer.DeadLetter != "" && n > maxDeadEvents {
 		d.fail(run, *failure(eventlog.Logic, "limit.result", "prepare reserves %d events; a consumer with deadLetter may "+
 			"reserve %d in one run: choose fewer at a time, the rest is for the next run", n, maxDeadEvents))
 		return nil

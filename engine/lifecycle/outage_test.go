@@ -49,6 +49,7 @@ func (g *gateway) up() {
 	}
 	g.address = listener.Addr().String()
 	g.web = &httptest.Server{Listener: listener, Config: &http.Server{Handler: g}}
+	g.web.Config.SetKeepAlivesEnabled(false) // a call on a connection that has just ended would be lost, not refused
 	g.web.Start()
 }
 

@@ -73,6 +73,15 @@ func (c *collector) dataOf(prepare ast.Expression) shape {
 
 // data follows what prepare returns in data into mutate and next.
 func (c *collector) data(prepare, mutate, next ast.Expression, d *sandbox.ConsumerDefinition) {
+	for _, f := range []ast.Expression{mutate, next} {
+		if f != nil {
+			c.dataIn(prepare, f, 1, d)
+		}
+	}
+}
+
+// dataIn follows what prepare returns in data into a function that is given it in a parameter.
+func (c *collector) dataIn(prepare, f ast.Expression, parameter int, d *sandbox.ConsumerDefinition) {
 	s := c.dataOf(prepare)
 	take := func(g flow.Taking) {
 		switch {
@@ -83,15 +92,11 @@ func (c *collector) data(prepare, mutate, next ast.Expression, d *sandbox.Consum
 			c.inData(s, g)
 		}
 	}
-	for _, f := range []ast.Expression{mutate, next} {
-		if f != nil {
-			c.handed(f, 1, take, func(path []string, e ast.Expression) {
-				if len(path) > 0 && path[0] == "data" {
-					c.handedOn[e] = handedOn{s, path[1:]}
-				}
-			})
+	c.handed(f, parameter, take, func(path []string, e ast.Expression) {
+		if len(path) > 0 && path[0] == "data" {
+			c.handedOn[e] = handedOn{s, path[1:]}
 		}
-	}
+	})
 }
 
 // handedOn is a value that prepare has returned, by the path into its data.

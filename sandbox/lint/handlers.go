@@ -177,11 +177,17 @@ func (c *collector) consumer(d *sandbox.ConsumerDefinition) {
 		members, closed := c.results(prepare, d)
 		if closed {
 			data := c.dataOf(prepare)
-			c.preparedMembers(phase(sandbox.Mutate), members, data)
-			c.preparedMembers(phase(sandbox.Next), members, data)
+			c.preparedMembers(phase(sandbox.Mutate), 1, members, data)
+			c.preparedMembers(phase(sandbox.Next), 1, members, data)
+			if asks := phase(approval); asks != nil {
+				c.certain(func() { c.preparedMembers(asks, 0, members, data) })
+			}
 		}
 		c.reserved(prepare, d)
 		c.data(prepare, phase(sandbox.Mutate), phase(sandbox.Next), d)
+		if asks := phase(approval); asks != nil {
+			c.certain(func() { c.dataIn(prepare, asks, 0, d) })
+		}
 		if d.Concurrency == nil {
 			c.state(prepare, phase(sandbox.Next), d.Name, sandbox.Prepare)
 		}
@@ -193,6 +199,18 @@ func (c *collector) consumer(d *sandbox.ConsumerDefinition) {
 		if prepare := phase(sandbox.Prepare); prepare != nil {
 			c.emptyRun(prepare, next, d)
 		}
+	}
+}
+
+// approval is the member of a consumer that holds the function of which calls a person approves.
+const approval = "approval"
+
+// certain makes errors of the problems that are found: a member that is undefined in approval lets calls leave unasked.
+func (c *collector) certain(find func()) {
+	before := len(c.Problems)
+	find()
+	for i := before; i < len(c.Problems); i++ {
+		c.Problems[i].Severity = sandbox.SeverityError
 	}
 }
 

@@ -92,9 +92,9 @@ func (c *collector) takenOf(f ast.Expression, parameter int) (list []memberUse) 
 	return list
 }
 
-// preparedMembers warns of members of the prepare result that prepare does not return.
-func (c *collector) preparedMembers(f ast.Expression, returned []string, data shape) {
-	for _, t := range c.takenOf(f, 1) {
+// preparedMembers warns of members of the prepare result, which the function is given, that prepare does not return.
+func (c *collector) preparedMembers(f ast.Expression, parameter int, returned []string, data shape) {
+	for _, t := range c.takenOf(f, parameter) {
 		if slices.Contains(returned, t.name) || slices.Contains(resultMembers, t.name) || inherits(t.name) {
 			continue
 		}

@@ -18,6 +18,8 @@ type reserving struct {
 	// topics are all that any result reserves or cancels; open tells that there may be others.
 	topics []string
 	open   bool
+	// lookups are the calls that give events.
+	lookups map[ast.Node]bool
 }
 
 // reserved warns of a prepare that reserves more or less than it uses, and of topics of which it never reserves any.
@@ -165,7 +167,7 @@ func (r *reserving) width(ids, data ast.Expression) {
 	}
 	var list ast.Expression
 	if !r.mentions(data, func(e ast.Expression) bool {
-		if o, ok := r.origins[e]; ok && o.list() && o.touch == from.touch && r.wholeUse(e) {
+		if o, ok := r.origins[e]; ok && o.list() && o.touch == from.touch && r.wholeUse(e) && !r.looksUp(e) {
 			list = e
 			return true
 		}
@@ -173,13 +175,28 @@ func (r *reserving) width(ids, data ast.Expression) {
 	}, 0) {
 		return
 	}
-	edit := sandbox.Edit{}
-	if id, named := list.(*ast.Identifier); named && value == ids {
-		edit = r.Amend().Replace(r.place(ids), id.Name.String()+".map((each) => each.id)")
-	}
-	r.With(edit).Warn("reservation.narrower", r.in.Start(ids), "reserve all that are used: ids: "+r.in.Source(list)+
-		".map((each) => each.id)",
+	// No edit: to reserve events that the author has not meant would lose them.
+	r.Warn("reservation.narrower", r.in.Start(ids), "if all of them are meant, reserve all, with "+r.in.Source(list)+
+		".map((each) => each.id); if one is meant, make the data of that one",
 		"one event is reserved, and the data is made of all of them: the others are handled again in the next run")
+}
+
+// looksUp reports a mention that only says which other events prepare looks at.
+func (r *reserving) looksUp(e ast.Expression) bool {
+	if r.lookups == nil {
+		r.lookups = make(map[ast.Node]bool)
+		for _, o := range r.origins {
+			if o.events() {
+				r.lookups[o.touch.call] = true
+			}
+		}
+	}
+	for n := r.in.Parent(e); n != nil; n = r.in.Parent(n) {
+		if r.lookups[n] {
+			return true
+		}
+	}
+	return false
 }
 
 // firstOf reports the id of one certain event of a list, not of the one that a loop is at.
@@ -237,7 +254,9 @@ func (r *reserving) tooWide(ids ast.Expression, reserve *ast.CallExpression, lis
 			all = all || r.wholeUse(e)
 		case o.event():
 			if text, ok := r.firstName(e); ok {
-				first = text
+				if first == "" || len(text) < len(first) || len(text) == len(first) && text < first {
+					first = text // a name before events[0], and the same one each time
+				}
 			} else if !r.isName(e) {
 				all = true // what a loop or a method is at
 			}
@@ -318,13 +337,12 @@ func (r *reserving) half(result *ast.ObjectLiteral, data ast.Expression, said ma
 		}
 		said[topic] = true
 		event := "event"
-		edit := sandbox.Edit{}
 		if id, ok := e.(*ast.Identifier); ok && o.event() {
 			event = id.Name.String()
-			edit = r.Amend().Member(r.place(list), fmt.Sprintf("{ topic: %q, ids: [%s.id] }", topic, event))
 		}
-		r.With(edit).Warn("reservation.half", at, fmt.Sprintf("reserve it too: { topic: %q, ids: [%s.id] }",
-			sandbox.Clip(topic, 100), event),
+		// No edit: to reserve an event that the author only looks at would lose it.
+		r.Warn("reservation.half", at, fmt.Sprintf("if the run deals with it, reserve it too, with { topic: %q, ids: "+
+			"[%s.id] }", sandbox.Clip(topic, 100), event),
 			"an event of %q is used in data and not reserved: it stays pending, and is used again",
 			sandbox.Clip(topic, 100))
 		return false

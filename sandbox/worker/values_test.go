@@ -296,7 +296,7 @@ func TestLanguage(t *testing.T) {
 			`typeof GoError`: `"undefinedundefinedundefinedundefinedundefined"`,
 		`enum E { A = 2 } interface I { x: number } const v = { x: E.A } satisfies I; return v.x as number`: "2",
 		`return new Function("return 1\n//# sourceMappingURL=file:///etc/passwd")()`:                        "1",
-		`return Object.keys(ctx).join()`: `"peek,getByIds,publish,registerInput,log,now,vars,mail,sheets"`,
+		`return Object.keys(ctx).join()`: `"peek,getByIds,publish,registerInput,log,now,hash,scheduledAt,vars,mail,sheets"`,
 		`return ["mail" in ctx, "fax" in ctx, Object.keys(ctx.sheets), String(ctx), ` +
 			`JSON.stringify(ctx.mail)]`: `[true,false,["appendRow"],"[object Object]","{}"]`,
 		`try { ctx.peek = 1 } catch (e) { return e.name }`: `"TypeError"`,
