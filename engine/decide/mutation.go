@@ -108,8 +108,9 @@ func (c FinishMutate) decide(d *decision) error {
 	return nil
 }
 
-// needsApproval reports whether a person approves the run's call although it is granted (O5). A function of the script decides
-// that, and a repair may have changed it: of what a repaired version calls a person approves each, until a deploy.
+// needsApproval reports whether a person approves the run's call although it is granted (O5). A function of the script
+// decides that, and a repair may have changed it: of what a repaired version calls a person approves each, until a
+// deploy.
 func (d *decision) needsApproval(run *projections.Run, script bool) bool {
 	switch d.consumer(run).Approval {
 	case eventlog.ApprovalAlways:

@@ -25,7 +25,7 @@ type Progress struct {
 	State func(eventlog.WorkflowName) (projections.State, bool)
 
 	mu     sync.Mutex
-	active map[eventlog.WorkflowName]*running
+	active map[eventlog.WorkflowName]map[eventlog.RunID]*running
 	counts Counts
 }
 
@@ -48,7 +48,7 @@ func (c Counts) String() string {
 
 // NewProgress tells what happens through print, which must not block.
 func NewProgress(print func(...string), s Style) *Progress {
-	return &Progress{print: print, Style: s, active: map[eventlog.WorkflowName]*running{}}
+	return &Progress{print: print, Style: s, active: map[eventlog.WorkflowName]map[eventlog.RunID]*running{}}
 }
 
 // Observe is the engine's hook: called for each transition, in order per workflow. It must not block.
@@ -84,11 +84,6 @@ func (p *Progress) Count() Counts {
 
 // lines renders a transition, fact by fact.
 func (p *Progress) lines(r eventlog.Record) []string {
-	run := p.active[r.Workflow]
-	if run == nil {
-		run = &running{}
-		p.active[r.Workflow] = run
-	}
 	var out []string
 	say := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
 	var retry *eventlog.EventRetryScheduled // the first of those that a failure puts off
@@ -96,27 +91,37 @@ func (p *Progress) lines(r eventlog.Record) []string {
 	for _, fact := range r.Facts {
 		switch f := fact.(type) {
 		case *eventlog.RunStarted:
+			run := p.of(r.Workflow, f.Run)
 			*run = running{run: f.Run, handler: f.Handler}
 			if f.Event != nil {
 				run.event = f.Event.MessageID
 			}
 		case *eventlog.RunPrepared:
-			run.title = f.UITitle
+			p.of(r.Workflow, f.Run).title = f.UITitle
 		case *eventlog.RunCommitted:
+			run := p.of(r.Workflow, f.Run)
 			p.remember(run, r.Workflow, f.Run)
+			delete(p.active[r.Workflow], f.Run)
 			if line := p.committed(r, run); line != "" {
 				out = append(out, line)
 			}
 		case *eventlog.RunFailed:
+			run := p.of(r.Workflow, f.Run)
 			p.remember(run, r.Workflow, f.Run)
+			if p.State != nil { // which knows the call, if it is still open
+				delete(p.active[r.Workflow], f.Run)
+			}
 			p.counts.failed++
 			say("%s %s failed%s: %s%s", p.Style.Red("✗"), run.handler, run.about(), OneLine(f.Failure.Message, 300),
 				atLine(f.Failure.Line))
 		case *eventlog.RunCrashed:
 			say("%s a run was interrupted by the end of the process that ran it; going on", p.Style.Yellow("!"))
 		case *eventlog.MutationStarted:
+			run := p.of(r.Workflow, f.Run)
 			run.call, run.mutated = f.Call, true
+			p.active[r.Workflow][eventlog.RunID(f.Mutation)] = run // it has the id of its run
 		case *eventlog.MutationApplied:
+			run := p.of(r.Workflow, f.Run)
 			p.remember(run, r.Workflow, f.Run)
 			p.counts.applied++
 			run.mutated = true
@@ -127,6 +132,7 @@ func (p *Progress) lines(r eventlog.Record) []string {
 				say("%s mutation %s %s", p.Style.Yellow("!"), f.Mutation, how)
 			}
 		case *eventlog.MutationReconcileScheduled:
+			run := p.of(r.Workflow, eventlog.RunID(f.Mutation))
 			if run.call.Connector == "" {
 				p.rememberCall(run, r.Workflow, f.Mutation)
 			}
@@ -143,6 +149,7 @@ func (p *Progress) lines(r eventlog.Record) []string {
 		case *eventlog.MutationResent:
 			say("%s mutation %s is sent again with the same key (attempt %d)", p.Style.Yellow("↻"), f.Mutation, f.Attempt)
 		case *eventlog.MutationLeftIndeterminate:
+			run := p.of(r.Workflow, eventlog.RunID(f.Mutation))
 			if run.call.Connector == "" {
 				p.rememberCall(run, r.Workflow, f.Mutation)
 			}

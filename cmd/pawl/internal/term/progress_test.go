@@ -69,6 +69,18 @@ func TestProgress(t *testing.T) {
 				"↻ tell is tried one run at a time, since several events failed alike; the next in 1s",
 				"▶ tell works on many events again",
 			}},
+		{"runs side by side: each change is told by the title of its own run",
+			[]transition{
+				{&eventlog.RunStarted{Run: "R1", Handler: "tell", Event: &eventlog.EventRef{Topic: "due", MessageID: "o-1"}}},
+				{&eventlog.RunStarted{Run: "R2", Handler: "tell", Event: &eventlog.EventRef{Topic: "due", MessageID: "o-2"}}},
+				{&eventlog.RunPrepared{Run: "R1"}, &eventlog.MutationStarted{Mutation: "R1", Run: "R1",
+					Call: eventlog.MutationCall{Connector: "http", Operation: "post", UITitle: "Tell Ann"}}},
+				{&eventlog.RunPrepared{Run: "R2"}, &eventlog.MutationStarted{Mutation: "R2", Run: "R2",
+					Call: eventlog.MutationCall{Connector: "http", Operation: "post", UITitle: "Tell Bob"}}},
+				{&eventlog.MutationApplied{Mutation: "R1", Run: "R1"}},
+				{&eventlog.MutationApplied{Mutation: "R2", Run: "R2"}},
+			},
+			[]string{"✓ Tell Ann (http.post)", "✓ Tell Bob (http.post)"}},
 		{"a row, named by the script and by its place",
 			[]transition{
 				{started("record")},

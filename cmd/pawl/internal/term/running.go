@@ -24,6 +24,19 @@ func (r *running) about() string {
 	return ""
 }
 
+// of is what is known of a run, which may be nothing.
+func (p *Progress) of(w eventlog.WorkflowName, id eventlog.RunID) *running {
+	runs := p.active[w]
+	if runs == nil {
+		runs = map[eventlog.RunID]*running{}
+		p.active[w] = runs
+	}
+	if runs[id] == nil {
+		runs[id] = &running{}
+	}
+	return runs[id]
+}
+
 // remember completes what is known of a run by what the state says of it.
 func (p *Progress) remember(run *running, w eventlog.WorkflowName, id eventlog.RunID) {
 	if run.run == id && run.handler != "" || p.State == nil {

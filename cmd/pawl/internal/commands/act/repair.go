@@ -12,6 +12,7 @@ import (
 	"github.com/pawl-run/pawl/cmd/pawl/internal/source"
 	"github.com/pawl-run/pawl/cmd/pawl/internal/storage"
 	"github.com/pawl-run/pawl/cmd/pawl/internal/term"
+	"github.com/pawl-run/pawl/ops/rpc"
 	"github.com/pawl-run/pawl/sandbox"
 )
 
@@ -51,9 +52,11 @@ func (c *Repair) Run(ctx context.Context, engine *client.Finder, screen term.Scr
 		params["note"] = c.Note
 	}
 	if err := connected.Perform("repairWorkflow", params, &raw); err != nil {
+		var problem *rpc.Problem
+		wanted := !errors.As(err, &problem) || problem.Code != "repair.notRequested"
 		err = source.Refused(ctx, screen, with, script, err, connected.JSON)
 		var refused *exit.Failure
-		if errors.As(err, &refused) {
+		if wanted && errors.As(err, &refused) {
 			refused.Hint = "correct what is listed above and repair again; a refused repair counts as one more failure " +
 				"(pawl why " + c.Name + ")"
 		}
