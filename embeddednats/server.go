@@ -55,7 +55,7 @@ func Start(ctx context.Context, cfg Config) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	// The lock comes first: who has the directory most likely has the address, too.
+	// The lock comes first: the engine that has the directory most likely has the address, too.
 	lock, err := lockDir(cfg.StoreDir)
 	if err != nil {
 		return nil, err

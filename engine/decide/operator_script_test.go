@@ -38,6 +38,9 @@ func operatorCommand(w words) (decide.Command, error) {
 			if key, ok := w.named["key"]; ok {
 				payload = `{"k":"` + key + `"}`
 			}
+			if size, err := strconv.Atoi(w.named["size"]); err == nil {
+				payload = `"` + strings.Repeat("<", size) + `"`
+			}
 			c.Items = append(c.Items, decide.PushItem{MessageID: eventlog.MessageID(id), Title: title,
 				Payload: []byte(payload)})
 		}

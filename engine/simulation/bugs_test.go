@@ -93,20 +93,26 @@ func TestBugsAreFound(t *testing.T) {
 	for _, bug := range bugs {
 		t.Run(bug.name, func(t *testing.T) {
 			t.Parallel()
-			const bound = 600
-			for n := range uint64(bound) {
-				cfg := bug.cfg
-				cfg.Seed, cfg.Focus = n+1, bug.focus
-				_, err := simulate(t, cfg)
-				var found *simulation.Violation
-				if errors.As(err, &found) && strings.Contains(found.Message, bug.sign) {
-					t.Logf("seed %d: %s", found.Seed, found.Message)
-					return
-				}
-			}
-			t.Fatalf("not found in %d seeds", bound)
+			cfg := bug.cfg
+			cfg.Focus = bug.focus
+			mustFind(t, cfg, bug.sign, 1, 600)
 		})
 	}
+}
+
+// mustFind runs the seeds, so many from the first one on, until a violation has the sign in its message.
+func mustFind(t *testing.T, cfg simulation.Config, sign string, first, bound uint64) {
+	t.Helper()
+	for n := range bound {
+		cfg.Seed = first + n
+		_, err := simulate(t, cfg)
+		var found *simulation.Violation
+		if errors.As(err, &found) && strings.Contains(found.Message, sign) {
+			t.Logf("seed %d: %s", found.Seed, found.Message)
+			return
+		}
+	}
+	t.Fatalf("not found in %d seeds", bound)
 }
 
 // outside is embedded under another name than its own method has.

@@ -2,9 +2,7 @@ package simulation_test
 
 import (
 	"context"
-	"errors"
 	"iter"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -50,18 +48,9 @@ func TestBugsOfSharingAreFound(t *testing.T) {
 	} {
 		t.Run(bug.name, func(t *testing.T) {
 			t.Parallel()
-			const bound = 400
-			for n := bug.from; n < bug.from+bound; n++ {
-				cfg := bug.cfg
-				cfg.Seed, cfg.Focus = n+1, simulation.Sharing
-				_, err := simulate(t, cfg)
-				var found *simulation.Violation
-				if errors.As(err, &found) && strings.Contains(found.Message, bug.sign) {
-					t.Logf("seed %d: %s", found.Seed, found.Message)
-					return
-				}
-			}
-			t.Fatalf("not found in %d seeds", bound)
+			cfg := bug.cfg
+			cfg.Focus = simulation.Sharing
+			mustFind(t, cfg, bug.sign, bug.from+1, 400)
 		})
 	}
 }

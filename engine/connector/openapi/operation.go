@@ -37,7 +37,7 @@ type field struct {
 
 var placeholders = regexp.MustCompile(`\{([^{}]+)\}`)
 
-// unset are headers that say how a message is written or who sends it: no parameters.
+// unset are headers of the message itself, such as its media type and its sender: no parameters.
 var unset = []string{"accept", "content-type", "authorization"}
 
 // fieldOf is a parameter with its schema. One without a name is left out, since nothing has to be given.

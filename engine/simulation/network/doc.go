@@ -5,6 +5,6 @@
 // from the other engines; a process may stand still, as after SIGSTOP: what it has sent arrives, what it is answered
 // it reads when it goes on, and its clocks have gone on meanwhile. One that is dead says nothing any more.
 //
-// The network keeps its own account of who may hold which partition, from what has reached the bucket: it is what a
-// test holds the engines against.
+// The network keeps its own account of which engine may hold which partition, from what has reached the bucket: it is
+// what a test holds the engines against.
 package network

@@ -59,7 +59,8 @@ var ended = map[string]string{
 	eventlog.ResolvedByUserFailed: "said not to have happened",
 }
 
-// decidedBy names the person with the comment on that decision. Without one the log alone knows who it was.
+// decidedBy names the person with the comment on that decision. Without a comment the list says
+// "by a person": the log alone has the name.
 func decidedBy(m map[string]any) string {
 	text, _ := term.At(m, "comment.text").(string)
 	if text == "" || term.At(m, "comment.at") != m["settledAt"] {
