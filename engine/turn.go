@@ -36,11 +36,12 @@ func (t *turns) take(id eventlog.MutationID) connector.Turn {
 }
 
 // awaitTurn waits for the turn of a call that a script has named, before anything of it is recorded: whatever happens
-// meanwhile, nothing was sent. A turn that does not come in time is the failure of the call. What a call needs approval
-// for or may not do at all waits for nothing. The returned function ends the turn, unless the call was sent with it.
+// meanwhile, nothing was sent. A turn that does not come in time is the failure of the call. A call that needs
+// approval, or may not be made at all, waits for nothing. The returned function ends the turn, unless the call was sent
+// with it.
 func (c *calls) awaitTurn(ctx context.Context, named *decide.FinishMutate) (end func()) {
-	if named.Call == nil || named.Failure != nil || capability.GrantedAt(c.workflow.state().Grants, named.Call.Connector,
-		named.Call.Operation, named.Host, true) != eventlog.GrantAllow {
+	if named.Call == nil || named.Failure != nil || named.Asks || capability.GrantedAt(c.workflow.state().Grants,
+		named.Call.Connector, named.Call.Operation, named.Host, true) != eventlog.GrantAllow {
 		return func() {}
 	}
 	id, paused := eventlog.MutationID(named.Run), c.workflow.state().Pause != nil

@@ -234,7 +234,7 @@ type (
 		// Engine is the process incarnation that runs it (R14).
 		Engine  string  `msgpack:"engine"`
 		Created Ordinal `msgpack:"created"`
-		// Depth is the deepest of the events that it has reserved (R20).
+		// Depth is the deepest of the events that it has reserved or cancels (R20).
 		Depth int `msgpack:"depth,omitempty"`
 		// ScheduledAt is the time that the schedule of a producer asked for, the same in each further try (S2).
 		ScheduledAt eventlog.Instant `msgpack:"scheduledAt,omitempty"`

@@ -85,6 +85,11 @@ func (f *folding) runPrepared(e *eventlog.RunPrepared) error {
 	return f.changeRun(e.Run, func(r *Run) {
 		r.PrepareResult, r.UITitle, r.WakeAt, r.Cancel = e.Result, e.UITitle, e.WakeAt, e.Cancel
 		r.Empty = e.Empty
+		for _, c := range e.Cancel {
+			if event := f.Event(c.Topic, c.MessageID); event != nil {
+				r.Depth = max(r.Depth, event.Depth)
+			}
+		}
 	})
 }
 

@@ -201,6 +201,23 @@ func TestO5_AnApprovedCallWaitsForItsTurn(t *testing.T) {
 	}
 }
 
+// O5: a call that its script asks about is recorded, and waits for the person, while its target has no turn for it.
+func TestO5_AScriptsQuestionWaitsForNoTurn(t *testing.T) {
+	l, g, _, take := bounded(t)
+	asking := postTo(g)
+	asking.options = `approval: "ask",`
+	l.deploy(asking)
+	place := take()
+	l.push("a")
+	l.wantWhy(decide.ReasonApproval)
+	l.wantMutation("awaiting_approval")
+	place.End()
+	l.do("approveMutation", nil, "mutation", l.mutation().ID)
+	l.rest()
+	g.wantPosts(1)
+	l.wantEvent("a", "consumed")
+}
+
 // timedTurns is a client that notes how long each call may wait for its turn.
 type timedTurns struct {
 	*httpcall.Connector
