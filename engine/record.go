@@ -26,7 +26,7 @@ func (a *aggregate) record(ctx context.Context, cmd decide.Command, actor eventl
 	p := &proposal{ctx: ctx, cmd: cmd, actor: actor, cause: cause, answered: make(chan struct{}),
 		withdrawn: make(chan struct{})}
 	a.proposals.add(p)
-	go a.recordWaiting(p)
+	a.engine.Recorders.Go(a.engine.Life, func() { a.recordWaiting(p) })
 	select {
 	case <-p.answered:
 		return p.decision, p.err
@@ -53,7 +53,7 @@ func (a *aggregate) nothingRecorded(why error) error {
 }
 
 // recordWaiting takes the lock and records the group at the head of the queue, which need not contain p. Every proposal
-// starts one such goroutine, so none is left without one. It gives up when p is withdrawn.
+// has one such call, so none is left without one. It gives up when p is withdrawn.
 func (a *aggregate) recordWaiting(p *proposal) {
 	select {
 	case a.recording <- struct{}{}:

@@ -138,6 +138,9 @@ func Needs(s *State, facts []eventlog.Fact) []Key {
 			run(f.Run)
 		case *eventlog.RunPrepared:
 			run(f.Run)
+			for _, c := range f.Cancel { // how deep they are in their chain (R20)
+				event(c.Topic, c.MessageID)
+			}
 		case *eventlog.RunCommitted:
 			run(f.Run)
 		case *eventlog.RunFailed:
