@@ -149,7 +149,9 @@ func (j *judge) explained(n *node, state *projections.State, w eventlog.Workflow
 	}
 	if s.concurrent {
 		todos := s.owed(n, state)
-		if owed := s.owes(n, w, todos); owed != nil {
+		// An engine that has stood still for longer than its lease lasts tries once more before it knows.
+		lapsed := s.sharing != nil && why.Reason == decide.ReasonStorage
+		if owed := s.owes(n, w, todos); owed != nil && !lapsed {
 			s.violate("engine %d waits (%s) in %s and owes %T %+v", n.number, why.Reason, w, owed, owed)
 		}
 		j.named(n, state, todos)
