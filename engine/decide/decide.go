@@ -139,6 +139,32 @@ func namesOfConcurrent(s *projections.State, cmd Command, want func(projections.
 	}
 }
 
+// namesOfDeadLetters lists the events that would stand for those that the command may discard.
+func namesOfDeadLetters(s *projections.State, cmd Command, want func(projections.Key)) {
+	of := func(run *projections.Run, reserved ...eventlog.EventRef) {
+		if run == nil || s.Script(run.Version) == nil {
+			return
+		}
+		c, _ := s.Script(run.Version).Definition.Consumer(run.Handler)
+		if c.DeadLetter == "" {
+			return
+		}
+		for _, ref := range slices.Concat(run.Reserved, reserved) {
+			want(projections.EventKey(c.DeadLetter, deadLetterID(run.ID, ref)))
+		}
+	}
+	switch c := cmd.(type) {
+	case FinishPrepare:
+		of(s.Run(c.Run), c.Prepared.Reservations...)
+	case FinishMutate:
+		of(s.Run(c.Run))
+	case SettleMutation, ResendMutation, Resolve:
+		for _, run := range runsOf(s, cmd) {
+			of(run)
+		}
+	}
+}
+
 // runsOf lists the runs of concurrent consumers that the command may end or let go on.
 func runsOf(s *projections.State, cmd Command) []*projections.Run {
 	ofMutation := func(id eventlog.MutationID) []*projections.Run {

@@ -1,7 +1,9 @@
 package decide
 
 import (
+	"bytes"
 	"encoding/json"
+	"fmt"
 	"slices"
 
 	"github.com/pawl-run/pawl/engine/hint"
@@ -224,4 +226,82 @@ func (d *decision) dirtySubscriber(topic eventlog.Topic) {
 	if run := s.CurrentRun(); h.DirtyAt == 0 || run != nil && run.Handler == c.Name {
 		d.emit(&eventlog.HandlerDirtied{Handler: c.Name})
 	}
+}
+
+// discard puts the event aside for a person. Where the consumer has a dead-letter topic, an event there stands for it
+// from the same transition on, with the same inputs (J2, J7).
+func (d *decision) discard(run *projections.Run, e *projections.TopicEvent, f eventlog.Failure) {
+	d.emit(&eventlog.EventDiscarded{Topic: e.Topic, MessageID: e.MessageID, Run: run.ID})
+	to := d.consumer(run).DeadLetter
+	if to == "" || d.err != nil {
+		return
+	}
+	letter := deadLetter{
+		Topic: e.Topic, MessageID: e.MessageID, Title: eventlog.Clip(e.Title, maxDeadTitle), Payload: e.Payload,
+		Consumer: run.Handler, Run: run.ID, Attempts: e.Executions,
+		Error: deadError{f.Class, f.Code, eventlog.Clip(f.Message, maxDeadMessage), f.Line},
+	}
+	payload, err := letter.encode()
+	if err == nil && d.deadPayloads+len(payload) > maxDeadPayloads {
+		letter.Payload, letter.Omitted = nil, true
+		payload, err = letter.encode()
+	}
+	d.deadPayloads += len(payload)
+	if err != nil {
+		d.err = fmt.Errorf("write the dead letter of event %s in %s: %w", e.MessageID, e.Topic, err)
+		return
+	}
+	d.publish(to, deadLetterID(run.ID, eventlog.EventRef{Topic: e.Topic, MessageID: e.MessageID}), letter.Title, payload,
+		run.ID, e.CausedBy)
+}
+
+// deadLetter is the payload of the event that stands for a discarded one.
+type deadLetter struct {
+	Topic     eventlog.Topic     `json:"topic"`
+	MessageID eventlog.MessageID `json:"messageId"`
+	Title     string             `json:"title"`
+	// Payload is that of the event; null and Omitted where there is no room for it.
+	Payload  json.RawMessage  `json:"payload"`
+	Omitted  bool             `json:"omitted,omitempty"`
+	Consumer eventlog.Handler `json:"consumer"`
+	Run      eventlog.RunID   `json:"run"`
+	Attempts int              `json:"attempts"`
+	Error    deadError        `json:"error"`
+}
+
+// encode writes the letter as it is kept: a payload is written as it came, and grows by no escapes.
+func (l *deadLetter) encode() (json.RawMessage, error) {
+	var text bytes.Buffer
+	encoder := json.NewEncoder(&text)
+	encoder.SetEscapeHTML(false)
+	err := encoder.Encode(l)
+	return bytes.TrimSpace(text.Bytes()), err
+}
+
+type deadError struct {
+	Class   eventlog.Class `json:"class"`
+	Code    string         `json:"code"`
+	Message string         `json:"message"`
+	Line    int            `json:"line,omitempty"`
+}
+
+// A run may discard all its events at once: that has to fit into one transition, beside the end of the run. If it did
+// not, the outcome of the run's mutation could not be recorded either.
+const (
+	// maxDeadPayloads bounds the letters that have a payload, in bytes and together.
+	maxDeadPayloads = 512 << 10
+	maxDeadTitle    = 200
+	maxDeadMessage  = 300
+	// maxDeadEvents is how many events a run of a consumer with a dead-letter topic may reserve.
+	maxDeadEvents = 100
+)
+
+// deadLetterID is the id of the event that stands for one that the run discards: it comes once for each time.
+func deadLetterID(run eventlog.RunID, e eventlog.EventRef) eventlog.MessageID {
+	id := eventlog.MessageID(string(e.Topic) + "/" + string(e.MessageID) + "/" + string(run))
+	if id.ValidatePublished() != nil {
+		id = eventlog.MessageID(eventlog.HashOf([]byte(string(e.Topic)+"/"+string(e.MessageID))).String() + "/" +
+			string(run))
+	}
+	return id
 }

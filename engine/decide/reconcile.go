@@ -1,6 +1,7 @@
 package decide
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -86,6 +87,25 @@ func (d *decision) leaveUncertain(run *projections.Run, m *projections.Mutation,
 		return
 	}
 	d.dispose(run, uncharged)
+}
+
+// countUncertain notes that the outcome of a call is not known. After three in a row no run begins (C3).
+func (d *decision) countUncertain(run *projections.Run, m *projections.Mutation) {
+	if h := d.state().Handler(run.Handler); d.err == nil && h != nil && len(h.Uncertain) < uncertainRow {
+		d.emit(&eventlog.HandlerUncertainCounted{Handler: run.Handler, Mutations: append(slices.Clip(h.Uncertain), m.ID)})
+	}
+}
+
+// countCertain notes that the outcome of a call is known. That ends a row that is not complete; a complete one ends
+// with the outcome of a call in it (C3).
+func (d *decision) countCertain(run *projections.Run, m *projections.Mutation) {
+	h := d.state().Handler(run.Handler)
+	if d.err != nil || h == nil || len(h.Uncertain) == 0 {
+		return
+	}
+	if len(h.Uncertain) < uncertainRow || slices.Contains(h.Uncertain, m.ID) {
+		d.emit(&eventlog.HandlerUncertainCounted{Handler: run.Handler})
+	}
 }
 
 // firstReconcile lies past the call's own deadline by wall clock, and as long again after the record was
@@ -181,6 +201,13 @@ func uncertainty(f *eventlog.Failure) eventlog.Failure {
 		return *f
 	}
 	return *failure(eventlog.Transient, "mutation.uncertain", "the call's outcome is not known")
+}
+
+// joined bounds two messages in one: where both are long, each has half of the room.
+func joined(first, link, second string) string {
+	room := eventlog.MaxMessage - len(link)
+	second = eventlog.Clip(second, max(room/2, room-len(first)))
+	return eventlog.Clip(first, room-len(second)) + link + second
 }
 
 // unblockUncertain ends the hold of an uncertain mutation; no other hold, and no person's pause. The hold of one of a

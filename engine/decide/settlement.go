@@ -2,7 +2,6 @@ package decide
 
 import (
 	"encoding/json"
-	"slices"
 	"strings"
 
 	"github.com/pawl-run/pawl/engine/hint"
@@ -279,30 +278,4 @@ func (c SettleMutation) found(run *projections.Run, f eventlog.Failure) eventlog
 	}
 	f.Message = joined(strings.TrimSuffix(call.Message, "."), "; reconcile: ", f.Message)
 	return f
-}
-
-// joined bounds two messages in one: where both are long, each has half of the room.
-func joined(first, link, second string) string {
-	room := eventlog.MaxMessage - len(link)
-	second = eventlog.Clip(second, max(room/2, room-len(first)))
-	return eventlog.Clip(first, room-len(second)) + link + second
-}
-
-// countUncertain notes that the outcome of a call is not known. After three in a row no run begins (C3).
-func (d *decision) countUncertain(run *projections.Run, m *projections.Mutation) {
-	if h := d.state().Handler(run.Handler); d.err == nil && h != nil && len(h.Uncertain) < uncertainRow {
-		d.emit(&eventlog.HandlerUncertainCounted{Handler: run.Handler, Mutations: append(slices.Clip(h.Uncertain), m.ID)})
-	}
-}
-
-// countCertain notes that the outcome of a call is known. That ends a row that is not complete; a complete one ends
-// with the outcome of a call in it (C3).
-func (d *decision) countCertain(run *projections.Run, m *projections.Mutation) {
-	h := d.state().Handler(run.Handler)
-	if d.err != nil || h == nil || len(h.Uncertain) == 0 {
-		return
-	}
-	if len(h.Uncertain) < uncertainRow || slices.Contains(h.Uncertain, m.ID) {
-		d.emit(&eventlog.HandlerUncertainCounted{Handler: run.Handler})
-	}
 }
