@@ -47,6 +47,16 @@ func ParsePosition(s string) (Position, error) {
 	return Position{Partition: p, Seq: n}, nil
 }
 
+// FactType names a kind of fact: entity and past participle, in exactly two tokens. It is part
+// of the stored format and of subjects.
+type FactType string
+
+// Fact is something that became true of a workflow. Facts are explicit: applying them needs no
+// decision and no lookup, so a later change of policy never rewrites history.
+type Fact interface {
+	FactType() FactType
+}
+
 // Head is where a workflow's past ends: what the next append is fenced on. The zero Head is
 // that of a workflow that does not exist yet.
 type Head struct {

@@ -78,6 +78,14 @@ type Config struct {
 	Logger *slog.Logger
 }
 
+// Restoring says that a log is made from a backup. Until [Log.Restored] it opens for that alone.
+type Restoring struct {
+	// Installation is the name that the log gets where it does not exist yet.
+	Installation string
+	// Backup identifies the backup: what one has begun, no other goes on with.
+	Backup string
+}
+
 func (c Config) withDefaults(nc *nats.Conn) (Config, error) {
 	orDefault := func(v *int, d int) {
 		if *v == 0 {

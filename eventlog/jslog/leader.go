@@ -35,7 +35,7 @@ func (l *Log) fetch(ctx context.Context, partition int, q query) (stored, error)
 		Error   *apiError `json:"error"`
 		Message *stored   `json:"message"`
 	}
-	if err := l.request(ctx, "STREAM.MSG.GET."+l.names.stream(partition), body, &a); err != nil {
+	if err := l.ask(ctx, "STREAM.MSG.GET."+l.names.stream(partition), body, &a); err != nil {
 		return stored{}, fmt.Errorf("read from %s: %w", l.names.stream(partition), err)
 	}
 	switch {
@@ -65,8 +65,8 @@ func (l *Log) fetchAgain(ctx context.Context, partition int, q query) (m stored,
 	return m, err
 }
 
-// request asks the JetStream API; the answer's error is left to the caller.
-func (l *Log) request(ctx context.Context, subject string, body []byte, into any) error {
+// ask asks the JetStream API; the answer's error is left to the caller.
+func (l *Log) ask(ctx context.Context, subject string, body []byte, into any) error {
 	ctx, cancel := context.WithTimeout(ctx, l.cfg.ReadTimeout)
 	defer cancel()
 	m, err := l.nc.RequestWithContext(ctx, "$JS.API."+subject, body)

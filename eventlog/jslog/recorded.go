@@ -40,6 +40,27 @@ func (l *Log) Recorded(ctx context.Context, p int, namesLost bool) error {
 	return l.recordLoss(ctx, p, now, false)
 }
 
+// Restored ends the restoring: from now on the log opens as any other. With unknownNames, workflows may have existed of
+// which the backup knows nothing: a name that the log does not know is held at its first deploy.
+func (l *Log) Restored(ctx context.Context, unknownNames bool) error {
+	for p := l.Partitions() - 1; p >= 0; p-- { // the first one says last that there is nothing left to do
+		if err := l.Recorded(ctx, p, unknownNames); err != nil {
+			return err
+		}
+		info, err := l.info(ctx, l.names.stream(p))
+		if err != nil {
+			return err
+		}
+		cfg := info.Config
+		cfg.Metadata = maps.Clone(cfg.Metadata)
+		delete(cfg.Metadata, metaRestoring)
+		if _, err := l.js.UpdateStream(ctx, cfg); err != nil {
+			return fmt.Errorf("end the restoring of %s: %w", cfg.Name, err)
+		}
+	}
+	return nil
+}
+
 // ConfirmNames implements eventlog.LossKeeper.
 func (l *Log) ConfirmNames(ctx context.Context, p int) error {
 	now := l.partitions[p].losses

@@ -1,10 +1,8 @@
 package jslog
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"maps"
 
 	"github.com/nats-io/nats.go/jetstream"
 
@@ -18,14 +16,6 @@ var (
 	// ErrNotEmpty: a backup is restored where no log is.
 	ErrNotEmpty = errors.New("a backup is restored into an empty installation only")
 )
-
-// Restoring says that a log is made from a backup. Until [Log.Restored] it opens for that alone.
-type Restoring struct {
-	// Installation is the name that the log gets where it does not exist yet.
-	Installation string
-	// Backup identifies the backup: what one has begun, no other goes on with.
-	Backup string
-}
 
 // mayRestore refuses a log that is being restored to all but its restorer, and every other log to that one.
 func (l *Log) mayRestore(found map[int]*jetstream.StreamInfo) error {
@@ -49,27 +39,6 @@ func (l *Log) mayRestore(found map[int]*jetstream.StreamInfo) error {
 		return fmt.Errorf("%w: the log holds a part of another backup", ErrNotEmpty)
 	}
 	return fmt.Errorf("%w: there is a log already", ErrNotEmpty)
-}
-
-// Restored ends the restoring: from now on the log opens as any other. With unknownNames, workflows may have existed of
-// which the backup knows nothing: a name that the log does not know is held at its first deploy.
-func (l *Log) Restored(ctx context.Context, unknownNames bool) error {
-	for p := l.Partitions() - 1; p >= 0; p-- { // the first one says last that there is nothing left to do
-		if err := l.Recorded(ctx, p, unknownNames); err != nil {
-			return err
-		}
-		info, err := l.info(ctx, l.names.stream(p))
-		if err != nil {
-			return err
-		}
-		cfg := info.Config
-		cfg.Metadata = maps.Clone(cfg.Metadata)
-		delete(cfg.Metadata, metaRestoring)
-		if _, err := l.js.UpdateStream(ctx, cfg); err != nil {
-			return fmt.Errorf("end the restoring of %s: %w", cfg.Name, err)
-		}
-	}
-	return nil
 }
 
 // restoring adds to the metadata of a new stream what a restore notes.
