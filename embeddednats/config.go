@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
-	"net/url"
 	"strconv"
 	"strings"
 	"time"
@@ -49,9 +48,11 @@ type Config struct {
 	// JetStreamMaxStore limits what JetStream stores, in bytes, so that a full store is refused
 	// in words before the disk is full. 0 leaves it to the server: three quarters of the free space.
 	JetStreamMaxStore int64
-	// Name is the server's name, unique in its cluster; empty takes a random one.
+	// Name is the server's name; empty takes a random one. In a cluster it is required, unique, and stays the same as long
+	// as the data does: the other servers know the data by it.
 	Name string
-	// Cluster makes the server part of a JetStream cluster; nil means standalone.
+	// Cluster makes the server part of a JetStream cluster; nil means standalone. The data of one mode is refused in the
+	// other before the server starts ([ErrStandaloneData], [ErrClusterData]).
 	Cluster *Cluster
 	// Trust is asked for consent where a stream's metadata is not what its checksum says and no copy of what it was
 	// last is left. takes says what is taken with true, for people: the metadata as it is, or an older copy. With false,
@@ -62,16 +63,6 @@ type Config struct {
 	// Logger receives the server's warnings and errors, and its notices at debug level; nil
 	// discards them.
 	Logger *slog.Logger
-}
-
-// Cluster says how a server finds its peers.
-type Cluster struct {
-	// Name is the same on all servers. Required.
-	Name string
-	// Listen is the `host:port` for the other servers. Required.
-	Listen string
-	// Routes are the `host:port` of all servers, this one may be among them. Required.
-	Routes []string
 }
 
 func (c Config) options(auth *authenticator) (*server.Options, error) {
@@ -134,27 +125,6 @@ func (c Config) options(auth *authenticator) (*server.Options, error) {
 		}
 	}
 	return o, nil
-}
-
-func (c *Cluster) apply(o *server.Options) error {
-	if c.Name == "" || len(c.Routes) == 0 {
-		return errors.New("name and routes are required")
-	}
-	if o.ServerName == "" {
-		return errors.New("a server in a cluster needs a name of its own that stays the same")
-	}
-	host, port, err := hostPort(c.Listen)
-	if err != nil {
-		return fmt.Errorf("listen address: %w", err)
-	}
-	o.Cluster = server.ClusterOpts{Name: c.Name, Host: host, Port: port}
-	for _, r := range c.Routes {
-		if _, _, err := hostPort(r); err != nil {
-			return fmt.Errorf("route: %w", err)
-		}
-		o.Routes = append(o.Routes, &url.URL{Scheme: "nats-route", Host: r})
-	}
-	return nil
 }
 
 func hostPort(addr string) (string, int, error) {

@@ -26,6 +26,7 @@ type Server struct {
 	prefix   string
 	users    []User
 	store    string
+	cluster  string // its name, empty for a server that is alone
 	unserved map[string]Unserved
 	secure   bool       // the listener asks for TLS
 	gate     *nats.Conn // nil without readers
@@ -66,6 +67,10 @@ func Start(ctx context.Context, cfg Config) (*Server, error) {
 			return nil, fmt.Errorf("start embedded NATS: cannot listen on %s: %w", addr, err)
 		}
 	}
+	if err := checkMode(cfg.StoreDir, cfg.Cluster, cfg.Name); err != nil {
+		_ = lock.Unlock()
+		return nil, fmt.Errorf("start embedded NATS: %w", err)
+	}
 	unserved, err := mendMetadata(cfg.StoreDir, cfg.Trust, cfg.Disposable, log.to)
 	if err == nil {
 		err = mendBlocks(cfg.StoreDir, log.to)
@@ -85,6 +90,9 @@ func Start(ctx context.Context, cfg Config) (*Server, error) {
 		users: slices.Clone(cfg.Users), secure: cfg.TLS != nil, store: cfg.StoreDir, unserved: unserved,
 		log:      log.to,
 		accounts: make(map[string]*server.Account), tools: make(map[string]Tool),
+	}
+	if cfg.Cluster != nil {
+		s.cluster = cfg.Cluster.Name
 	}
 
 	// Start recovers the store before it returns; ctx must be able to end the wait for it.
@@ -126,6 +134,9 @@ func (s *Server) admit(cfg Config) error {
 		if err := s.letIn(u); err != nil {
 			return err
 		}
+	}
+	if cfg.Cluster != nil {
+		s.auth.admit(User{Name: systemUser, Password: s.password}, s.nats.SystemAccount(), nil)
 	}
 	if cfg.Insecure && len(cfg.Users) == 0 {
 		s.auth.admit(User{}, s.nats.GlobalAccount(), nil)

@@ -174,19 +174,3 @@ func file(t *testing.T) string {
 	defer f.Close()
 	return f.Name()
 }
-
-func TestClusterElectsAndStepsDown(t *testing.T) {
-	c := natstest.NewCluster(t, 3, natstest.Fast)
-	nc := c.Connect(1)
-	js, err := jetstream.New(nc)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := js.CreateStream(t.Context(), jetstream.StreamConfig{Name: "S", Subjects: []string{"s"},
-		Replicas: 3}); err != nil {
-		t.Fatal(err)
-	}
-	if !c.StepDown(t.Context(), nc, "S") {
-		t.Error("leader did not step down")
-	}
-}

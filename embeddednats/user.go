@@ -47,6 +47,7 @@ const (
 	// servicesInbox is what the engine's service would be answered on; it asks nothing.
 	servicesInbox = "_INBOX.services"
 	gateInbox     = "_INBOX_gate"
+	systemInbox   = "_INBOX_system"
 	anyInbox      = "_INBOX.>"
 	// mappedReply is what the server puts in the place of an inbox of another account.
 	mappedReply = "_R_.>"
@@ -58,6 +59,8 @@ const (
 	engineUser   = "pawl"
 	gateUser     = "pawl-gate"
 	servicesUser = "pawl-services"
+	// systemUser asks the servers of a cluster about themselves.
+	systemUser = "pawl-system"
 	// callingUser, with a tool's name behind it where the tool has an account of its own, calls tools.
 	callingUser = "pawl-calls"
 )
@@ -70,7 +73,8 @@ const (
 )
 
 func isInternal(name string) bool {
-	return name == engineUser || name == gateUser || name == servicesUser || strings.HasPrefix(name, callingUser)
+	return name == engineUser || name == gateUser || name == servicesUser || name == systemUser ||
+		strings.HasPrefix(name, callingUser)
 }
 
 // internal lists the engine's own users but those that are made with a tool.

@@ -96,6 +96,21 @@ func (c *Cluster) Start(ctx context.Context, i int) {
 	c.Servers[i] = s
 }
 
+// Join starts a blank server of that name, which finds the others, and returns its number.
+func (c *Cluster) Join(ctx context.Context, name string) int {
+	c.tb.Helper()
+	cfg := c.configs[0]
+	own := *cfg.Cluster
+	own.Listen = freeAddresses(c.tb, 1)[0]
+	cfg.StoreDir, cfg.Name, cfg.Cluster = filepath.Join(c.tb.TempDir(), "nats"), name, &own
+	c.configs, c.Servers = append(c.configs, cfg), append(c.Servers, nil)
+	c.Start(ctx, len(c.Servers)-1)
+	return len(c.Servers) - 1
+}
+
+// Config is how server i is started.
+func (c *Cluster) Config(i int) embeddednats.Config { return c.configs[i] }
+
 // Stop shuts server i down.
 func (c *Cluster) Stop(i int) {
 	if s := c.Servers[i]; s != nil {
