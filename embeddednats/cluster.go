@@ -28,8 +28,8 @@ type Cluster struct {
 	TLS *tls.Config
 }
 
-// routeTLSTime is how long two nodes may take for their handshake: on a machine with other load more than the server's two
-// seconds.
+// routeTLSTime is how long two nodes may take for their handshake: on a machine with other load more than the
+// server's two seconds.
 const routeTLSTime = 10 * time.Second
 
 // clusterName is what the names of a cluster and of its nodes may be: they become parts of subjects.
@@ -96,9 +96,9 @@ func onLoopback(address string) bool {
 	return err == nil && (host == "localhost" || ip != nil && ip.IsLoopback())
 }
 
-// ClusterTLS reads the TLS of a node: its certificate and key, and the authority that has signed those of all nodes. A
-// certificate must be for the host by which the other nodes reach this one, as a server and as a client. It fails when a
-// file cannot be read, or holds no certificate.
+// ClusterTLS reads the TLS of a node: its certificate and key, and the authority that has signed those of all nodes.
+// A certificate must be for the host by which the other nodes reach this one, as a server and as a client. It fails
+// when a file cannot be read, or holds no certificate.
 func ClusterTLS(certFile, keyFile, authorityFile string) (*tls.Config, error) {
 	pair, err := tls.LoadX509KeyPair(certFile, keyFile)
 	if err != nil {

@@ -50,7 +50,8 @@ type authority struct {
 
 func newAuthority(t *testing.T) authority {
 	a := authority{t: t, dir: t.TempDir()}
-	a.cert, a.key = a.sign("ca", &x509.Certificate{IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign})
+	a.cert, a.key = a.sign("ca", &x509.Certificate{IsCA: true, BasicConstraintsValid: true,
+		KeyUsage: x509.KeyUsageCertSign})
 	return a
 }
 

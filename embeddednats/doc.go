@@ -36,11 +36,12 @@
 // marked as erased, and the block as it was is kept below `damaged`. A clean stop is noted in the file `stopped`, so
 // that the blocks are read only where the server reads them too.
 //
-// Guaranteed for a cluster ([Cluster]): nodes talk over mutual TLS, but on loopback, where it may be left out. The data of a
-// server that was alone is never opened by a node of a cluster, which would delete its streams, nor that of a node by a
-// server that is alone, by another node or in another cluster; both are refused before the server starts, and nothing is
-// changed. Not guaranteed: that a node which has lost its data is known by it. It must be removed ([Server.Remove]) and
-// join under a new name: under its old one it would vote as if it had what it once acknowledged.
+// Guaranteed for a cluster ([Cluster]): nodes talk over mutual TLS, but on loopback, where it may be left out. The
+// data of a server that was alone is never opened by a node of a cluster, which would delete its streams, nor that
+// of a node by a server that is alone, by another node or in another cluster; both are refused before the server
+// starts, and nothing is changed. Not guaranteed: that a node which has lost its data is known by it. It must be
+// removed ([Server.Remove]) and join under a new name: under its old one it would vote as if it had what it once
+// acknowledged.
 //
 // Not guaranteed: that subscribers leave one another alone. A subscriber may use up the consumers of all of
 // them, and it may acknowledge in the place of another one. The data may also be damaged: JetStream starts on

@@ -14,14 +14,15 @@ import (
 	"github.com/pawl-run/pawl/eventlog/durable"
 )
 
-// JetStream deletes streams of a server that was alone as orphans when it starts as part of a cluster, since the cluster
-// does not know them; and a server of a cluster that starts alone serves its copies as if they were the whole. So the
-// mode of a store is checked before the server starts.
+// JetStream deletes streams of a server that was alone as orphans when it starts as part of a cluster, since the
+// cluster does not know them; and a server of a cluster that starts alone serves its copies as if they were the whole.
+// So the mode of a store is checked before the server starts.
 var (
 	// ErrStandaloneData: the data of a server that was alone, in a cluster.
 	ErrStandaloneData = errors.New("it holds the data of an engine that ran alone, " +
 		"and a server that joins a cluster would delete it; " +
-		"it is untouched: take it into the cluster with pawl backup DIR, then pawl restore DIR --partitions N into the new cluster")
+		"it is untouched: take it into the cluster with pawl backup DIR, then pawl restore DIR --partitions N into the " +
+		"new cluster")
 	// ErrClusterData: the data of a server of a cluster, alone or in another cluster, or under another name.
 	ErrClusterData = errors.New("it holds the data of a node of a cluster")
 )
