@@ -77,10 +77,9 @@ func (s *Server) ConnectSystem(opts ...nats.Option) (*nats.Conn, error) {
 	return s.connect(systemUser, systemInbox, opts...)
 }
 
-// Remove takes a node out of the cluster for good: the streams it had copies of get others, and it does not count
-// any more. A node whose data is gone must be removed before it comes back, under another name. It fails for the node that
-// is asked, for one that the cluster does not have, and when the cluster's leader refuses it or does not answer
-// until ctx ends.
+// Remove takes a node out of the cluster for good: the streams it had copies of get others, and it does not count any
+// more. A node whose data is gone must be removed before it comes back, under another name. It fails for the node that
+// is asked, for one that the cluster does not have, and when the leader refuses it or does not answer until ctx ends.
 func (s *Server) Remove(ctx context.Context, node string) error {
 	if node == s.Name() {
 		return fmt.Errorf("remove node %s: it is the node that was asked; stop it, and ask another one", node)
