@@ -1,6 +1,8 @@
 package engine
 
 import (
+	"context"
+	"fmt"
 	"log/slog"
 	"sync/atomic"
 	"time"
@@ -72,6 +74,17 @@ type outbox interface {
 	outlook(*projections.State, eventlog.MutationID) Outlook
 }
 
+// Outlook is what an engine knows of the call of an indeterminate mutation beside the log, as of now.
+type Outlook struct {
+	// MayTakeEffect says that the call can still take effect, so a person cannot know yet that it did not happen (O1).
+	// Until is the time from which it cannot take effect any more; zero while the exchange is open, since its end is
+	// not known.
+	MayTakeEffect bool
+	Until         eventlog.Instant
+	// Asks says that its connector can be asked what became of it (O3).
+	Asks bool
+}
+
 func newAggregate(
 	p *process.Process, number int, j journal, name eventlog.WorkflowName, s projections.State,
 ) *aggregate {
@@ -109,6 +122,41 @@ func (a *aggregate) stop(err error) {
 		a.log.Error("workflow stopped: its log cannot be followed", "error", err, "hint", hint.Of(hint.VerifyWorkflow))
 	}
 	a.engine.Idle.Notify()
+}
+
+// beginRecording locks for a recording whose end the engine waits for. It refuses once the engine has ended.
+func (a *aggregate) beginRecording(ctx context.Context) error {
+	if err := a.lock(ctx); err != nil {
+		return a.nothingRecorded(err)
+	}
+	if !a.engine.Recordings.Begin() {
+		a.endRecording()
+		return a.nothingRecorded(errEnded)
+	}
+	return nil
+}
+
+// lock keeps others from recording.
+func (a *aggregate) lock(ctx context.Context) error {
+	select {
+	case a.recording <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// endRecording ends a recording, and tells those that wait for rest: see quiet.
+func (a *aggregate) endRecording() {
+	<-a.recording
+	a.engine.Idle.Notify()
+}
+
+// errEnded: the engine takes nothing any more.
+var errEnded = fmt.Errorf("the engine has ended: %w", eventlog.ErrClosed)
+
+func (a *aggregate) nothingRecorded(why error) error {
+	return fmt.Errorf("record on %s: %w: %w", a.name, process.ErrNothingRecorded, why)
 }
 
 // evict lets go of what a committed checkpoint holds: of finished entities altogether, of a long

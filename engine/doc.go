@@ -5,7 +5,7 @@
 //
 //   - State changes in one way only: a decision is appended to the log at the workflow's head,
 //     and applied once the log has it. Recovery is replay and the same loop.
-//   - A mutation leaves from one line (Connectors.Perform in exchange, call.go), after the transition that says so is
+//   - A mutation leaves from one line (Connectors.Perform in exchange, send.go), after the transition that says so is
 //     durable, before the deadline that transition carries, and never twice. mayLeave is the last look at lease and
 //     deadline.
 //   - What became of a mutation is recorded whatever happened to its run meanwhile, for as long
@@ -38,14 +38,15 @@
 // workflow goes on where it is read by itself, as after a conflict, from a damaged replica; readings of a whole
 // partition ask the leader for what a replica lacks.
 //
-// The checkpoint of what is folded is written and trusted by writebehind.go; what no longer has to be in memory leaves
-// it after that (aggregate.go, package engine/memory) and comes back by backlog.go. The packages below: process (what
-// all workflows share, and Config), decide (all rules, pure), schedule (times and policies), deploy (whether a script
-// may replace another), handler (one call of a script), connector (the outside), hook and secret (what requests are
-// verified by), underway (calls that have left), capability (grants), hint (what to do next), lease and peer (a
-// cluster), rehearsal (`pawl test`), recording and effectdiff (`pawl diff`, with difference), runlog, checkpoint,
-// memory, loss, clock, signal and ids. Tests that live through everything are in lifecycle, cluster and simulation;
-// enginetest starts their engines.
+// An engine's life from its start to its end is run.go. What a call came to is told in settlement.go, which asks
+// where nothing says so. The checkpoint of what is folded is written and trusted by writebehind.go; what no longer
+// has to be in memory leaves it after that (aggregate.go, package engine/memory) and comes back by backlog.go. The
+// packages below: process (what all workflows share, and Config), decide (all rules, pure), schedule (times and
+// policies), deploy (whether a script may replace another), handler (one call of a script), connector (the outside),
+// hook and secret (what requests are verified by), underway (calls that have left), capability (grants), hint (what
+// to do next), lease and peer (a cluster), rehearsal (`pawl test`), recording and effectdiff (`pawl diff`, with
+// difference), runlog, checkpoint, memory, loss, clock, signal and ids. Tests that live through everything are in
+// lifecycle, cluster and simulation; enginetest starts their engines.
 //
 // Not guaranteed: that a script runs only once. Prepare and next may run again after a crash;
 // what they buffered is visible only with the commit.

@@ -1,16 +1,20 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 	"sync"
-	"time"
 
 	"github.com/pawl-run/pawl/engine/connector"
+	"github.com/pawl-run/pawl/engine/decide"
 	"github.com/pawl-run/pawl/engine/process"
+	"github.com/pawl-run/pawl/engine/schedule"
 	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/projections"
 	"github.com/pawl-run/pawl/projections/store"
 )
 
@@ -66,104 +70,6 @@ func New(cfg Config) (*Engine, error) {
 
 // Ready is closed once every workflow is replayed and running.
 func (e *Engine) Ready() <-chan struct{} { return e.ready }
-
-// Run replays the log and runs the workflows until ctx ends; then it lets active handlers end
-// (at most DrainTimeout), waits for what is on its way into the log (at most as long again), for calls that
-// have left (until their deadlines) and for their outcomes to be recorded (at most SettleTimeout), writes the
-// store and returns nil. It names the calls that it leaves open or unrecorded. It returns an error when the log
-// is damaged or full, or the store cannot be written.
-func (e *Engine) Run(ctx context.Context) error {
-	defer e.process.EndLife()
-	defer e.process.Fail(nil)
-	defer e.process.Closed.Store(true)
-	if err := e.replay(ctx); err != nil {
-		return err
-	}
-	if clock, ok := e.process.Config.Clock.(interface{ Resume(time.Time) }); ok {
-		for _, p := range e.partitions {
-			clock.Resume(p.lastAt.Time())
-		}
-	}
-	work, stop := context.WithCancel(context.WithoutCancel(ctx))
-	defer stop()
-	for _, p := range e.partitions {
-		p.start(work)
-	}
-	var fatal error
-	if e.process.Config.Leases == nil {
-		fatal = e.runAll(ctx, work)
-	} else {
-		fatal = e.runShare(ctx)
-	}
-	stop()
-	for _, p := range e.partitions {
-		p.join()
-	}
-	e.awaitOutcomes()
-	for _, p := range e.partitions {
-		err := p.flush()
-		if errors.Is(err, store.ErrDamaged) {
-			e.process.Log.Error("the local store could not be written at the end; the next start rebuilds it from the log",
-				"error", err)
-		} else if err != nil && fatal == nil {
-			fatal = err
-		}
-	}
-	if e.process.Writable.Err() != nil {
-		return context.Cause(e.process.Writable)
-	}
-	return fatal
-}
-
-// runAll owns every partition until ctx ends, or log or store cannot be written. The error is the store's.
-func (e *Engine) runAll(ctx, work context.Context) (fatal error) {
-	for _, p := range e.partitions {
-		p.begin(work, &process.Tenure{})
-	}
-	close(e.ready)
-	select {
-	case <-ctx.Done():
-		e.drain()
-	case <-e.process.Config.Store.Failed():
-		e.drain() // the log still takes what is under way
-		fatal = e.process.Config.Store.Err()
-	case <-e.process.Writable.Done():
-	}
-	return fatal
-}
-
-// runShare follows every partition, and owns those that this engine is given, until ctx ends, or log or store cannot be
-// written. It hands over what it owns before it returns. The error is the store's or that of the leases.
-func (e *Engine) runShare(ctx context.Context) (fatal error) {
-	keeping, endKeeping := context.WithCancel(context.WithoutCancel(ctx))
-	kept := make(chan error, 1)
-	go func() { kept <- e.process.Config.Leases.Run(keeping) }()
-	sharing, endSharing := context.WithCancel(context.WithoutCancel(ctx))
-	defer endSharing()
-	var shared sync.WaitGroup
-	for _, p := range e.partitions {
-		shared.Go(func() { p.share(sharing) })
-	}
-	close(e.ready)
-	select {
-	case <-ctx.Done():
-	case <-e.process.Config.Store.Failed():
-		fatal = e.process.Config.Store.Err()
-	case <-e.process.Writable.Done():
-	case fatal = <-kept:
-		kept <- nil
-	}
-	e.process.Draining.Store(true)
-	e.process.Config.Leases.Leave()
-	e.nudgeAll()
-	endSharing()
-	shared.Wait()
-	endKeeping()
-	if err := <-kept; fatal == nil && !errors.Is(err, context.Canceled) {
-		fatal = err
-	}
-	return fatal
-}
 
 func (e *Engine) nudgeAll() {
 	for a := range e.workflows() {
@@ -243,4 +149,147 @@ func (e *Engine) CheckpointLag(ctx context.Context, partition int) (uint64, erro
 		covered = p.progress.Next - 1 // nothing stands between the two
 	}
 	return last - min(covered, last), nil
+}
+
+// Outlook says what can become of a workflow's mutation; zero for one that is not indeterminate.
+func (e *Engine) Outlook(name eventlog.WorkflowName, id eventlog.MutationID) Outlook {
+	r, ok := e.partitionOf(name).runner(name)
+	if !ok {
+		return Outlook{}
+	}
+	return r.calls.outlook(r.workflow.state(), id)
+}
+
+// State returns a workflow's live state and whether there is such a workflow.
+func (e *Engine) State(name eventlog.WorkflowName) (projections.State, bool) {
+	a, ok := e.workflow(name)
+	if !ok || !a.state().Exists() || name == eventlog.Installation {
+		return projections.State{}, false
+	}
+	return *a.state(), true
+}
+
+// States returns the newest state of each workflow, by name.
+func (e *Engine) States() []projections.State {
+	var all []projections.State
+	for a := range e.workflows() {
+		all = append(all, *a.state())
+	}
+	slices.SortFunc(all, func(a, b projections.State) int { return cmp.Compare(a.Name, b.Name) })
+	return all
+}
+
+// Stopped lists workflows that are out of service, with the reason.
+func (e *Engine) Stopped() map[eventlog.WorkflowName]error {
+	stopped := map[eventlog.WorkflowName]error{}
+	for a := range e.workflows() {
+		if err := a.stoppedBy(); err != nil {
+			stopped[a.name] = err
+		}
+	}
+	return stopped
+}
+
+// Why returns what a workflow waits for, of several the first that [decide.Owed] names; nil while it is moving.
+func (e *Engine) Why(name eventlog.WorkflowName) (*decide.Wait, bool) {
+	if _, ok := e.workflow(name); !ok {
+		return nil, false
+	}
+	if waits := e.Waits(name); len(waits) > 0 {
+		return &waits[0], true
+	}
+	return nil, true
+}
+
+// Waits returns all that a workflow waits for, in the order of [decide.Owed]; none while it is moving.
+func (e *Engine) Waits(name eventlog.WorkflowName) []decide.Wait {
+	p := e.partitionOf(name)
+	r, ok := p.runner(name)
+	switch {
+	case !ok:
+		return nil
+	case p.tenure() == nil:
+		return p.waitsElsewhere(r.workflow.state())
+	}
+	return slices.Clone(r.resting())
+}
+
+// waitsElsewhere is what a workflow waits for whose partition another engine owns, as its state says; none while it is
+// moving there.
+func (p *partition) waitsElsewhere(s *projections.State) (waits []decide.Wait) {
+	owner, ok := p.process.Config.Leases.Holder(p.number)
+	if !ok {
+		return []decide.Wait{{Reason: decide.ReasonNoOwner}}
+	}
+	for _, todo := range decide.Owed(s, decide.Present{
+		Now: eventlog.At(p.process.Config.Clock.Now()), Engine: owner.Engine, MaxHeld: p.process.Config.Policies.Held.Max,
+	}) {
+		wait, ok := todo.(decide.Wait)
+		if !ok {
+			return nil
+		}
+		waits = append(waits, wait)
+	}
+	return waits
+}
+
+// Orphans lists reserved events that no run holds, by workflow (Startup).
+func (e *Engine) Orphans() map[eventlog.WorkflowName][]eventlog.EventRef {
+	all := map[eventlog.WorkflowName][]eventlog.EventRef{}
+	for a := range e.workflows() {
+		if refs := decide.Orphans(a.state()); len(refs) > 0 {
+			all[a.name] = refs
+		}
+	}
+	return all
+}
+
+// Policies returns the numbers that the engine's rules go by.
+func (e *Engine) Policies() schedule.Policies { return e.process.Config.Policies }
+
+// available waits until the engine has replayed, and refuses once it has ended.
+func (e *Engine) available(ctx context.Context) error {
+	select {
+	case <-e.ready:
+	case <-ctx.Done():
+		return fmt.Errorf("%w: %w", process.ErrNothingRecorded, ctx.Err())
+	}
+	if e.process.Closed.Load() {
+		return fmt.Errorf("%w: it has stopped", process.ErrNothingRecorded)
+	}
+	return nil
+}
+
+// Flush brings the store to the present, so that what it answers is complete. Errors: ErrUnavailable, or that of
+// the store.
+func (e *Engine) Flush(ctx context.Context) error {
+	if err := e.available(ctx); err != nil && !e.process.Closed.Load() {
+		return err
+	}
+	for _, p := range e.partitions {
+		if err := p.flush(); errors.Is(err, store.ErrFailed) {
+			return fmt.Errorf("%w: %w", process.ErrUnavailable, err)
+		} else if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// AwaitPositions returns once this engine has read the log up to these positions, so that what it answers holds them.
+// ErrUnavailable: it has not before ctx ended, or there is no such partition.
+func (e *Engine) AwaitPositions(ctx context.Context, at ...eventlog.Position) error {
+	if err := e.available(ctx); err != nil {
+		return err
+	}
+	for _, position := range at {
+		if position.Partition < 0 || position.Partition >= len(e.partitions) {
+			return fmt.Errorf("%w: there is no partition %d, there are %d", process.ErrUnavailable, position.Partition,
+				len(e.partitions))
+		}
+		if err := e.partitions[position.Partition].await(ctx, position.Seq); err != nil {
+			return fmt.Errorf("%w: this engine has not read the log up to %s: %w", process.ErrUnavailable, position, err)
+		}
+	}
+	return nil
 }

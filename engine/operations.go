@@ -8,16 +8,16 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/pawl-run/pawl/engine/decide"
 	"github.com/pawl-run/pawl/engine/hint"
 	"github.com/pawl-run/pawl/engine/process"
-	"github.com/pawl-run/pawl/engine/schedule"
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/projections"
-	"github.com/pawl-run/pawl/projections/store"
 )
 
 // Push brings events in from outside; it answers once they are durable. Known message ids are folded (R11).
@@ -108,17 +108,41 @@ func (e *Engine) decideHere(ctx context.Context, name eventlog.WorkflowName, cmd
 	return decision, err
 }
 
-// available waits until the engine has replayed, and refuses once it has ended.
-func (e *Engine) available(ctx context.Context) error {
-	select {
-	case <-e.ready:
-	case <-ctx.Done():
-		return fmt.Errorf("%w: %w", process.ErrNothingRecorded, ctx.Err())
+// Recorded collects where that stands in the log which a caller has had recorded: see WithRecorded.
+type Recorded struct {
+	mu sync.Mutex
+	at map[int]uint64
+}
+
+// WithRecorded has the positions of what is recorded under the context noted.
+func WithRecorded(ctx context.Context) (context.Context, *Recorded) {
+	r := &Recorded{at: map[int]uint64{}}
+	return context.WithValue(ctx, recordedKey{}, r), r
+}
+
+type recordedKey struct{}
+
+// noteRecorded notes a position, if the caller wants to know it.
+func noteRecorded(ctx context.Context, at eventlog.Position) {
+	r, ok := ctx.Value(recordedKey{}).(*Recorded)
+	if !ok || at.Seq == 0 {
+		return
 	}
-	if e.process.Closed.Load() {
-		return fmt.Errorf("%w: it has stopped", process.ErrNothingRecorded)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.at[at.Partition] = max(r.at[at.Partition], at.Seq)
+}
+
+// Positions are the newest of each partition, in their order.
+func (r *Recorded) Positions() []eventlog.Position {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	all := make([]eventlog.Position, 0, len(r.at))
+	for p, seq := range maps.All(r.at) {
+		all = append(all, eventlog.Position{Partition: p, Seq: seq})
 	}
-	return nil
+	slices.SortFunc(all, func(a, b eventlog.Position) int { return cmp.Compare(a.Partition, b.Partition) })
+	return all
 }
 
 // changedAtOnce is how many events one transition of ChangeEvents changes at most.
@@ -158,109 +182,6 @@ func (e *Engine) CountUnknown(ctx context.Context, actor eventlog.Actor, name ev
 		n += decision.Bulk.Unknown
 	}
 	return n, nil
-}
-
-// State returns a workflow's live state and whether there is such a workflow.
-func (e *Engine) State(name eventlog.WorkflowName) (projections.State, bool) {
-	a, ok := e.workflow(name)
-	if !ok || !a.state().Exists() || name == eventlog.Installation {
-		return projections.State{}, false
-	}
-	return *a.state(), true
-}
-
-// Flush brings the store to the present, so that what it answers is complete. Errors: ErrUnavailable, or that of
-// the store.
-func (e *Engine) Flush(ctx context.Context) error {
-	if err := e.available(ctx); err != nil && !e.process.Closed.Load() {
-		return err
-	}
-	for _, p := range e.partitions {
-		if err := p.flush(); errors.Is(err, store.ErrFailed) {
-			return fmt.Errorf("%w: %w", process.ErrUnavailable, err)
-		} else if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// Stopped lists workflows that are out of service, with the reason.
-func (e *Engine) Stopped() map[eventlog.WorkflowName]error {
-	stopped := map[eventlog.WorkflowName]error{}
-	for a := range e.workflows() {
-		if err := a.stoppedBy(); err != nil {
-			stopped[a.name] = err
-		}
-	}
-	return stopped
-}
-
-// States returns the newest state of each workflow, by name.
-func (e *Engine) States() []projections.State {
-	var all []projections.State
-	for a := range e.workflows() {
-		all = append(all, *a.state())
-	}
-	slices.SortFunc(all, func(a, b projections.State) int { return cmp.Compare(a.Name, b.Name) })
-	return all
-}
-
-// Policies returns the numbers that the engine's rules go by.
-func (e *Engine) Policies() schedule.Policies { return e.process.Config.Policies }
-
-// Orphans lists reserved events that no run holds, by workflow (Startup).
-func (e *Engine) Orphans() map[eventlog.WorkflowName][]eventlog.EventRef {
-	all := map[eventlog.WorkflowName][]eventlog.EventRef{}
-	for a := range e.workflows() {
-		if refs := decide.Orphans(a.state()); len(refs) > 0 {
-			all[a.name] = refs
-		}
-	}
-	return all
-}
-
-// Why returns what a workflow waits for, of several the first that [decide.Owed] names; nil while it is moving.
-func (e *Engine) Why(name eventlog.WorkflowName) (*decide.Wait, bool) {
-	if _, ok := e.workflow(name); !ok {
-		return nil, false
-	}
-	if waits := e.Waits(name); len(waits) > 0 {
-		return &waits[0], true
-	}
-	return nil, true
-}
-
-// Waits returns all that a workflow waits for, in the order of [decide.Owed]; none while it is moving.
-func (e *Engine) Waits(name eventlog.WorkflowName) []decide.Wait {
-	p := e.partitionOf(name)
-	r, ok := p.runner(name)
-	switch {
-	case !ok:
-		return nil
-	case p.tenure() == nil:
-		return p.waitsElsewhere(r.workflow.state())
-	}
-	return slices.Clone(r.resting())
-}
-
-// waitsElsewhere is what a workflow waits for whose partition another engine owns, as its state says; none while it is
-// moving there.
-func (p *partition) waitsElsewhere(s *projections.State) (waits []decide.Wait) {
-	owner, ok := p.process.Config.Leases.Holder(p.number)
-	if !ok {
-		return []decide.Wait{{Reason: decide.ReasonNoOwner}}
-	}
-	for _, todo := range decide.Owed(s, decide.Present{
-		Now: eventlog.At(p.process.Config.Clock.Now()), Engine: owner.Engine, MaxHeld: p.process.Config.Policies.Held.Max,
-	}) {
-		wait, ok := todo.(decide.Wait)
-		if !ok {
-			return nil
-		}
-		waits = append(waits, wait)
-	}
-	return waits
 }
 
 // TokenHash is what is kept of a token.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/pawl-run/pawl/engine/checkpoint"
 	"github.com/pawl-run/pawl/engine/clock"
+	"github.com/pawl-run/pawl/engine/hint"
 	"github.com/pawl-run/pawl/engine/lease"
 	"github.com/pawl-run/pawl/engine/process"
 	"github.com/pawl-run/pawl/engine/signal"
@@ -92,6 +93,51 @@ func (p *partition) all() []*runner {
 	})
 }
 
+// tenure is the present one; nil while another engine owns the partition, or none.
+func (p *partition) tenure() *process.Tenure { return p.owned.Load() }
+
+// stoppedBy says why the partition is out of service on this engine; nil while it is not.
+func (p *partition) stoppedBy() error {
+	if found := p.stopped.Load(); found != nil {
+		return *found
+	}
+	return nil
+}
+
+// stop takes the partition out of service: its log is damaged. The others go on.
+func (p *partition) stop(err error) {
+	if p.stopped.CompareAndSwap(nil, &err) {
+		p.process.Log.Error("a partition of the log is damaged: this engine does not run its workflows", "partition",
+			p.number, "error", err, "hint", hint.Of(hint.Verify))
+	}
+	p.process.Idle.Notify()
+}
+
+// lookEvery is how often a partition that is followed is compared with the log's head.
+const lookEvery = time.Second
+
+// behindBy is for how long the partition may lack what others have written: 0 where this engine owns it or follows it
+// closely.
+func (p *partition) behindBy() time.Duration {
+	if p.process.Config.Leases == nil || p.tenure().Holds() {
+		return 0
+	}
+	since := clock.Elapsed() - time.Duration(p.freshAt.Load())
+	if since <= 2*lookEvery {
+		return 0
+	}
+	return since
+}
+
+// await returns once everything up to seq is dealt with, or with ctx's error.
+func (p *partition) await(ctx context.Context, seq uint64) error {
+	return p.advanced.Wait(ctx, func() bool {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		return p.progress.Next > seq
+	})
+}
+
 // open returns the workflow, whose runner is at work once the partition is; it makes both for a name not seen
 // before.
 func (p *partition) open(name eventlog.WorkflowName) *aggregate { return p.openAs(name, false) }
@@ -149,22 +195,6 @@ func (p *partition) end(stop context.CancelFunc) {
 	stop()
 	p.mu.Unlock()
 	p.working.Wait()
-}
-
-// start begins what is at work until ctx ends, whichever engine owns the partition.
-func (p *partition) start(ctx context.Context) {
-	p.done.Go(func() { p.writeBehind(ctx) })
-	p.done.Go(func() { p.watchGaps(ctx) })
-	if p.process.Config.Leases != nil {
-		p.freshAt.Store(int64(clock.Elapsed())) // it has just been replayed
-		p.done.Go(func() { p.watchHead(ctx) })
-	}
-}
-
-// join waits for the end of all that is at work.
-func (p *partition) join() {
-	p.working.Wait()
-	p.done.Wait()
 }
 
 // Partition is what an engine knows of one partition of the log.

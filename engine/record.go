@@ -45,13 +45,6 @@ func (a *aggregate) record(ctx context.Context, cmd decide.Command, actor eventl
 	}
 }
 
-// errEnded: the engine takes nothing any more.
-var errEnded = fmt.Errorf("the engine has ended: %w", eventlog.ErrClosed)
-
-func (a *aggregate) nothingRecorded(why error) error {
-	return fmt.Errorf("record on %s: %w: %w", a.name, process.ErrNothingRecorded, why)
-}
-
 // recordWaiting takes the lock and records the group at the head of the queue, which need not contain p. Every proposal
 // has one such call, so none is left without one. It gives up when p is withdrawn.
 func (a *aggregate) recordWaiting(p *proposal) {
@@ -238,34 +231,6 @@ func refuseAll(group []*proposal, err error) {
 	for _, p := range group {
 		p.decision, p.err = decide.Decision{}, err
 	}
-}
-
-// beginRecording locks for a recording whose end the engine waits for. It refuses once the engine has ended.
-func (a *aggregate) beginRecording(ctx context.Context) error {
-	if err := a.lock(ctx); err != nil {
-		return a.nothingRecorded(err)
-	}
-	if !a.engine.Recordings.Begin() {
-		a.endRecording()
-		return a.nothingRecorded(errEnded)
-	}
-	return nil
-}
-
-// lock keeps others from recording.
-func (a *aggregate) lock(ctx context.Context) error {
-	select {
-	case a.recording <- struct{}{}:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
-// endRecording ends a recording, and tells those that wait for rest: see quiet.
-func (a *aggregate) endRecording() {
-	<-a.recording
-	a.engine.Idle.Notify()
 }
 
 // refused passes a decision's refusals through and marks everything else as a defect.

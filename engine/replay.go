@@ -183,16 +183,6 @@ func (p *partition) findLastAt(ctx context.Context, before uint64) error {
 	return nil
 }
 
-// unreadable stops the one workflow that the record belongs to. It reports false when that is
-// not known, which concerns the whole partition.
-func (p *partition) unreadable(r eventlog.Record, err error) bool {
-	if !errors.Is(err, eventlog.ErrUnreadable) || r.Workflow == "" {
-		return false
-	}
-	p.open(r.Workflow).stopAt(r, fmt.Errorf("record %s: %w", r.Position, err))
-	return true
-}
-
 // restore reads the checkpoint's live work.
 func (p *partition) restore() error {
 	names, err := p.process.Config.Store.Workflows(p.number)

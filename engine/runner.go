@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -58,36 +59,6 @@ func newRunner(a *aggregate) *runner {
 	return &runner{
 		engine: a.engine, workflow: a, calls: calls, handlers: handler.New(&a.engine.Handlers, a.name, backlog{a}),
 		log: a.log, storageRetries: schedule.Pacer{Pauses: process.StoragePauses},
-	}
-}
-
-// run steps the workflow until ctx ends.
-func (r *runner) run(ctx context.Context) {
-	recovered := false
-	r.tasks = tasks{} // those of an earlier tenure have ended
-	r.engine.AtWork.Add(1)
-	defer r.engine.AtWork.Add(-1)
-	defer r.tasks.wait()
-	for ctx.Err() == nil && r.workflow.stoppedBy() == nil {
-		var err error
-		r.seenRings = r.workflow.changed.Rings()
-		if r.workflow.behind.Load() {
-			err = r.workflow.follow(ctx)
-		} else if !recovered {
-			if _, err = r.workflow.record(ctx, decide.Recover{Found: r.found}, eventlog.System,
-				eventlog.Cause{Kind: "restart", ID: r.engine.Name}); err == nil {
-				recovered = true
-				r.assertNoOrphans()
-			}
-		} else if err = r.tasks.collect(); err == nil {
-			err = r.step(ctx)
-		}
-		switch {
-		case err == nil:
-			r.storageRetries.Succeeded()
-		case ctx.Err() == nil:
-			r.failed(ctx, err)
-		}
 	}
 }
 
@@ -175,6 +146,26 @@ func (r *runner) quiet() []decide.Wait {
 	return r.resting()
 }
 
+// noActiveRun is the drain's condition: no handler runs, no call of ours is open.
+func noActiveRun(r *runner) bool {
+	if r.workflow.stoppedBy() != nil {
+		return true
+	}
+	s := r.workflow.state()
+	ended := func(run *projections.Run) bool {
+		return run.Status != eventlog.RunActive || r.resting() != nil && run.Engine != r.engine.Name
+	}
+	if run := s.CurrentRun(); run != nil && !ended(run) {
+		return false
+	}
+	for run := range s.OpenRuns() {
+		if !ended(run) {
+			return false
+		}
+	}
+	return true
+}
+
 // sleep waits for the first of the waits' times, for a ring or for the end. What is waited for under
 // [decide.HeldByEngine] is the machine: it is looked at again after a moment of real time, whatever the engine's
 // clock says. While tasks are at work the runner waits, and does not rest.
@@ -237,3 +228,57 @@ func (r *runner) restOn(on *rest) (end func()) {
 		r.rest.Store(nil)
 	}
 }
+
+// tasks are the scripts and questions of a workflow with a concurrent consumer: each is at work in a goroutine of its
+// own, one for a run. What they find out goes through the aggregate's record like all else.
+//
+// Locking: open belongs to the runner's goroutine, mu guards what the tasks leave for it.
+type tasks struct {
+	open map[eventlog.RunID]bool
+	all  sync.WaitGroup
+
+	mu    sync.Mutex
+	ended []taskEnd
+}
+
+// taskEnd says that the task of a run has ended, and with which error.
+type taskEnd struct {
+	run eventlog.RunID
+	err error
+}
+
+// begin has do work for the run, unless it is at work for it already. Ended is called when it has ended.
+func (t *tasks) begin(ctx context.Context, run eventlog.RunID, do func(context.Context) error, ended func()) {
+	if t.open[run] {
+		return
+	}
+	if t.open == nil {
+		t.open = map[eventlog.RunID]bool{}
+	}
+	t.open[run] = true
+	t.all.Go(func() {
+		err := do(ctx)
+		t.mu.Lock()
+		t.ended = append(t.ended, taskEnd{run, err})
+		t.mu.Unlock()
+		ended()
+	})
+}
+
+// collect forgets the tasks that have ended, so that what their runs owe next may begin. It returns the error of one.
+func (t *tasks) collect() (err error) {
+	t.mu.Lock()
+	ended := t.ended
+	t.ended = nil
+	t.mu.Unlock()
+	for _, end := range ended {
+		delete(t.open, end.run)
+		if end.err != nil {
+			err = end.err
+		}
+	}
+	return err
+}
+
+// wait returns once all tasks have ended.
+func (t *tasks) wait() { t.all.Wait() }

@@ -3,7 +3,6 @@ package engine
 import (
 	"context"
 	"slices"
-	"sync"
 
 	"github.com/pawl-run/pawl/engine/decide"
 	"github.com/pawl-run/pawl/eventlog"
@@ -14,7 +13,7 @@ import (
 //
 //  1. step asks decide.Owed what the state owes the world, and does it. For RunMutate (or RunPrepare, where
 //     mutate may read nothing) the script names a call; nothing leaves. Where its target takes only so many calls, the
-//     call waits for its turn here (turn.go), while a crash loses nothing.
+//     call waits for its turn here (calls.go), while a crash loses nothing.
 //  2. report hands the outcome, here decide.FinishMutate, to the aggregate's record.
 //  3. record (record.go) decides under the recording lock: decide.FinishMutate becomes a MutationStarted, unless the
 //     call needs an approval first; then decide.Approve is the command that comes this way. The transition is
@@ -23,14 +22,44 @@ import (
 //     by the log (eventlog/jslog/confirm.go); where that gives up (ErrUnconfirmed), the same entries are sent again.
 //  5. acknowledged (append.go) applies the transitions that are durable now. One that started a mutation goes through
 //     the aggregate's outbox, which is the runner's calls, to send.
-//  6. send (call.go) starts exchange in a goroutine of its own, which holds the one call of Connectors.Perform. Right
+//  6. send (send.go) starts exchange in a goroutine of its own, which holds the one call of Connectors.Perform. Right
 //     before the first byte, mayLeave looks at the state once more.
 //     A call that is sent again to find out what became of it takes the same way from 3 on: decide.ResendMutation
 //     becomes a MutationResent.
-//  7. settle (call.go) records what came of it, by report again, for as long as the process lives.
+//  7. settle (settlement.go) records what came of it, by report again, for as long as the process lives.
 //
 // A crash between any two of these loses nothing: before 4 the log has no mutation, after it the next start finds
 // one in flight and reconciles it.
+
+// run steps the workflow until ctx ends.
+func (r *runner) run(ctx context.Context) {
+	recovered := false
+	r.tasks = tasks{} // those of an earlier tenure have ended
+	r.engine.AtWork.Add(1)
+	defer r.engine.AtWork.Add(-1)
+	defer r.tasks.wait()
+	for ctx.Err() == nil && r.workflow.stoppedBy() == nil {
+		var err error
+		r.seenRings = r.workflow.changed.Rings()
+		if r.workflow.behind.Load() {
+			err = r.workflow.follow(ctx)
+		} else if !recovered {
+			if _, err = r.workflow.record(ctx, decide.Recover{Found: r.found}, eventlog.System,
+				eventlog.Cause{Kind: "restart", ID: r.engine.Name}); err == nil {
+				recovered = true
+				r.assertNoOrphans()
+			}
+		} else if err = r.tasks.collect(); err == nil {
+			err = r.step(ctx)
+		}
+		switch {
+		case err == nil:
+			r.storageRetries.Succeeded()
+		case ctx.Err() == nil:
+			r.failed(ctx, err)
+		}
+	}
+}
 
 // step does what the workflow's state owes the world. A plain workflow owes one thing at a time. One with a concurrent
 // consumer may owe several (C1): scripts and questions are then at work beside each other and beside this goroutine,
@@ -132,57 +161,3 @@ func (r *runner) task(s *projections.State, todo decide.Todo) (eventlog.RunID, f
 }
 
 func runCause(id eventlog.RunID) eventlog.Cause { return eventlog.Cause{Kind: "run", ID: string(id)} }
-
-// tasks are the scripts and questions of a workflow with a concurrent consumer: each is at work in a goroutine of its
-// own, one for a run. What they find out goes through the aggregate's record like all else.
-//
-// Locking: open belongs to the runner's goroutine, mu guards what the tasks leave for it.
-type tasks struct {
-	open map[eventlog.RunID]bool
-	all  sync.WaitGroup
-
-	mu    sync.Mutex
-	ended []taskEnd
-}
-
-// taskEnd says that the task of a run has ended, and with which error.
-type taskEnd struct {
-	run eventlog.RunID
-	err error
-}
-
-// begin has do work for the run, unless it is at work for it already. Ended is called when it has ended.
-func (t *tasks) begin(ctx context.Context, run eventlog.RunID, do func(context.Context) error, ended func()) {
-	if t.open[run] {
-		return
-	}
-	if t.open == nil {
-		t.open = map[eventlog.RunID]bool{}
-	}
-	t.open[run] = true
-	t.all.Go(func() {
-		err := do(ctx)
-		t.mu.Lock()
-		t.ended = append(t.ended, taskEnd{run, err})
-		t.mu.Unlock()
-		ended()
-	})
-}
-
-// collect forgets the tasks that have ended, so that what their runs owe next may begin. It returns the error of one.
-func (t *tasks) collect() (err error) {
-	t.mu.Lock()
-	ended := t.ended
-	t.ended = nil
-	t.mu.Unlock()
-	for _, end := range ended {
-		delete(t.open, end.run)
-		if end.err != nil {
-			err = end.err
-		}
-	}
-	return err
-}
-
-// wait returns once all tasks have ended.
-func (t *tasks) wait() { t.all.Wait() }

@@ -9,15 +9,11 @@ import (
 	"time"
 
 	"github.com/pawl-run/pawl/engine/clock"
-	"github.com/pawl-run/pawl/engine/hint"
 	"github.com/pawl-run/pawl/engine/lease"
 	"github.com/pawl-run/pawl/engine/process"
 	"github.com/pawl-run/pawl/engine/schedule"
 	"github.com/pawl-run/pawl/eventlog"
 )
-
-// tenure is the present one; nil while another engine owns the partition, or none.
-func (p *partition) tenure() *process.Tenure { return p.owned.Load() }
 
 // share follows the partition and owns it whenever this engine is given its lease, until ctx ends. It then hands the
 // partition over. Damage of the partition ends it alone.
@@ -134,23 +130,6 @@ func (p *partition) checkAcknowledged(ctx context.Context) error {
 		p.stop(err)
 	}
 	return err
-}
-
-// stoppedBy says why the partition is out of service on this engine; nil while it is not.
-func (p *partition) stoppedBy() error {
-	if found := p.stopped.Load(); found != nil {
-		return *found
-	}
-	return nil
-}
-
-// stop takes the partition out of service: its log is damaged. The others go on.
-func (p *partition) stop(err error) {
-	if p.stopped.CompareAndSwap(nil, &err) {
-		p.process.Log.Error("a partition of the log is damaged: this engine does not run its workflows", "partition",
-			p.number, "error", err, "hint", hint.Of(hint.Verify))
-	}
-	p.process.Idle.Notify()
 }
 
 // own runs the partition's workflows until the lease ends or ctx does. Before it lets go of a lease that still holds,

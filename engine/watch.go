@@ -1,16 +1,14 @@
 package engine
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
-	"sync"
 	"time"
 
+	"github.com/pawl-run/pawl/engine/checkpoint"
 	"github.com/pawl-run/pawl/engine/clock"
+	"github.com/pawl-run/pawl/engine/hint"
 	"github.com/pawl-run/pawl/engine/process"
 	"github.com/pawl-run/pawl/engine/schedule"
 	"github.com/pawl-run/pawl/eventlog"
@@ -69,6 +67,16 @@ func (p *partition) watch(ctx context.Context) error {
 	return nil
 }
 
+// unreadable stops the one workflow that the record belongs to. It reports false when that is
+// not known, which concerns the whole partition.
+func (p *partition) unreadable(r eventlog.Record, err error) bool {
+	if !errors.Is(err, eventlog.ErrUnreadable) || r.Workflow == "" {
+		return false
+	}
+	p.open(r.Workflow).stopAt(r, fmt.Errorf("record %s: %w", r.Position, err))
+	return true
+}
+
 // errPendingAppend: what this engine has handed to the log is not known to be written or refused.
 var errPendingAppend = errors.New("an append of this engine is not settled")
 
@@ -97,18 +105,6 @@ func (p *partition) followRecord(ctx context.Context, r eventlog.Record) error {
 	return nil
 }
 
-// await returns once everything up to seq is dealt with, or with ctx's error.
-func (p *partition) await(ctx context.Context, seq uint64) error {
-	return p.advanced.Wait(ctx, func() bool {
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		return p.progress.Next > seq
-	})
-}
-
-// lookEvery is how often a partition that is followed is compared with the log's head.
-const lookEvery = time.Second
-
 // watchHead notes again and again whether the partition is read up to the log's head, until ctx ends.
 func (p *partition) watchHead(ctx context.Context) {
 	ticker := time.NewTicker(lookEvery)
@@ -135,70 +131,116 @@ func (p *partition) lookAtHead(ctx context.Context) {
 	}
 }
 
-// behindBy is for how long the partition may lack what others have written: 0 where this engine owns it or follows it
-// closely.
-func (p *partition) behindBy() time.Duration {
-	if p.process.Config.Leases == nil || p.tenure().Holds() {
-		return 0
+// gapTimeout is how long a gap stays open at least before the partition reads the records in it. Almost always
+// an acknowledgement that is on its way closes it before.
+const gapTimeout = time.Second
+
+// rereadPauses are the pauses between two readings of a gap that stays open.
+var rereadPauses = schedule.Transient{Base: time.Second, Factor: 2, Max: 5 * time.Minute}
+
+// openGap is a gap that was there at the last look.
+type openGap struct {
+	reading schedule.Pacer
+	again   time.Time // not before
+}
+
+// watchGaps reads what stands in gaps that stay open: this engine neither wrote it nor read it.
+func (p *partition) watchGaps(ctx context.Context) {
+	ticker := time.NewTicker(max(gapTimeout, p.process.Config.FlushEvery))
+	defer ticker.Stop()
+	known := map[checkpoint.Gap]*openGap{}
+	for {
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			return
+		}
+		gaps := p.gaps(ctx)
+		still := make(map[checkpoint.Gap]*openGap, len(gaps))
+		for _, g := range gaps {
+			o := known[g]
+			switch {
+			case o == nil:
+				o = &openGap{reading: schedule.Pacer{Pauses: rereadPauses}}
+			case !time.Now().Before(o.again):
+				p.inspectGap(ctx, g, o)
+			}
+			still[g] = o
+		}
+		known = still
 	}
-	since := clock.Elapsed() - time.Duration(p.freshAt.Load())
-	if since <= 2*lookEvery {
-		return 0
+}
+
+// gaps are the stretches of the log of which nothing was heard. An owner does not follow its partition, so what others
+// have written at its end shows in a cluster only when it is asked for.
+func (p *partition) gaps(ctx context.Context) []checkpoint.Gap {
+	if p.process.Config.Leases != nil && !p.tenure().Holds() {
+		return nil // it is followed
 	}
-	return since
+	last := uint64(0)
+	if p.process.Config.Leases != nil {
+		limited, cancel := context.WithTimeout(ctx, gapTimeout)
+		defer cancel()
+		last, _ = p.process.Config.Log.Last(limited, p.number) // the next look may see more
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	gaps, end := p.progress.Gaps(), p.progress.End()
+	if last >= end {
+		gaps = append(gaps, checkpoint.Gap{From: end, To: last})
+	}
+	return gaps
 }
 
-// Recorded collects where that stands in the log which a caller has had recorded: see WithRecorded.
-type Recorded struct {
-	mu sync.Mutex
-	at map[int]uint64
-}
-
-// WithRecorded has the positions of what is recorded under the context noted.
-func WithRecorded(ctx context.Context) (context.Context, *Recorded) {
-	r := &Recorded{at: map[int]uint64{}}
-	return context.WithValue(ctx, recordedKey{}, r), r
-}
-
-type recordedKey struct{}
-
-// noteRecorded notes a position, if the caller wants to know it.
-func noteRecorded(ctx context.Context, at eventlog.Position) {
-	r, ok := ctx.Value(recordedKey{}).(*Recorded)
-	if !ok || at.Seq == 0 {
+// inspectGap reads a gap, and logs what the runner of no workflow can deal with.
+func (p *partition) inspectGap(ctx context.Context, g checkpoint.Gap, o *openGap) {
+	at, err := p.readGap(ctx, g)
+	if ctx.Err() != nil {
 		return
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.at[at.Partition] = max(r.at[at.Partition], at.Seq)
+	if err == nil {
+		o.again = time.Now().Add(o.reading.Again()) // its runners are at it
+		return
+	}
+	pause, shouldLog := o.reading.Failed(err)
+	o.again = time.Now().Add(pause)
+	switch {
+	case !shouldLog:
+	case at.Seq != 0:
+		p.process.Log.Error("the log holds a message that belongs to no workflow, or lacks one: "+
+			"the store's checkpoint stays before it, and no engine starts on it",
+			"position", at.String(), "error", err, "hint", hint.Of(hint.Verify))
+	default:
+		p.process.Log.Warn("what others have written cannot be read yet; trying again", "partition", p.number, "from", g.From,
+			"error", err, "in", pause)
+	}
 }
 
-// Positions are the newest of each partition, in their order.
-func (r *Recorded) Positions() []eventlog.Position {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	all := make([]eventlog.Position, 0, len(r.at))
-	for p, seq := range maps.All(r.at) {
-		all = append(all, eventlog.Position{Partition: p, Seq: seq})
+// readGap tells the runner of each record in the gap, which reads on by itself. It returns the first error
+// that concerns no workflow, and its position unless it is a failure to read.
+func (p *partition) readGap(ctx context.Context, g checkpoint.Gap) (first eventlog.Position, trouble error) {
+	for r, err := range p.process.Config.Log.Read(ctx, p.number, g.From) {
+		switch {
+		case err != nil && r.Position.Seq == 0:
+			return r.Position, err
+		case r.Position.Seq > g.To:
+			return first, trouble
+		case r.Workflow != "":
+			p.markBehind(r)
+		case trouble == nil:
+			first, trouble = r.Position, err
+		}
 	}
-	slices.SortFunc(all, func(a, b eventlog.Position) int { return cmp.Compare(a.Partition, b.Partition) })
-	return all
+	return first, trouble
 }
 
-// AwaitPositions returns once this engine has read the log up to these positions, so that what it answers holds them.
-// ErrUnavailable: it has not before ctx ended, or there is no such partition.
-func (e *Engine) AwaitPositions(ctx context.Context, at ...eventlog.Position) error {
-	if err := e.available(ctx); err != nil {
-		return err
+// markBehind tells the runner of the record's workflow, a new one if it is the workflow's first, that the log
+// holds more than is read.
+func (p *partition) markBehind(r eventlog.Record) {
+	a := p.openBehind(r.Workflow)
+	if why := a.stoppedBy(); why != nil {
+		p.passed(a, r, why)
+		return
 	}
-	for _, position := range at {
-		if position.Partition < 0 || position.Partition >= len(e.partitions) {
-			return fmt.Errorf("%w: there is no partition %d, there are %d", process.ErrUnavailable, position.Partition,
-				len(e.partitions))
-		}
-		if err := e.partitions[position.Partition].await(ctx, position.Seq); err != nil {
-			return fmt.Errorf("%w: this engine has not read the log up to %s: %w", process.ErrUnavailable, position, err)
-		}
-	}
-	return nil
+	a.nudge()
 }

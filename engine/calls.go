@@ -3,12 +3,25 @@ package engine
 import (
 	"context"
 	"sync"
+	"time"
 
 	"github.com/pawl-run/pawl/engine/capability"
 	"github.com/pawl-run/pawl/engine/connector"
 	"github.com/pawl-run/pawl/engine/decide"
+	"github.com/pawl-run/pawl/engine/underway"
 	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/projections"
 )
+
+// calls are the mutation calls of one workflow: they leave, end, are asked about and are settled.
+//
+// Locking: none but the sightings' own. Each call runs in a goroutine of its own, which looks at the workflow's
+// state without a lock, and its settlement is recorded like any other decision.
+type calls struct {
+	workflow  *aggregate
+	sightings underway.Sightings
+	turns     turns
+}
 
 // turns keeps the turn that a call got before its start was recorded, until send uses it. The key is the mutation's id,
 // which is the id of its run.
@@ -68,39 +81,29 @@ func (c *calls) reserveTurn(ctx context.Context, id eventlog.MutationID, call co
 	}, nil
 }
 
-// turnAfterStart waits for the turn of a call that is recorded as started already: a person has approved it, and it
-// would need another approval if it had to begin anew. Its time passes already, so that its turn has to come in the
-// first half of it: the rest belongs to the request. What stops it says so instead of a turn.
-func (c *calls) turnAfterStart(s started, call connector.Call) (connector.Turn, *eventlog.Failure) {
-	engine, paused := c.workflow.engine, c.workflow.state().Pause != nil
-	ctx, cancel := context.WithTimeout(engine.Life, callTimeout(s.Mutation)/2)
-	defer cancel()
-	turn, failure := engine.Config.Connectors.Turn(ctx, call)
-	if failure != nil || turn == nil {
-		return turn, failure
+// call is the mutation as its connector gets it. Times on the wire are the machine's: a clock set
+// by hand moves what the log says, not what others see.
+func (c *calls) call(m *projections.Mutation) connector.Call {
+	ahead := time.Since(c.workflow.engine.Config.Clock.Now())
+	return connector.Call{
+		Workflow: c.workflow.name, Run: m.Run, Connector: m.Call.Connector, Operation: m.Call.Operation,
+		Params: m.Call.Params,
+		Key:    m.Key, StartedAt: m.StartedAt.Time().Add(ahead), Deadline: m.Deadline.Time().Add(ahead),
 	}
-	switch now := c.workflow.state(); {
-	case now.Archived:
-		return turn, decide.StoppedInTime("the workflow was archived while its call waited for its turn")
-	case now.Pause != nil && !paused:
-		return turn, decide.StoppedInTime("the workflow was paused while its call waited for its turn")
-	}
-	if denied := c.denied(call); denied != nil {
-		return turn, denied
-	}
-	return turn, c.mayLeave(s)
 }
 
-// denied says which grant of the call has been taken from the workflow since it was recorded, nil for none. What a
-// person has approved needs no other grant to be sent than not to be forbidden.
-func (c *calls) denied(call connector.Call) *eventlog.Failure {
-	s, connectors := c.workflow.state(), c.workflow.engine.Config.Connectors
-	if denied := capability.DeniedSecret(c.workflow.name, s.Grants, connectors.Secrets(call)); denied != nil {
-		return denied
+func callTimeout(m *projections.Mutation) time.Duration {
+	if m.Call.TimeoutMS <= 0 {
+		return connector.DefaultTimeout
 	}
-	host := connectors.Host(call)
-	if capability.GrantedAt(s.Grants, call.Connector, call.Operation, host, true) == eventlog.GrantDeny {
-		return capability.Denied(c.workflow.name, call.Connector, call.Operation, host)
+	return time.Duration(m.Call.TimeoutMS) * time.Millisecond
+}
+
+// logAttrs is what identifies a mutation's call in the engine's own log, which names the workflow itself.
+func (c *calls) logAttrs(m *projections.Mutation) []any {
+	about := []any{"mutation", m.ID, "run", m.Run, "operation", m.Call.Connector + "." + m.Call.Operation}
+	if host := c.workflow.engine.Config.Connectors.Host(c.call(m)); host != "" {
+		about = append(about, "host", host)
 	}
-	return nil
+	return append(about, "since", m.StartedAt.String())
 }

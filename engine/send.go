@@ -1,0 +1,228 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"github.com/pawl-run/pawl/engine/capability"
+	"github.com/pawl-run/pawl/engine/connector"
+	"github.com/pawl-run/pawl/engine/decide"
+	"github.com/pawl-run/pawl/engine/deploy"
+	"github.com/pawl-run/pawl/engine/process"
+	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/projections"
+)
+
+// send is called from one place, acknowledged, and the request itself leaves from one, exchange. It is called under
+// the recording lock, right after the transition that started the mutation became durable: what is not durable is not
+// sent, nor is a mutation after which another process has written to the workflow (overtaken). The
+// call belongs to the process; its settlement is recorded whatever happens to the run, the lease or
+// the runner meanwhile.
+func (c *calls) send(m *projections.Mutation, decided *process.Tenure, overtaken bool) {
+	pinned, isPinned := c.pinned(m)
+	if !c.workflow.engine.Calls.Begin() {
+		c.workflow.log.Warn("a mutation was not sent: the engine has ended; its connector will be asked about it", "mutation",
+			m.ID)
+		return
+	}
+	turn := c.turns.take(m.ID)
+	go func() {
+		settlement := c.exchange(started{m, decided, overtaken}, pinned, isPinned, turn)
+		c.workflow.engine.Outcomes.Begin()
+		c.workflow.engine.Calls.Done()
+		defer c.workflow.engine.Outcomes.Done()
+		c.settle(settlement)
+	}()
+}
+
+// started is a mutation whose start is durable.
+type started struct {
+	*projections.Mutation
+	decided   *process.Tenure // in which its start was decided
+	overtaken bool            // others have written to the workflow since
+}
+
+// exchange makes the call, unless the right to it has passed, and asks at once where its outcome is not known. A call
+// that has no turn yet waits for it here: an approved one.
+func (c *calls) exchange(s started, pinned eventlog.Operation, isPinned bool,
+	turn connector.Turn) decide.SettleMutation {
+	m := s.Mutation
+	settlement := decide.SettleMutation{Mutation: m.ID}
+	call := c.call(m)
+	call.Turn, call.Resend = turn, m.Resending
+	var refused atomic.Bool
+	call.Gate = func() *eventlog.Failure {
+		failure := c.mayLeave(s)
+		refused.Store(failure != nil)
+		return failure
+	}
+	never := c.neverSent(s)
+	if never == nil && m.Resending {
+		never = c.forgotten(m, call)
+	}
+	if never == nil && isPinned {
+		// It may have become another tool while the call waited for its approval.
+		never = deploy.Changed(c.workflow.engine.Config.Connectors, pinned)
+	}
+	if never == nil {
+		// A secret may have been refused to the workflow meanwhile, or its connector may have been away before.
+		never = c.denied(call)
+	}
+	if never == nil && turn == nil {
+		call.Turn, never = c.turnAfterStart(s, call)
+	}
+	open := false // still, after its deadline
+	if never != nil {
+		if call.Turn != nil {
+			call.Turn.End()
+		}
+		settlement.By = eventlog.ResolvedByNeverSent
+		settlement.Outcome = decide.Settlement{Status: decide.Failed, Failure: never}
+	} else {
+		ctx, cancel := context.WithTimeout(c.workflow.engine.Life, callTimeout(m))
+		c.sightings.Begin(m, c.workflow.engine.Moment(), c.workflow.state())
+		outcome := c.workflow.engine.Config.Connectors.Perform(ctx, call)
+		cancel()
+		if open = outcome.Open; !open {
+			c.sightings.End(m.ID, c.workflow.engine.Moment(), outcome)
+		}
+		settlement.Outcome = settlementOf(outcome)
+		heldBack := outcome.Failure != nil && outcome.Failure.Code == eventlog.CodeHeldBack // sql's and files' own bounds
+		if (refused.Load() || heldBack) && settlement.Outcome.Status == decide.Failed {
+			settlement.By = eventlog.ResolvedByNeverSent
+		}
+	}
+	if m.Resending {
+		return resent(settlement, open)
+	}
+	if settlement.Outcome.Status == decide.Uncertain && m.Call.Reconciles && !m.Call.Resends() {
+		// Once inline, by the caller itself (F5). A "failed" that does not count yet leaves what the
+		// call itself came to as it is.
+		ctx, cancel := c.workflow.engine.Life, context.CancelFunc(func() {})
+		if open {
+			// The answer "failed" does not count yet, and the log does not say before this answer that the outside is
+			// slow. So the question is short: if this process died while it waits, the next one would believe a "failed"
+			// too early.
+			ctx, cancel = context.WithTimeout(ctx, firstQuestionTimeout)
+		}
+		asked := c.ask(ctx, m)
+		cancel()
+		if asked.Outcome.Status == decide.Applied || asked.Outcome.Status == decide.Failed && !asked.UnderWay {
+			asked.CallFailure = settlement.Outcome.Failure
+			settlement = asked
+		}
+	}
+	return settlement
+}
+
+// firstQuestionTimeout bounds the first question about a call that is still open.
+const firstQuestionTimeout = 2 * time.Second
+
+// pinned is the operation as the version of the mutation's run was deployed with it.
+func (c *calls) pinned(m *projections.Mutation) (op eventlog.Operation, ok bool) {
+	s := c.workflow.state()
+	if run := s.Run(m.Run); run != nil {
+		if script := s.Script(run.Version); script != nil {
+			return script.Definition.Operation(m.Call.Connector, m.Call.Operation)
+		}
+	}
+	return op, false
+}
+
+// turnAfterStart waits for the turn of a call that is recorded as started already: a person has approved it, and it
+// would need another approval if it had to begin anew. Its time passes already, so that its turn has to come in the
+// first half of it: the rest belongs to the request. What stops it says so instead of a turn.
+func (c *calls) turnAfterStart(s started, call connector.Call) (connector.Turn, *eventlog.Failure) {
+	engine, paused := c.workflow.engine, c.workflow.state().Pause != nil
+	ctx, cancel := context.WithTimeout(engine.Life, callTimeout(s.Mutation)/2)
+	defer cancel()
+	turn, failure := engine.Config.Connectors.Turn(ctx, call)
+	if failure != nil || turn == nil {
+		return turn, failure
+	}
+	switch now := c.workflow.state(); {
+	case now.Archived:
+		return turn, decide.StoppedInTime("the workflow was archived while its call waited for its turn")
+	case now.Pause != nil && !paused:
+		return turn, decide.StoppedInTime("the workflow was paused while its call waited for its turn")
+	}
+	if denied := c.denied(call); denied != nil {
+		return turn, denied
+	}
+	return turn, c.mayLeave(s)
+}
+
+// denied says which grant of the call has been taken from the workflow since it was recorded, nil for none. What a
+// person has approved needs no other grant to be sent than not to be forbidden.
+func (c *calls) denied(call connector.Call) *eventlog.Failure {
+	s, connectors := c.workflow.state(), c.workflow.engine.Config.Connectors
+	if denied := capability.DeniedSecret(c.workflow.name, s.Grants, connectors.Secrets(call)); denied != nil {
+		return denied
+	}
+	host := connectors.Host(call)
+	if capability.GrantedAt(s.Grants, call.Connector, call.Operation, host, true) == eventlog.GrantDeny {
+		return capability.Denied(c.workflow.name, call.Connector, call.Operation, host)
+	}
+	return nil
+}
+
+// neverSent says why the right to send has passed; nil while it has not.
+func (c *calls) neverSent(s started) *eventlog.Failure {
+	if s.overtaken {
+		return unsent(s.Mutation, "another engine had written to the workflow before its start was known to be durable")
+	}
+	return c.mayLeave(s)
+}
+
+// forgotten says that the other side may not know the key of a call any more that is to be sent again, nil while it
+// does: by what the configuration promises now, and by whichever clock says first that the time of the promise is over.
+// The record was decided by one that may have been set back.
+func (c *calls) forgotten(m *projections.Mutation, call connector.Call) *eventlog.Failure {
+	promised := c.workflow.engine.Config.Connectors.Resends(call)
+	if promised == 0 {
+		return unsent(m, "the configuration of its host does not say any more that it may be sent again")
+	}
+	now := c.workflow.engine.Moment()
+	end := c.sightings.See(m, now).Age(m.StartedAt.Time(), now) + max(m.Deadline.Time().Sub(now.Clock), 0)
+	if end > promised-decide.ResendMargin+decide.ReconcileMargin { // both clocks are not read at once
+		return unsent(m, "reconcile.within of its host has passed")
+	}
+	return nil
+}
+
+// mayLeave is the last check before a request's first byte (F6): connecting may have taken long, the log may have been
+// read further meanwhile, and the lease in which the call was decided may be over.
+func (c *calls) mayLeave(call started) *eventlog.Failure {
+	s, m := c.workflow.state(), call.Mutation
+	now, run := s.Mutation(m.ID), s.Run(m.Run)
+	switch {
+	case !call.decided.Holds():
+		return unsent(m, "this engine does not own the workflow's partition any more")
+	case c.workflow.behind.Load():
+		return unsent(m, "the workflow is not caught up with the log")
+	case now == nil || now.Engine != c.workflow.engine.Name || now.Deadline != m.Deadline:
+		return unsent(m, "it is not in flight any more: another engine has taken the workflow over")
+	case m.Resending && !now.Resending:
+		return unsent(m, "it was settled meanwhile")
+	case m.Resending && (s.Pause != nil || s.Archived):
+		return unsent(m, "the workflow was paused or archived meanwhile")
+	case m.Resending: // its run has ended with it
+	case now.Status != eventlog.MutationInFlight:
+		return unsent(m, "it is not in flight any more: another engine has taken the workflow over")
+	case run == nil || run.Status != eventlog.RunActive || run.Engine != c.workflow.engine.Name:
+		return unsent(m, "its run is not active any more")
+	}
+	if !c.workflow.engine.Config.Clock.Now().Before(m.Deadline.Time()) {
+		return unsent(m, "its deadline had passed")
+	}
+	return nil
+}
+
+func unsent(m *projections.Mutation, why string) *eventlog.Failure {
+	return &eventlog.Failure{
+		Class: eventlog.Transient, Code: "mutation.neverSent",
+		Message: fmt.Sprintf("%s.%s was not sent: %s", m.Call.Connector, m.Call.Operation, why),
+	}
+}
