@@ -179,13 +179,6 @@ func (s *sim) helpHeld(n *node, w *workflow, state *projections.State) bool {
 	return true
 }
 
-// freeing is a way out of a hold that an operator has taken.
-type freeing struct {
-	event eventlog.EventRef
-	held  projections.Held
-	what  string
-}
-
 // free lets an operator end what holds the event, in one of the ways that there are. It reports false when there is
 // none, because the engine is finding out.
 func (s *sim) free(n *node, w *workflow, state *projections.State, e *projections.TopicEvent) (what string) {

@@ -18,9 +18,6 @@ func (r *request) leftOpen() bool {
 	return r.exchange != nil && r.exchange.opened.Load() && r.exchange.over.Load() == nil
 }
 
-// lasting is how long a receiver may go on after the deadline of a call that is on record as open then.
-func (s *sim) lasting() time.Duration { return connector.DefaultListen + s.quiet }
-
 // exchanges lets connectors listen on to what was open at its deadline, the oldest giving way (Listeners), and takes
 // in what has ended. It reports whether something has changed.
 func (s *sim) exchanges() (changed bool) {
@@ -91,6 +88,14 @@ func (s *sim) endExchange(r *request) {
 	s.say("%s answers after its deadline: %s", s.alias(r.key), how)
 	s.did("late reply")
 	r.exchange.end <- out
+}
+
+// lateNo is the code of a late no. To a call that was sent again, a no counts only if it says that it is one for good.
+func lateNo(r *request) string {
+	if r.call.Resend {
+		return connector.CodeNotApplied
+	}
+	return "world.lateNo"
 }
 
 // stillOpen takes in that it is on record that a call was open after its deadline: its receiver may take as long as

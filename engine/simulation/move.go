@@ -262,14 +262,6 @@ func (s *sim) lately() {
 	}()
 }
 
-// lateNo is the code of a late no. To a call that was sent again, a no counts only if it says that it is one for good.
-func lateNo(r *request) string {
-	if r.call.Resend {
-		return connector.CodeNotApplied
-	}
-	return "world.lateNo"
-}
-
 // answerable reports whether the call's own reply may still come: it was silent and has ended.
 func (r *request) answerable(now time.Time) bool {
 	return r.exchange == nil && !r.silentUntil.IsZero() && now.After(r.silentUntil) && !r.toldLate && !r.open()

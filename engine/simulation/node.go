@@ -81,21 +81,6 @@ func (n *node) ready() bool {
 	}
 }
 
-// kill ends the process at once: nothing that it has parked ever goes on.
-func (s *sim) kill(n *node) {
-	n.dead = true
-	n.gone.Store(true)
-	n.frozen = false
-	if n.link != nil {
-		n.link.Kill()
-	}
-	for _, r := range s.world.order {
-		if r.node == n && r.open() && s.bubbleNow().Before(r.silentUntil) {
-			r.until = s.judge.deadlines[r.key].Time().Add(s.unseen) // it was cut off
-		}
-	}
-}
-
 // live lists the nodes that take part.
 func (s *sim) live() []*node {
 	var live []*node

@@ -9,7 +9,6 @@ import (
 	"github.com/pawl-run/pawl/engine"
 	"github.com/pawl-run/pawl/engine/connector"
 	"github.com/pawl-run/pawl/eventlog"
-	"github.com/pawl-run/pawl/sandbox"
 )
 
 // The operations of the one connector: send can be asked what became of it, fire cannot.
@@ -151,6 +150,9 @@ func (o *outside) Ending(call connector.Call) connector.Ending {
 	return connector.Ending{Quiet: o.sim.quiet, Unseen: o.sim.unseen, Lasting: o.sim.lasting()}
 }
 
+// lasting is how long a receiver may go on after the deadline of a call that is on record as open then.
+func (s *sim) lasting() time.Duration { return connector.DefaultListen + s.quiet }
+
 // Host implements engine.Connectors.
 func (o *outside) Host(connector.Call) string { return "" }
 
@@ -199,19 +201,6 @@ func aboutCall(call connector.Call) string {
 		return ""
 	}
 	return call.Operation + string(call.Params)
-}
-
-func aboutScript(p program, call sandbox.Invocation) string {
-	if p.beside(call.Handler) == nil {
-		return ""
-	}
-	about := call.Handler + string(call.Phase) + string(call.Prepared)
-	for topic, events := range call.Pending {
-		for _, e := range events { // one of one topic
-			about += topic + "/" + e.MessageID
-		}
-	}
-	return about
 }
 
 // runsBeside reports whether the call is that of a concurrent consumer's run.

@@ -209,3 +209,54 @@ func (s *sim) parkedAsks(n *node) (count int64) {
 	}
 	return count
 }
+
+// kill ends the process at once: nothing that it has parked ever goes on.
+func (s *sim) kill(n *node) {
+	n.dead = true
+	n.gone.Store(true)
+	n.frozen = false
+	if n.link != nil {
+		n.link.Kill()
+	}
+	for _, r := range s.world.order {
+		if r.node == n && r.open() && s.bubbleNow().Before(r.silentUntil) {
+			r.until = s.judge.deadlines[r.key].Time().Add(s.unseen) // it was cut off
+		}
+	}
+}
+
+// gather starts the engines that share the partitions from the beginning.
+func (s *sim) gather() error {
+	if s.sharing == nil {
+		return nil
+	}
+	for range 1 + s.rng.IntN(2) {
+		if _, err := s.start(nil); err != nil {
+			return err
+		}
+		s.breathe()
+	}
+	s.pass(20 * time.Second)
+	return nil
+}
+
+// standStill lets a process stand still that is about to send a request, and go on, and reports whether there is one.
+func (s *sim) standStill() bool {
+	for _, o := range s.gate.waiting((*node).running) {
+		if o.kind != opPerform {
+			continue
+		}
+		d := time.Duration(8+s.rng.IntN(25)) * time.Second
+		s.say("engine %d stands still for %s before it sends %s", o.node.number, d, s.alias(o.call.Key))
+		s.did("stood still")
+		o.node.freeze(true)
+		s.pass(d)
+		o.node.freeze(false)
+		s.cfg.AwaitBlocked()
+		if s.chance(0.7) && s.gate.performs(o.node, o.call.Key) {
+			s.release(o)
+		}
+		return true
+	}
+	return false
+}

@@ -238,3 +238,16 @@ func (s *sim) lay(p *program) {
 		p.X, p.Y = s.drawBeside(0.8), s.drawBeside(0.3)
 	}
 }
+
+func aboutScript(p program, call sandbox.Invocation) string {
+	if p.beside(call.Handler) == nil {
+		return ""
+	}
+	about := call.Handler + string(call.Phase) + string(call.Prepared)
+	for topic, events := range call.Pending {
+		for _, e := range events { // one of one topic
+			about += topic + "/" + e.MessageID
+		}
+	}
+	return about
+}

@@ -51,21 +51,6 @@ func (s *sim) breathe() {
 	}
 }
 
-// gather starts the engines that share the partitions from the beginning.
-func (s *sim) gather() error {
-	if s.sharing == nil {
-		return nil
-	}
-	for range 1 + s.rng.IntN(2) {
-		if _, err := s.start(nil); err != nil {
-			return err
-		}
-		s.breathe()
-	}
-	s.pass(20 * time.Second)
-	return nil
-}
-
 // reachedBy is the log as the node reaches it.
 func (s *sim) reachedBy(n *node) eventlog.Log {
 	if s.sharing == nil {
@@ -253,27 +238,6 @@ func (s *sim) disturb() {
 	default:
 		s.step(n)
 	}
-}
-
-// standStill lets a process stand still that is about to send a request, and go on, and reports whether there is one.
-func (s *sim) standStill() bool {
-	for _, o := range s.gate.waiting((*node).running) {
-		if o.kind != opPerform {
-			continue
-		}
-		d := time.Duration(8+s.rng.IntN(25)) * time.Second
-		s.say("engine %d stands still for %s before it sends %s", o.node.number, d, s.alias(o.call.Key))
-		s.did("stood still")
-		o.node.freeze(true)
-		s.pass(d)
-		o.node.freeze(false)
-		s.cfg.AwaitBlocked()
-		if s.chance(0.7) && s.gate.performs(o.node, o.call.Key) {
-			s.release(o)
-		}
-		return true
-	}
-	return false
 }
 
 func (s *sim) cutOff(n *node, way network.Way) {

@@ -14,6 +14,7 @@ import (
 	"github.com/pawl-run/pawl/engine/schedule"
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/eventlog/memlog"
+	"github.com/pawl-run/pawl/projections"
 	"github.com/pawl-run/pawl/projections/store"
 )
 
@@ -152,6 +153,13 @@ type workflow struct {
 	name     eventlog.WorkflowName
 	versions int
 	widely   bool // the last deploy that was to take or give a topic its consumer gave it
+}
+
+// freeing is a way out of a hold that an operator has taken.
+type freeing struct {
+	event eventlog.EventRef
+	held  projections.Held
+	what  string
 }
 
 // violate notes a broken invariant; the first one counts.

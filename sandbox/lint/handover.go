@@ -113,19 +113,3 @@ func (c *collector) preparedMembers(f ast.Expression, parameter int, returned []
 			sandbox.Clip(t.name, 100), strings.Join(distinct(returned), ", "))
 	}
 }
-
-func distinct(names []string) []string {
-	var list []string
-	for _, n := range names {
-		if !slices.Contains(list, n) {
-			list = append(list, sandbox.Clip(n, 60))
-		}
-	}
-	return list
-}
-
-// inherits tells names that every object has.
-func inherits(name string) bool {
-	return slices.Contains([]string{"constructor", "hasOwnProperty", "isPrototypeOf", "propertyIsEnumerable",
-		"toLocaleString", "toString", "valueOf"}, name)
-}

@@ -226,6 +226,22 @@ func nearest(name string, have []string) string {
 	return found
 }
 
+func distinct(names []string) []string {
+	var list []string
+	for _, n := range names {
+		if !slices.Contains(list, n) {
+			list = append(list, sandbox.Clip(n, 60))
+		}
+	}
+	return list
+}
+
+// inherits tells names that every object has.
+func inherits(name string) bool {
+	return slices.Contains([]string{"constructor", "hasOwnProperty", "isPrototypeOf", "propertyIsEnumerable",
+		"toLocaleString", "toString", "valueOf"}, name)
+}
+
 // handed follows what a handler is given in a parameter.
 func (c *collector) handed(f ast.Expression, parameter int, take func(flow.Taking),
 	hold func([]string, ast.Expression)) {
