@@ -42,6 +42,16 @@ func lockDir(dir string) (*flock.Flock, error) {
 	return lock, nil
 }
 
+// Lock takes the lock of a data directory that no server of this process uses: one whose log is kept elsewhere. It
+// fails with ErrInUse where another process has it. The returned function frees it.
+func Lock(dir string) (unlock func() error, err error) {
+	lock, err := lockDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	return lock.Unlock, nil
+}
+
 // InUse reports whether a process on this machine uses the data directory now. One that is not there is in no use. It
 // fails where the lock cannot be tried.
 func InUse(dir string) (bool, error) {

@@ -65,6 +65,7 @@ type commandLine struct {
 	Open          rest.Open          `cmd:"" group:"rest" help:"Open the console in a browser, by a link that works once, within a minute."`
 	Backup        rest.Backup        `cmd:"" group:"rest" help:"Copy the log into a folder, while the engine runs or when it is stopped."`
 	Restore       rest.Restore       `cmd:"" group:"rest" help:"Make a log of a backup, where there is none."`
+	Cluster       rest.Cluster       `cmd:"" group:"rest" help:"Make and look at a log that several engines share."`
 	Tokens        rest.Tokens        `cmd:"" group:"rest" help:"Make, list and revoke the named tokens that callers need."`
 	Clock         rest.Clock         `cmd:"" group:"rest" help:"Read an engine's clock, or move it if it runs with --clock=manual."`
 	Bench         bench.Bench        `cmd:"" group:"rest" help:"Measure this machine: items through the whole engine, all synced."`

@@ -25,6 +25,15 @@ const (
 	slowRTT = 50 * time.Millisecond
 )
 
+// What an engine has to know of the checks of a server: where the first two fail it cannot work, and where the third
+// does it may soon.
+const (
+	CheckServer    = "server"
+	CheckJetStream = "JetStream"
+	CheckAnswer    = "answer"
+	CheckSync      = "sync"
+)
+
 // Permissions are what the users of a server of one's own are given; docs and doctor show the same.
 const Permissions = "only the engines' user may publish to pawl.log.>, pawl.own.>, pawl.feed.> and $JS.API.>; each " +
 	"tool has a user that may subscribe to pawl.tool.NAME.> and $SRV.> of its own name, and publish to inboxes; " +
@@ -45,11 +54,11 @@ func Server(ctx context.Context, nc *nats.Conn) (HealthReport, error) {
 	case ctx.Err() != nil:
 		return r, fmt.Errorf("look at the server: %w", context.Cause(ctx))
 	case errors.Is(err, jetstream.ErrJetStreamNotEnabled), errors.Is(err, jetstream.ErrJetStreamNotEnabledForAccount):
-		r.Advise("JetStream", Problem, "it is not enabled for this account",
+		r.Advise(CheckJetStream, Problem, "it is not enabled for this account",
 			"enable it in the server's configuration (jetstream: enabled in the account), then look again")
 		return r, nil
 	case err != nil:
-		r.Advise("JetStream", Problem, fmt.Sprintf("it does not answer: %v", err),
+		r.Advise(CheckAnswer, Problem, fmt.Sprintf("JetStream does not answer: %v", err),
 			"let this user publish to $JS.API.>, and see whether the cluster has a leader (nats server report jetstream)")
 		return r, nil
 	}
@@ -57,7 +66,7 @@ func Server(ctx context.Context, nc *nats.Conn) (HealthReport, error) {
 	if err := r.streams(ctx, js); err != nil {
 		return r, err
 	}
-	r.Advise("sync", Unknown, "whether the server syncs each write cannot be seen by an application's account",
+	r.Advise(CheckSync, Unknown, "whether the server syncs each write cannot be seen by an application's account",
 		"set sync_interval: always in the server's jetstream block; with the default of 2 minutes the loss of power of one "+
 			"server can lose acknowledged writes")
 	r.Advise("permissions", Unknown, "what other users may do cannot be seen from here", Permissions)
@@ -72,10 +81,10 @@ func (r *HealthReport) version(text string) {
 		minor, _ = strconv.Atoi(parts[1])
 	}
 	if major < leastMajor || major == leastMajor && minor < leastMinor {
-		r.Advise("server", Problem, "NATS "+text, fmt.Sprintf("run %d.%d or newer", leastMajor, leastMinor))
+		r.Advise(CheckServer, Problem, "NATS "+text, fmt.Sprintf("run %d.%d or newer", leastMajor, leastMinor))
 		return
 	}
-	r.Add("server", OK, "NATS "+text)
+	r.Add(CheckServer, OK, "NATS "+text)
 }
 
 func (r *HealthReport) payload(most int64) {

@@ -18,10 +18,13 @@ type Bucket struct {
 	kv     jetstream.KeyValue
 }
 
+// StreamName is the name of the stream that keeps the bucket.
+func StreamName(name string) string { return "KV_" + name }
+
 // Create makes the bucket with so many replicas, or finds it.
 func Create(ctx context.Context, js jetstream.JetStream, name string, replicas int) (*Bucket, error) {
 	_, err := js.CreateStream(ctx, jetstream.StreamConfig{
-		Name: "KV_" + name, Subjects: []string{"$KV." + name + ".>"}, Storage: jetstream.FileStorage, Replicas: replicas,
+		Name: StreamName(name), Subjects: []string{"$KV." + name + ".>"}, Storage: jetstream.FileStorage, Replicas: replicas,
 		MaxMsgsPerSubject: 1, Discard: jetstream.DiscardNew, AllowRollup: true, DenyDelete: true,
 	})
 	if err != nil && !errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) {
@@ -32,7 +35,7 @@ func Create(ctx context.Context, js jetstream.JetStream, name string, replicas i
 
 // Open finds the bucket. It refuses one whose reads any replica answers.
 func Open(ctx context.Context, js jetstream.JetStream, name string) (*Bucket, error) {
-	stream, err := js.Stream(ctx, "KV_"+name)
+	stream, err := js.Stream(ctx, StreamName(name))
 	if err != nil {
 		return nil, fmt.Errorf("open the bucket %s: %w", name, err)
 	}
@@ -44,7 +47,7 @@ func Open(ctx context.Context, js jetstream.JetStream, name string) (*Bucket, er
 	if err != nil {
 		return nil, fmt.Errorf("open the bucket %s: %w", name, err)
 	}
-	return &Bucket{js: js, stream: "KV_" + name, kv: kv}, nil
+	return &Bucket{js: js, stream: StreamName(name), kv: kv}, nil
 }
 
 // Get returns a value and its revision; without an error revision 0 says that there is none.

@@ -53,6 +53,9 @@ type File struct {
 	UntilIdle  *bool          `yaml:"until-idle"`
 	URL        string         `yaml:"url"`
 	NATS       string         `yaml:"nats"`
+	Creds      string         `yaml:"creds"`
+	SysCreds   string         `yaml:"nats-sys-creds"`
+	Node       string         `yaml:"node"`
 	As         string         `yaml:"as"`
 	Maildir    string         `yaml:"maildir"`
 	Files      string         `yaml:"files"`

@@ -33,14 +33,14 @@ func (n *Node) openAlerts() error {
 	if len(d.Settings.Alerts) == 0 {
 		return nil
 	}
-	nc, err := d.Broker.Server.Connect(nats.Name("pawl alerts"))
+	nc, err := d.Broker.Connect(nats.Name("pawl alerts"))
 	if err != nil {
 		return exit.Failed("", err)
 	}
 	d.Opened.Add(func() error { nc.Close(); return nil })
 	c := alert.Config{Conn: nc, Prefix: datadir.NATSPrefix, Installation: d.Log.Installation(), Workflows: n.workflows,
 		Why: n.API.Explain, State: n.Engine.State, NameDiscarded: n.nameDiscarded,
-		PublicURL: d.Settings.PublicURL, Logger: d.Logger}
+		PublicURL: d.Settings.PublicURL, Replicas: d.Broker.Replicas, Logger: d.Logger}
 	for _, a := range d.Settings.Alerts {
 		c.Wanted = append(c.Wanted, a.Wanted)
 	}
@@ -68,7 +68,7 @@ func (n *Node) workflows() []eventlog.WorkflowName {
 // alertDuring looks for alerts while work is done, and once more at its end. The engine is ready.
 func (n *Node) alertDuring(ctx context.Context, work func(context.Context) error) error {
 	raiser := n.alerts.raiser
-	if raiser == nil {
+	if raiser == nil || n.Data.Broker.Shared { // it is a duty of one engine then
 		return work(ctx)
 	}
 	looking, stop := context.WithCancel(context.WithoutCancel(ctx))

@@ -23,6 +23,14 @@ const littleSpace = 2 * schedule.GiB
 // examine looks at this engine and what it stands on.
 func (n *Node) examine(ctx context.Context, r *doctor.HealthReport) {
 	d := n.Data
+	if d.Broker.Server == nil {
+		r.Add("version", doctor.OK, "pawl "+version.String())
+		n.examineShared(ctx, r)
+		n.examineDamage(r)
+		n.examineDisk(r)
+		n.examineAccess(r)
+		return
+	}
 	r.Add("version", doctor.OK, fmt.Sprintf("pawl %s with NATS %s inside", version.String(),
 		d.Broker.NC.ConnectedServerVersion()))
 	n.examineLog(ctx, r)
@@ -38,19 +46,13 @@ func (n *Node) examine(ctx context.Context, r *doctor.HealthReport) {
 
 func (n *Node) examineLog(ctx context.Context, r *doctor.HealthReport) {
 	d := n.Data
-	if err := d.Broker.Server.Healthy(); err != nil {
+	if err := d.Broker.Healthy(); err != nil {
 		r.Advise("server", doctor.Problem, err.Error(), "free space or replace the disk, and start the engine again: "+
 			"nothing that was acknowledged is lost")
 	} else {
 		r.Add("server", doctor.OK, "the NATS server inside is healthy")
 	}
-	damage := n.Engine.Damage()
-	for _, problem := range damage.Problems {
-		r.Advise("log", doctor.Problem, problem, "pawl verify says all that is wrong; OPERATIONS.md leads out of it")
-	}
-	if !damage.Done && len(damage.Problems) == 0 {
-		r.Add("log", doctor.Unknown, "its check is under way")
-	}
+	n.examineDamage(r)
 	js, err := jetstream.New(d.Broker.NC)
 	if err != nil {
 		r.Advise("streams", doctor.Problem, err.Error(), "start the engine again")
@@ -69,6 +71,16 @@ func (n *Node) examineLog(ctx context.Context, r *doctor.HealthReport) {
 	r.Advise("streams", doctor.OK, fmt.Sprintf("%s with %s, %s, on one disk",
 		eventlog.Count(d.Log.Partitions(), "partition"), eventlog.Count(int(messages), "transition"),
 		humanize.IBytes(bytes)), "copy the log to another machine: pawl backup DIR")
+}
+
+func (n *Node) examineDamage(r *doctor.HealthReport) {
+	damage := n.Engine.Damage()
+	for _, problem := range damage.Problems {
+		r.Advise("log", doctor.Problem, problem, "pawl verify says all that is wrong; OPERATIONS.md leads out of it")
+	}
+	if !damage.Done && len(damage.Problems) == 0 {
+		r.Add("log", doctor.Unknown, "its check is under way")
+	}
 }
 
 func (n *Node) examineDisk(r *doctor.HealthReport) {
@@ -111,7 +123,7 @@ func (n *Node) examineAccess(r *doctor.HealthReport) {
 		r.Advise("access", doctor.Weak, "it may answer unencrypted beyond this machine", "see that a proxy with TLS stands "+
 			"before it and that nothing else reaches it, or give it --tls-cert and --tls-key")
 	}
-	if n.Data.Broker.Server.ClientURL() != "" {
+	if n.Data.Broker.ClientURL() != "" {
 		r.Add("NATS users", doctor.OK, "tools, subscribers and operators have accounts of their own")
 	}
 }

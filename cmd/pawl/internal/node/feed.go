@@ -27,7 +27,7 @@ func openFeed(d *storage.Data, space func() error) (feeding, error) {
 	if !d.Settings.Feed {
 		return feeding{}, nil
 	}
-	nc, err := d.Broker.Server.Connect(nats.Name("pawl feed"))
+	nc, err := d.Broker.Connect(nats.Name("pawl feed"))
 	if err != nil {
 		return feeding{}, exit.Failed("", err)
 	}
@@ -35,7 +35,7 @@ func openFeed(d *storage.Data, space func() error) (feeding, error) {
 	feeder, err := feed.New(feed.Config{
 		Log: d.Log, Conn: nc, Installation: d.Log.Installation(), Prefix: datadir.NATSPrefix,
 		MaxBytes:  cmp.Or(d.Settings.FeedBytes, diskspace.FeedLimit(d.Broker.Limit, feed.DefaultMaxBytes)),
-		DiskSpace: space, BeforeUpdate: d.Broker.Server.KeepMetadata, Logger: d.Logger,
+		DiskSpace: space, BeforeUpdate: d.Broker.KeepMetadata, Replicas: d.Broker.Replicas, Logger: d.Logger,
 	})
 	if err != nil {
 		return feeding{}, exit.Failed("", err)
@@ -62,7 +62,7 @@ func (f feeding) figures() prometheus.Collector {
 // all that is recorded is published, at the latest after feedEnd. It is called when the engine has ended.
 func (n *Node) StartFeed(ctx context.Context) (end func()) {
 	feeder := n.feed.feeder
-	if feeder == nil {
+	if feeder == nil || n.Data.Broker.Shared { // it is a duty of one engine then
 		return func() {}
 	}
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))

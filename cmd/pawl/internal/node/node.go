@@ -66,6 +66,9 @@ func Compose(ctx context.Context, d *storage.Data, observe func(eventlog.Record)
 	n.clock = now
 	known := NewCatalog(n.registry)
 	known.services = n.Tools
+	if n.Endpoint, err = n.listen(ctx); err != nil {
+		return nil, err
+	}
 	before, err := d.Ends(ctx)
 	if err != nil {
 		return nil, storage.ExplainLog(d.Settings.Data, err)
@@ -80,7 +83,7 @@ func Compose(ctx context.Context, d *storage.Data, observe func(eventlog.Record)
 	if err := n.openTraces(ctx, before, version); err != nil {
 		return nil, err
 	}
-	if err := n.newEngine(now, known, func(r eventlog.Record) {
+	if err := n.newEngine(ctx, known, version, func(r eventlog.Record) {
 		progress.Observe(r)
 		n.traces.observe(r)
 		n.feed.observe(r)
@@ -127,7 +130,7 @@ func (n *Node) openCallees(ctx context.Context) (err error) {
 	}
 	d.Opened.Add(n.Scripts.Close)
 	n.space = diskspace.New(d.Settings.Data, d.With.Free, d.Logger)
-	if d.Broker.Server.ClientURL() == "" {
+	if d.Broker.ClientURL() == "" {
 		return nil
 	}
 	n.Tools, err = tools.Watch(ctx, d.Broker.Server, n.registry, d.Broker.Listener.Dir(), d.Logger)
@@ -139,7 +142,7 @@ func (n *Node) openCallees(ctx context.Context) (err error) {
 	return nil
 }
 
-func (n *Node) newEngine(now clock.Clock, known catalog, observe func(eventlog.Record)) (err error) {
+func (n *Node) newEngine(ctx context.Context, known catalog, version string, observe func(eventlog.Record)) error {
 	d := n.Data
 	linger := maxLinger
 	if d.Settings.Clock.Manual {
@@ -154,14 +157,17 @@ func (n *Node) newEngine(now clock.Clock, known catalog, observe func(eventlog.R
 	if err != nil {
 		return err
 	}
-	n.Engine, err = engine.New(engine.Config{
+	c := engine.Config{
 		Recordings: recordings,
-		Clock:      now, Linger: linger, Log: d.Log, Store: d.Store, Scripts: n.Scripts, Connectors: reached,
+		Clock:      n.clock, Linger: linger, Log: d.Log, Store: d.Store, Scripts: n.Scripts, Connectors: reached,
 		Policies: d.Settings.Policies, Secrets: d.Settings.Secrets.Names(), Vars: d.Settings.Vars, Logger: d.Logger,
 		Observe:   d.With.Observer(observe),
 		DiskSpace: n.space.Check, RunLog: d.Scripts.Write,
-	})
-	if err != nil {
+	}
+	if err := n.share(ctx, &c, version); err != nil {
+		return err
+	}
+	if n.Engine, err = engine.New(c); err != nil {
 		return exit.Failed("", err)
 	}
 	n.check = logCheck{engine: n.Engine, logger: d.Logger}
@@ -173,7 +179,7 @@ func (n *Node) reader() *readmodel.Reader {
 	return &readmodel.Reader{Store: n.Data.Store, Flush: n.Engine.Flush}
 }
 
-// answer makes the interface, which answers operators over NATS from here on, and takes its address for HTTP.
+// answer makes the interface, which answers operators over NATS from here on, and takes the address of hooks.
 func (n *Node) answer(ctx context.Context, c ops.Config) (err error) {
 	d := n.Data
 	if c.TLS, err = d.Settings.TLS(); err != nil {
@@ -190,14 +196,23 @@ func (n *Node) answer(ctx context.Context, c ops.Config) (err error) {
 		return exit.Failed("", err)
 	}
 	d.Opened.Add(func() error { n.API.Close(); return nil })
-	if err := answerOperators(d.Broker.Server, n.API, d.Logger, &d.Opened); err != nil {
-		return err
-	}
-	if n.Endpoint, err = listen(ctx, d.Settings, c.TLS != nil, &d.Opened); err != nil {
-		return err
+	if d.Broker.Server != nil {
+		if err := answerOperators(d.Broker.Server, n.API, d.Logger, &d.Opened); err != nil {
+			return err
+		}
 	}
 	n.Hooks, err = listenForHooks(ctx, d.Settings, c.TLS != nil, &d.Opened)
 	return err
+}
+
+// listen takes the address for HTTP.
+func (n *Node) listen(ctx context.Context) (*Endpoint, error) {
+	s := n.Data.Settings
+	certificate, err := s.TLS()
+	if err != nil {
+		return nil, err
+	}
+	return listen(ctx, s, certificate != nil, &n.Data.Opened)
 }
 
 // CheckGrants refuses grants that could never grant anything: of an operation that its connector does not have.

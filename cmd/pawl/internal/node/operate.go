@@ -75,7 +75,7 @@ func Operate(
 		return err
 	}
 	progress.State = n.Engine.State
-	d.Broker.Listener.Announce(screen.Out, d.Broker.Server.ClientURL())
+	d.Broker.Listener.Announce(screen.Out, d.Broker.ClientURL())
 	n.Announce = sync.OnceFunc(func() {
 		fmt.Fprintf(screen.Out, "pawl: answering on %s\n", n.Endpoint.URL())
 		if n.Hooks != nil {

@@ -41,13 +41,13 @@ func openOutgoing(d *storage.Data, before []uint64) (*subscription.Deliveries, e
 	if len(all) == 0 {
 		return nil, nil
 	}
-	nc, err := d.Broker.Server.Connect(nats.Name("pawl webhooks"))
+	nc, err := d.Broker.Connect(nats.Name("pawl webhooks"))
 	if err != nil {
 		return nil, exit.Failed("", err)
 	}
 	d.Opened.Add(func() error { nc.Close(); return nil })
 	deliveries, err := subscription.New(subscription.Config{
-		Conn: nc, Prefix: datadir.NATSPrefix, Subscriptions: all, Policy: d.Settings.Policies.Transient, Logger: d.Logger,
+		Conn: nc, Prefix: datadir.NATSPrefix, Replicas: d.Broker.Replicas, Subscriptions: all, Policy: d.Settings.Policies.Transient, Logger: d.Logger,
 		Holds: func(ctx context.Context, at eventlog.Position, id eventlog.TransitionID) (bool, error) {
 			return feed.Holds(ctx, d.Log, at, id)
 		},
@@ -103,7 +103,7 @@ func positions(ends []uint64) string {
 // StartOutgoing begins to deliver webhooks, if there are any. The function that it returns stops that: as soon as all
 // is delivered that can be, at the latest after outgoingEnd. It is called when the feed has ended.
 func (n *Node) StartOutgoing(ctx context.Context) (end func()) {
-	if n.outgoing == nil {
+	if n.outgoing == nil || n.Data.Broker.Shared { // they are a duty of one engine then
 		return func() {}
 	}
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))

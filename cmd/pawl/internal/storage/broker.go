@@ -17,17 +17,55 @@ import (
 	"github.com/pawl-run/pawl/ops/feed"
 )
 
-// Broker is the embedded NATS server of a data directory, and the engine's own connection to it.
+// Broker is where the log is kept, and the engine's own connection to it: the NATS server inside of this process, or
+// servers that are there without it. Each kind is made by one function that openBroker chooses (embedBroker,
+// joinServers), and differs from the others in what it sets here.
 type Broker struct {
+	// Server is the one inside of this process; nil where there is none.
 	Server   *embeddednats.Server
 	NC       *nats.Conn
 	Listener natsListener
 	// Limit is what the broker may store in all, in bytes; 0 leaves it to the broker.
 	Limit int64
+	// Shared says that several engines share the log, so that each needs leases (Data.Leases). Its streams are made by
+	// Form alone, and engines wait for them. Node is the name of this engine among them.
+	Shared bool
+	Node   string
+	// Replicas of the streams that are made beside the log; 0 means 1.
+	Replicas int
+
+	dial func(options ...nats.Option) (*nats.Conn, error)
 }
 
-// openBroker starts the broker, which locks the data directory, and connects to it. trust says
-// whether the broker may take a stream whose metadata may not be what it was.
+// Connect opens a further connection of the engine.
+func (b *Broker) Connect(options ...nats.Option) (*nats.Conn, error) { return b.dial(options...) }
+
+// ClientURL is where the server inside of this process listens; empty for nowhere.
+func (b *Broker) ClientURL() string {
+	if b.Server == nil {
+		return ""
+	}
+	return b.Server.ClientURL()
+}
+
+// Healthy says what is wrong with the server inside of this process, nil for nothing. Others show it in their answers.
+func (b *Broker) Healthy() error {
+	if b.Server == nil {
+		return nil
+	}
+	return b.Server.Healthy()
+}
+
+// KeepMetadata keeps a copy of a stream's metadata before it is changed, where a kill of this process could spoil it.
+func (b *Broker) KeepMetadata(stream string) error {
+	if b.Server == nil {
+		return nil
+	}
+	return b.Server.KeepMetadata(stream)
+}
+
+// openBroker starts the broker, or joins it, and connects to it. It locks the data directory. trust says whether a
+// server inside of this process may take a stream whose metadata may not be what it was.
 func openBroker(
 	ctx context.Context, s config.Settings, with Parts, logger *slog.Logger,
 	trust func(stream, takes string) (bool, error), opened *Closers,
@@ -36,6 +74,17 @@ func openBroker(
 	if err := os.MkdirAll(s.Data, 0o700); err != nil {
 		return nil, exit.Failed("choose another with --data DIR", fmt.Errorf("create data directory: %w", err))
 	}
+	if s.Servers.URL != "" {
+		return joinServers(ctx, s, logger, opened)
+	}
+	return embedBroker(ctx, s, with, logger, trust, opened)
+}
+
+// embedBroker starts the server inside of this process.
+func embedBroker(
+	ctx context.Context, s config.Settings, with Parts, logger *slog.Logger,
+	trust func(stream, takes string) (bool, error), opened *Closers,
+) (*Broker, error) {
 	limit, err := diskspace.StoreLimit(s.Data, with.Free)
 	if err != nil {
 		return nil, exit.Failed("make the data directory readable to this user", err)
@@ -50,22 +99,31 @@ func openBroker(
 		return nil, err
 	}
 	server, err := embeddednats.Start(ctx, c)
-	switch {
-	case errors.Is(err, embeddednats.ErrInUse):
-		return nil, exit.Failed("an engine that runs on it takes workflows with pawl deploy FILE; else stop what uses it, "+
-			"or give this pawl a directory of its own: --data DIR", err)
-	case err != nil:
-		return nil, exit.Failed("stop whatever uses it, or give this pawl a directory of its own: --data DIR", err)
+	if err != nil {
+		return nil, refused(err)
 	}
 	opened.Add(func() error { server.Shutdown(); return nil })
 	if err := b.Listener.writeDown(server, opened); err != nil {
 		return nil, err
 	}
-	nc, err := server.Connect(nats.Name("pawl"))
-	if err != nil {
-		return nil, exit.Failed("", err)
+	b.Server, b.dial = server, server.Connect
+	return b, b.connect(opened)
+}
+
+// refused explains why the data directory cannot be had.
+func refused(err error) error {
+	if errors.Is(err, embeddednats.ErrInUse) {
+		return exit.Failed("an engine that runs on it takes workflows with pawl deploy FILE; else stop what uses it, "+
+			"or give this pawl a directory of its own: --data DIR", err)
 	}
-	opened.Add(func() error { nc.Close(); return nil })
-	b.Server, b.NC = server, nc
-	return b, nil
+	return exit.Failed("stop whatever uses it, or give this pawl a directory of its own: --data DIR", err)
+}
+
+// connect opens the engine's own connection.
+func (b *Broker) connect(opened *Closers) (err error) {
+	if b.NC, err = b.dial(nats.Name("pawl")); err != nil {
+		return exit.Failed("", err)
+	}
+	opened.Add(func() error { b.NC.Close(); return nil })
+	return nil
 }

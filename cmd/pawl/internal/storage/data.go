@@ -48,13 +48,18 @@ func (d *Data) openBroker(ctx context.Context) (err error) {
 // openLog opens the log, which must be whole, and the local store.
 func (d *Data) openLog(ctx context.Context) (err error) {
 	data := d.Settings.Data
+	if d.Broker.Shared {
+		if err := d.awaitFormed(ctx); err != nil {
+			return err
+		}
+	}
 	d.Log, err = jslog.Open(ctx, d.Broker.NC, d.logConfig())
 	if err != nil {
 		return ExplainLog(data, diskspace.Unwritten(err, data, d.With.Free))
 	}
 	d.Opened.Add(d.Log.Close)
 	if !d.stopped { // Scripts run in an engine alone
-		if d.Scripts, err = openScriptLog(ctx, d.Broker.NC, d.Broker.Limit, data, d.With, d.Logger); err != nil {
+		if d.Scripts, err = openScriptLog(ctx, d.Broker, data, d.With, d.Logger); err != nil {
 			return exit.Failed("", err)
 		}
 	}
@@ -77,19 +82,24 @@ func (d *Data) openLog(ctx context.Context) (err error) {
 // exists: otherwise what the broker loses with the power would look like damage.
 func (d *Data) logConfig() jslog.Config {
 	synced := d.Settings.SyncInterval == 0
-	return jslog.Config{
+	c := jslog.Config{
 		Mark:         filepath.Join(d.Settings.Data, datadir.MarkFile),
 		EmbeddedSync: synced && !d.stopped, Unsynced: !synced, KeepMark: d.stopped && d.restoring == nil,
-		LookOnly: d.looks(), Restoring: d.restoring,
-		Healthy: d.Broker.Server.Healthy, Stage: d.Broker.Server.StageInMemory, Logger: d.Logger,
-		BeforeUpdate: d.Broker.Server.KeepMetadata,
-		Unserved: func(stream string) (error, bool) {
-			if why, ok := d.Broker.Server.Unserved(stream); ok {
-				return errors.New(why.Reason), why.Usable
-			}
-			return nil, false
-		},
+		LookOnly: d.looks(), Restoring: d.restoring, Replicas: d.Broker.Replicas,
+		Healthy: d.Broker.Healthy, BeforeUpdate: d.Broker.KeepMetadata, Logger: d.Logger,
 	}
+	server := d.Broker.Server
+	if server == nil {
+		return c
+	}
+	c.Stage = server.StageInMemory
+	c.Unserved = func(stream string) (error, bool) {
+		if why, ok := server.Unserved(stream); ok {
+			return errors.New(why.Reason), why.Usable
+		}
+		return nil, false
+	}
+	return c
 }
 
 // closeStore closes the store. What ended because the disk takes no more is not told again that the

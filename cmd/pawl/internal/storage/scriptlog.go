@@ -4,8 +4,6 @@ import (
 	"context"
 	"log/slog"
 
-	"github.com/nats-io/nats.go"
-
 	"github.com/pawl-run/pawl/cmd/pawl/internal/diskspace"
 	"github.com/pawl-run/pawl/engine/handler"
 	"github.com/pawl-run/pawl/engine/runlog"
@@ -22,11 +20,12 @@ type scriptLog struct {
 }
 
 // openScriptLog opens what keeps the lines. They are no facts: a disk too full for them does not keep an engine from
-// finishing what is under way. limit is what the broker may store in all, in bytes.
+// finishing what is under way.
 func openScriptLog(
-	ctx context.Context, nc *nats.Conn, limit int64, data string, with Parts, logger *slog.Logger,
+	ctx context.Context, broker *Broker, data string, with Parts, logger *slog.Logger,
 ) (l scriptLog, err error) {
-	stream, err := runlog.Open(ctx, nc, runlog.Config{MaxBytes: diskspace.RunLogLimit(limit)})
+	stream, err := runlog.Open(ctx, broker.NC, runlog.Config{MaxBytes: diskspace.RunLogLimit(broker.Limit),
+		Replicas: broker.Replicas})
 	if err = diskspace.Unwritten(err, data, with.Free); diskspace.IsFull(err) {
 		logger.Warn("what scripts log is not kept before the next start: there is too little free space", "data", data)
 		return l, nil

@@ -12,12 +12,14 @@ import (
 // Serve is the engine alone.
 type Serve struct {
 	config.Engine
+	config.ServerFlags
+	config.NodeFlags
 	UntilIdle *bool `setting:"" help:"End when nothing is active, due or backing off; exit code 3 if a workflow needs a person."`
 }
 
 // Run runs the workflows that are there until it is interrupted.
 func (c *Serve) Run(ctx context.Context, screen term.Screen, conf config.Reader, with storage.Parts) error {
-	s, err := conf.Settings(c.Engine, c.UntilIdle)
+	s, err := conf.SharedSettings(c.Engine, c.ServerFlags, c.NodeFlags, c.UntilIdle)
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,58 @@
+package rest
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/pawl-run/pawl/cmd/pawl/internal/config"
+	"github.com/pawl-run/pawl/cmd/pawl/internal/exit"
+	"github.com/pawl-run/pawl/cmd/pawl/internal/storage"
+	"github.com/pawl-run/pawl/cmd/pawl/internal/term"
+)
+
+// Cluster is `pawl cluster`: what engines share that have one log.
+type Cluster struct {
+	Init ClusterInit `cmd:"" help:"Make the log on NATS servers of your own, once; the nodes wait for it."`
+}
+
+// ClusterInit is `pawl cluster init`.
+type ClusterInit struct {
+	config.ServerFlags
+	Partitions int `default:"16" help:"How many parts the log has, fixed for good: so many engines at most can share the work."`
+	Replicas   int `placeholder:"N" help:"How many servers keep each part (3 where the servers are a cluster, else 1)."`
+}
+
+// Run makes the streams and says how they are.
+func (c *ClusterInit) Run(ctx context.Context, conf config.Reader, screen term.Screen) error {
+	s, err := conf.SharedSettings(config.Engine{}, c.ServerFlags, config.NodeFlags{}, nil)
+	if err != nil {
+		return err
+	}
+	if s.Servers.URL == "" {
+		return exit.Misconfigured("pawl cluster init --nats nats://HOST:4222 --creds FILE",
+			"it is not said which NATS servers are to keep the log")
+	}
+	logger := term.Logger(screen)
+	nc, err := storage.Servers(ctx, s.Servers, logger)
+	if err != nil {
+		return err
+	}
+	defer nc.Close()
+	want := storage.Layout{Partitions: c.Partitions, Replicas: c.Replicas}
+	if want.Replicas == 0 {
+		if want.Replicas = 1; nc.ConnectedClusterName() != "" {
+			want.Replicas = 3
+		}
+	}
+	made, err := storage.Form(ctx, nc, logger, want)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(screen.Out, "pawl: the log %s is there: %d partitions, each on %d servers\n", made.Installation,
+		made.Partitions, made.Replicas)
+	if made.Replicas < 3 {
+		logger.Warn("one disk that is lost takes the log", "hint", "make it on three servers: --replicas 3")
+	}
+	fmt.Fprintln(screen.Out, "start a node on each machine: pawl serve --nats URL,URL --creds FILE --node NAME")
+	return nil
+}

@@ -1,0 +1,40 @@
+package node
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/pawl-run/pawl/ops/doctor"
+)
+
+// mostBehind is how far a node may follow the log without a word.
+const mostBehind = 10 * time.Second
+
+// examineShared looks at the servers that keep a shared log, and at the partitions.
+func (n *Node) examineShared(ctx context.Context, r *doctor.HealthReport) {
+	servers, err := doctor.Server(ctx, n.Data.Broker.NC)
+	if err != nil {
+		r.Advise("servers", doctor.Problem, err.Error(), "see whether the cluster has a leader: nats server report jetstream")
+	}
+	r.Findings = append(r.Findings, servers.Findings...)
+	partitions := n.Engine.Partitions()
+	owned := 0
+	for _, p := range partitions {
+		name := fmt.Sprintf("partition %d", p.Number)
+		switch {
+		case p.Stopped != nil:
+			r.Advise(name, doctor.Problem, p.Stopped.Error(), "pawl verify says all that is wrong; the other partitions go on")
+		case !p.Held && !p.Owned:
+			r.Advise(name, doctor.Problem, "no engine owns it now: its workflows wait", "start an engine, or wait: an engine "+
+				"takes it within 30 s after its owner ended")
+		case p.Behind > mostBehind:
+			r.Advise(name, doctor.Weak, fmt.Sprintf("this node is up to %s behind the log", p.Behind.Round(time.Second)),
+				"look at this machine's load and its connection to the servers")
+		}
+		if p.Owned {
+			owned++
+		}
+	}
+	r.Add("partitions", doctor.OK, fmt.Sprintf("this node owns %d of %d", owned, len(partitions)))
+}

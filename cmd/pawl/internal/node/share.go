@@ -1,0 +1,44 @@
+package node
+
+import (
+	"cmp"
+	"context"
+	"sync"
+
+	"github.com/nats-io/nats.go"
+
+	"github.com/pawl-run/pawl/cmd/pawl/internal/datadir"
+	"github.com/pawl-run/pawl/engine"
+	"github.com/pawl-run/pawl/engine/peer"
+)
+
+// share lets the engine share the log with others, where the broker is there for several.
+func (n *Node) share(ctx context.Context, c *engine.Config, version string) error {
+	d := n.Data
+	leases, err := d.Leases(ctx, cmp.Or(d.Settings.PublicURL, n.Endpoint.URL()), version)
+	if err != nil || leases == nil {
+		return err
+	}
+	nc, err := d.Broker.Connect(nats.Name("pawl peers"))
+	if err != nil {
+		return err
+	}
+	d.Opened.Add(func() error { nc.Close(); return nil })
+	c.Leases, c.Peers, c.Duties = leases, peer.New(nc, datadir.NATSPrefix), n.dutiesOfAll
+	return nil
+}
+
+// dutiesOfAll does what one engine does for all, until ctx ends: the feed, outgoing webhooks and alerts.
+func (n *Node) dutiesOfAll(ctx context.Context) {
+	var all sync.WaitGroup
+	defer all.Wait()
+	if n.feed.feeder != nil {
+		all.Go(func() { n.feed.feeder.Run(ctx) })
+	}
+	if n.outgoing != nil {
+		all.Go(func() { n.outgoing.Run(ctx) })
+	}
+	if n.alerts.raiser != nil {
+		all.Go(func() { n.alerts.raiser.Run(ctx) })
+	}
+}

@@ -1,0 +1,144 @@
+package storage
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/pawl-run/pawl/cmd/pawl/internal/config"
+	"github.com/pawl-run/pawl/cmd/pawl/internal/datadir"
+	"github.com/pawl-run/pawl/cmd/pawl/internal/exit"
+	"github.com/pawl-run/pawl/engine/lease"
+	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/eventlog/jslog"
+	"github.com/pawl-run/pawl/eventlog/jslog/bucket"
+)
+
+// leasesBucket is the bucket of the leases.
+const leasesBucket = "PAWL_LEASES"
+
+// SharedPartitions is how many partitions a shared log gets where nothing is said.
+const SharedPartitions = 16
+
+// Layout is how a shared log is kept.
+type Layout struct {
+	Partitions   int    `json:"partitions"`
+	Replicas     int    `json:"replicas"`
+	Installation string `json:"installation"`
+}
+
+// Form makes the streams of a shared log, and the bucket of its leases. Where they are there it makes nothing and tells
+// how they are. It may be repeated after it failed. The bucket comes last: engines wait for it.
+func Form(ctx context.Context, nc *nats.Conn, logger *slog.Logger, want Layout) (Layout, error) {
+	js, err := jetstream.New(nc)
+	if err != nil {
+		return want, exit.Failed("", err)
+	}
+	log, err := jslog.Open(ctx, nc, jslog.Config{Partitions: want.Partitions, Replicas: want.Replicas, Logger: logger})
+	if err != nil {
+		return want, exit.Failed("the servers must be able to place as many replicas; nothing is lost: repeat the command",
+			err)
+	}
+	made := Layout{Partitions: log.Partitions(), Installation: string(log.Installation())}
+	if err := log.Close(); err != nil {
+		return made, exit.Failed("", err)
+	}
+	first, err := js.Stream(ctx, jslog.StreamName("", 0))
+	if err != nil {
+		return made, exit.Failed("repeat the command", fmt.Errorf("look up the log: %w", err))
+	}
+	made.Replicas = first.CachedInfo().Config.Replicas
+	if _, err := bucket.Create(ctx, js, leasesBucket, made.Replicas); err != nil {
+		return made, exit.Failed("repeat the command", err)
+	}
+	return made, nil
+}
+
+// Servers connects to the servers of a shared log for a command that runs no engine, and looks at them. The connection
+// is the caller's.
+func Servers(ctx context.Context, s config.Servers, logger *slog.Logger) (*nats.Conn, error) {
+	nc, err := dialServers(s, s.Creds, logger, nats.Name("pawl cluster"))
+	if err != nil {
+		return nil, err
+	}
+	if err := lookAtServers(ctx, nc, logger); err != nil {
+		nc.Close()
+		return nil, err
+	}
+	return nc, nil
+}
+
+// askAgain is how often a node looks whether the shared log has been made.
+const askAgain = time.Second
+
+// awaitFormed waits until the shared log and the bucket of its leases are there, and learns how many replicas they
+// have. A node that has read the log before does not wait: a log that is gone is no new one.
+func (d *Data) awaitFormed(ctx context.Context) error {
+	js, err := jetstream.New(d.Broker.NC)
+	if err != nil {
+		return exit.Failed("", err)
+	}
+	_, statErr := os.Stat(filepath.Join(d.Settings.Data, datadir.MarkFile))
+	told := false
+	for {
+		stream, err := js.Stream(ctx, jslog.StreamName("", 0))
+		if err == nil {
+			d.Broker.Replicas = stream.CachedInfo().Config.Replicas
+			_, err = js.Stream(ctx, bucket.StreamName(leasesBucket))
+		}
+		switch {
+		case err == nil:
+			return nil
+		case statErr == nil && errors.Is(err, jetstream.ErrStreamNotFound):
+			return ExplainLog(d.Settings.Data, fmt.Errorf("%w: this node has read the log of the servers, and it is not there",
+				eventlog.ErrGone))
+		case !told:
+			told = true
+			if errors.Is(err, jetstream.ErrStreamNotFound) {
+				d.Logger.Warn("there is no log on the NATS servers yet; this node waits for it",
+					"hint", "make it once, from any machine: pawl cluster init")
+			} else {
+				d.Logger.Warn("the NATS servers do not answer; this node waits for them", "error", err)
+			}
+		}
+		select {
+		case <-time.After(askAgain):
+		case <-ctx.Done():
+			return exit.Failed("", fmt.Errorf("wait for the log on the NATS servers: %w", context.Cause(ctx)))
+		}
+	}
+}
+
+// Leases share the log with the other engines; nil where this engine has it for itself. url is where this engine
+// answers, and version that of its program.
+func (d *Data) Leases(ctx context.Context, url, version string) (*lease.Keeper, error) {
+	if !d.Broker.Shared {
+		return nil, nil
+	}
+	nc, err := d.Broker.Connect(nats.Name("pawl leases"))
+	if err != nil {
+		return nil, err
+	}
+	d.Opened.Add(func() error { nc.Close(); return nil })
+	js, err := jetstream.New(nc)
+	if err != nil {
+		return nil, exit.Failed("", err)
+	}
+	entries, err := bucket.Open(ctx, js, leasesBucket)
+	if err != nil {
+		return nil, exit.Failed("", err)
+	}
+	keeper, err := lease.New(lease.Config{Bucket: entries, Partitions: d.Log.Partitions(), Node: d.Broker.Node, URL: url,
+		Version: version, Format: eventlog.FormatVersion, Logger: d.Logger})
+	if err != nil {
+		return nil, exit.Failed("", err)
+	}
+	return keeper, nil
+}

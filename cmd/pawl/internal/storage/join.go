@@ -1,0 +1,125 @@
+package storage
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/nats-io/nats.go"
+
+	"github.com/pawl-run/pawl/cmd/pawl/internal/config"
+	"github.com/pawl-run/pawl/cmd/pawl/internal/exit"
+	"github.com/pawl-run/pawl/cmd/pawl/internal/term"
+	"github.com/pawl-run/pawl/embeddednats"
+	"github.com/pawl-run/pawl/ops/doctor"
+)
+
+const (
+	// connectTime is how long a server may take to take a connection.
+	connectTime = 10 * time.Second
+	// lookTime bounds one look at the servers: what is asked while they elect a leader is not answered later.
+	lookTime = 3 * time.Second
+)
+
+// joinServers connects to NATS servers that are there without this process. The data directory holds no log then: it is
+// locked here, and refused where an engine has kept its log in it.
+func joinServers(ctx context.Context, s config.Settings, logger *slog.Logger, opened *Closers) (*Broker, error) {
+	if _, err := os.Stat(filepath.Join(s.Data, "jetstream")); err == nil {
+		return nil, exit.Failed("give this engine a directory of its own: --data DIR; the log there is left as it is, and "+
+			"pawl backup copies it",
+			fmt.Errorf("%s holds the log of an engine that keeps it itself, and --nats keeps it elsewhere", term.Path(s.Data)))
+	}
+	unlock, err := embeddednats.Lock(s.Data)
+	if err != nil {
+		return nil, refused(err)
+	}
+	opened.Add(unlock)
+	b := &Broker{Shared: true, Node: s.Servers.Node, dial: func(options ...nats.Option) (*nats.Conn, error) {
+		return dialServers(s.Servers, s.Servers.Creds, logger, options...)
+	}}
+	if err := b.connect(opened); err != nil {
+		return nil, err
+	}
+	if err := lookAtServers(ctx, b.NC, logger); err != nil {
+		return nil, err
+	}
+	return b, nil
+}
+
+// dialServers connects to the servers. The connection is kept up for as long as the engine lives, whatever the servers
+// say meanwhile, and sends nothing later that was asked for while it was down: what is not sent is known not to be done.
+func dialServers(servers config.Servers, creds string, logger *slog.Logger, options ...nats.Option) (*nats.Conn, error) {
+	all := []nats.Option{
+		nats.Timeout(connectTime), nats.MaxReconnects(-1), nats.ReconnectBufSize(-1), nats.IgnoreAuthErrorAbort(),
+		nats.DisconnectErrHandler(func(nc *nats.Conn, err error) {
+			if err != nil {
+				logger.Warn("the connection to the NATS servers is lost; it is made again", "connection", nc.Opts.Name,
+					"error", err)
+			}
+		}),
+		nats.ReconnectHandler(func(nc *nats.Conn) {
+			logger.Info("connected to the NATS servers again", "connection", nc.Opts.Name, "server", nc.ConnectedServerName())
+		}),
+	}
+	if creds != "" {
+		all = append(all, nats.UserCredentials(creds))
+	}
+	nc, err := nats.Connect(servers.URL, append(all, options...)...)
+	if err != nil {
+		return nil, exit.Failed("are the servers there, and are the credentials those of the engines' account? "+
+			"pawl doctor --server URL --creds FILE looks closer", fmt.Errorf("connect to the NATS servers: %w", err))
+	}
+	return nc, nil
+}
+
+// lookAtServers refuses servers on which an engine cannot work, and names what is weaker there than it could be. Servers
+// that have no leader yet are waited for.
+func lookAtServers(ctx context.Context, nc *nats.Conn, logger *slog.Logger) error {
+	report, err := answeredReport(ctx, nc, logger)
+	if err != nil {
+		return exit.Failed("see whether the cluster has a leader: nats server report jetstream", err)
+	}
+	for _, f := range report.Findings {
+		switch {
+		case f.Verdict == doctor.Problem && (f.Check == doctor.CheckServer || f.Check == doctor.CheckJetStream):
+			return exit.Failed(f.Remedy, errors.New("the NATS servers cannot keep a log: "+f.Check+": "+f.Says))
+		case f.Verdict == doctor.Problem, f.Verdict == doctor.Weak:
+			logger.Warn("the NATS servers: "+f.Check+": "+f.Says, "hint", f.Remedy)
+		case f.Verdict == doctor.Unknown && f.Check == doctor.CheckSync:
+			logger.Warn("the NATS servers: "+f.Says+": what is promised covers killed processes, not the loss of power",
+				"hint", f.Remedy)
+		}
+	}
+	return nil
+}
+
+// answeredReport looks at the servers, again and again until JetStream answers or ctx ends.
+func answeredReport(ctx context.Context, nc *nats.Conn, logger *slog.Logger) (doctor.HealthReport, error) {
+	for told := false; ; {
+		limited, cancel := context.WithTimeout(ctx, lookTime)
+		report, err := doctor.Server(limited, nc)
+		cancel()
+		if err == nil && !slices.ContainsFunc(report.Findings, func(f doctor.Finding) bool {
+			return f.Check == doctor.CheckAnswer
+		}) {
+			return report, nil
+		}
+		if ctx.Err() != nil {
+			return report, fmt.Errorf("look at the NATS servers: %w", context.Cause(ctx))
+		}
+		if !told {
+			told = true
+			logger.Warn("JetStream does not answer; it is waited for",
+				"hint", "see whether the cluster has a leader: nats server report jetstream")
+		}
+		select {
+		case <-time.After(askAgain):
+		case <-ctx.Done():
+		}
+	}
+}
