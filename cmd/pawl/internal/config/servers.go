@@ -94,7 +94,8 @@ func (s *Settings) checkServers() error {
 		n.Node = host
 	}
 	if !nodeName.MatchString(n.Node) {
-		return s.Origin.Locate("node", exit.Misconfigured("write e.g. --node a", "node: %.80q must match %s", n.Node, nodeName))
+		return s.Origin.Locate("node",
+			exit.Misconfigured("write e.g. --node a", "node: %.80q must match %s", n.Node, nodeName))
 	}
 	return nil
 }

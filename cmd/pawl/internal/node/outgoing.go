@@ -47,7 +47,8 @@ func openOutgoing(d *storage.Data, before []uint64) (*subscription.Deliveries, e
 	}
 	d.Opened.Add(func() error { nc.Close(); return nil })
 	deliveries, err := subscription.New(subscription.Config{
-		Conn: nc, Prefix: datadir.NATSPrefix, Replicas: d.Broker.Replicas, Subscriptions: all, Policy: d.Settings.Policies.Transient, Logger: d.Logger,
+		Conn: nc, Prefix: datadir.NATSPrefix, Replicas: d.Broker.Replicas, Subscriptions: all,
+		Policy: d.Settings.Policies.Transient, Logger: d.Logger,
 		Holds: func(ctx context.Context, at eventlog.Position, id eventlog.TransitionID) (bool, error) {
 			return feed.Holds(ctx, d.Log, at, id)
 		},

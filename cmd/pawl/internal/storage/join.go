@@ -52,8 +52,10 @@ func joinServers(ctx context.Context, s config.Settings, logger *slog.Logger, op
 }
 
 // dialServers connects to the servers. The connection is kept up for as long as the engine lives, whatever the servers
-// say meanwhile, and sends nothing later that was asked for while it was down: what is not sent is known not to be done.
-func dialServers(servers config.Servers, creds string, logger *slog.Logger, options ...nats.Option) (*nats.Conn, error) {
+// say meanwhile. What is sent while it is down fails, and does not leave later.
+func dialServers(
+	servers config.Servers, creds string, logger *slog.Logger, options ...nats.Option,
+) (*nats.Conn, error) {
 	all := []nats.Option{
 		nats.Timeout(connectTime), nats.MaxReconnects(-1), nats.ReconnectBufSize(-1), nats.IgnoreAuthErrorAbort(),
 		nats.DisconnectErrHandler(func(nc *nats.Conn, err error) {
@@ -63,7 +65,8 @@ func dialServers(servers config.Servers, creds string, logger *slog.Logger, opti
 			}
 		}),
 		nats.ReconnectHandler(func(nc *nats.Conn) {
-			logger.Info("connected to the NATS servers again", "connection", nc.Opts.Name, "server", nc.ConnectedServerName())
+			logger.Info("connected to the NATS servers again", "connection", nc.Opts.Name,
+				"server", nc.ConnectedServerName())
 		}),
 	}
 	if creds != "" {
@@ -77,8 +80,8 @@ func dialServers(servers config.Servers, creds string, logger *slog.Logger, opti
 	return nc, nil
 }
 
-// lookAtServers refuses servers on which an engine cannot work, and names what is weaker there than it could be. Servers
-// that have no leader yet are waited for.
+// lookAtServers refuses servers on which an engine cannot work, and names what is weaker there than it could be.
+// Servers that have no leader yet are waited for.
 func lookAtServers(ctx context.Context, nc *nats.Conn, logger *slog.Logger) error {
 	report, err := answeredReport(ctx, nc, logger)
 	if err != nil {
