@@ -261,10 +261,8 @@ func (e *Engine) EffectDiff(ctx context.Context, name eventlog.WorkflowName, req
 	if !ok {
 		return EffectDiff{}, unknownWorkflow(name)
 	}
-	if !e.process.Config.Recordings.Records(name) {
-		return EffectDiff{}, &decide.Refusal{Kind: decide.Conflict, Code: "recordings.none",
-			Message: fmt.Sprintf("the runs of workflow %s are not recorded, so there is nothing to replay", name),
-			Hint:    hint.Of(hint.Recordings, name)}
+	if err := e.recorded(name); err != nil {
+		return EffectDiff{}, err
 	}
 	repairs := &state
 	if !req.Repair {
@@ -312,6 +310,50 @@ func (e *Engine) EffectDiff(ctx context.Context, name eventlog.WorkflowName, req
 		Definition: &checked.definition,
 	}, recordings)
 	return diff, err
+}
+
+// recorded refuses where the runs of the workflow are not recorded.
+func (e *Engine) recorded(name eventlog.WorkflowName) error {
+	if e.process.Config.Recordings.Records(name) {
+		return nil
+	}
+	return &decide.Refusal{Kind: decide.Conflict, Code: "recordings.none",
+		Message: fmt.Sprintf("the runs of workflow %s are not recorded, so there is nothing to replay", name),
+		Hint:    hint.Of(hint.Recordings, name)}
+}
+
+// Recordings returns what recorded runs were given, in the order in which they are named. Errors: *decide.Refusal where
+// the workflow is unknown or not recorded, or where nothing is kept of one of the runs.
+func (e *Engine) Recordings(name eventlog.WorkflowName, runs []eventlog.RunID) ([]recording.Recording, error) {
+	if _, ok := e.State(name); !ok {
+		return nil, unknownWorkflow(name)
+	}
+	if err := e.recorded(name); err != nil {
+		return nil, err
+	}
+	kept := make(map[eventlog.RunID]recording.Recording, len(runs))
+	for r, err := range e.process.Config.Recordings.Newest(name) {
+		if err != nil {
+			return nil, err
+		}
+		if _, known := kept[r.Run]; !known && slices.Contains(runs, r.Run) {
+			if kept[r.Run] = r; len(kept) == len(runs) {
+				break
+			}
+		}
+	}
+	found := make([]recording.Recording, 0, len(runs))
+	for _, run := range runs {
+		r, ok := kept[run]
+		if !ok {
+			return nil, &decide.Refusal{Kind: decide.NotFound, Code: "recording.unknown",
+				Message: fmt.Sprintf("nothing is recorded of run %s of workflow %s: what is kept is what prepare was given, so "+
+					"a producer's run has none, nor has one that had nothing to look at, nor a retry of next", run, name),
+				Hint: hint.Of(hint.Recorded, name)}
+		}
+		found = append(found, r)
+	}
+	return found, nil
 }
 
 // DifferentEffects are those in which the scripts do not do the same.

@@ -3,12 +3,15 @@ package ops
 import (
 	"context"
 	"net/http"
+	"slices"
 
 	"github.com/pawl-run/pawl/engine"
 	"github.com/pawl-run/pawl/engine/effectdiff"
+	"github.com/pawl-run/pawl/engine/rehearsal"
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/ops/explain"
 	"github.com/pawl-run/pawl/ops/rpc"
+	"github.com/pawl-run/pawl/projections/readmodel"
 	"github.com/pawl-run/pawl/sandbox"
 )
 
@@ -34,9 +37,29 @@ type (
 // maxDifferent bounds the runs that one answer lists.
 const maxDifferent = 1000
 
+type (
+	recordRequest struct {
+		inWorkflow
+		Runs []eventlog.RunID `json:"runs" jsonschema:"the runs, each once, at most 100"`
+	}
+	recordAnswer struct {
+		Workflow eventlog.WorkflowName `json:"workflow"`
+		Runs     int                   `json:"runs"`
+		YAML     string                `json:"yaml" jsonschema:"a test file in YAML with a case of each run, as pawl test reads it"`
+	}
+)
+
+// The bounds of what one answer of recordRuns holds: a larger test file would not be read.
+const (
+	maxRecordedRuns  = 100
+	maxRecordedBytes = 8 << 20
+)
+
 var effectsTable = []Operation{
 	define(operation("diffWorkflow", "POST /v1/workflows/{workflow}/diff", rpc.Operator,
 		"Say what a new script would have done otherwise in recorded runs; nothing is sent or changed").slow(), diffWorkflow),
+	define(operation("recordRuns", "POST /v1/workflows/{workflow}/recorded-cases", rpc.Operator,
+		"Write recorded runs as a test file: what they were given, and the calls that they have made").slow(), recordRuns),
 }
 
 func diffWorkflow(ctx context.Context, c *Call, r *diffRequest) (diffAnswer, error) {
@@ -71,4 +94,51 @@ func diffWorkflow(ctx context.Context, c *Call, r *diffRequest) (diffAnswer, err
 	different := diff.DifferentEffects()
 	answer.Items = some(different[:min(len(different), maxDifferent)])
 	return answer, nil
+}
+
+func recordRuns(ctx context.Context, c *Call, r *recordRequest) (recordAnswer, error) {
+	slices.Sort(r.Runs)
+	if n := len(r.Runs); n == 0 || n > maxRecordedRuns || len(slices.Compact(slices.Clone(r.Runs))) != n {
+		return recordAnswer{}, rpc.Problemf(http.StatusUnprocessableEntity, "record.runs", "runs names %d runs; it takes "+
+			"from 1 to %d, each once", n, maxRecordedRuns).WithHint("pawl runs list shows them")
+	}
+	recordings, err := c.backend.cfg.Engine.Recordings(r.Workflow, r.Runs)
+	if err != nil {
+		return recordAnswer{}, err
+	}
+	runs := make([]rehearsal.Recorded, len(recordings))
+	for i, kept := range recordings {
+		runs[i].Recording = kept
+		run, err := c.backend.cfg.Reader.Run(ctx, r.Workflow, kept.Run)
+		if err != nil {
+			return recordAnswer{}, err
+		}
+		runs[i].Failure = failureOf(run.Error)
+		if run.Mutation == nil {
+			continue
+		}
+		m, err := c.backend.cfg.Reader.Mutation(ctx, *run.Mutation)
+		if err != nil {
+			return recordAnswer{}, err
+		}
+		runs[i].Change = &rehearsal.Change{Operation: m.Connector + "." + m.Operation, Params: m.Params, Status: m.Status,
+			Result: m.Result, Failure: failureOf(m.Error), Left: m.StartedAt != 0}
+	}
+	text, err := rehearsal.WriteYAML(runs)
+	if err != nil {
+		return recordAnswer{}, err
+	}
+	if len(text) > maxRecordedBytes {
+		return recordAnswer{}, rpc.Problemf(http.StatusUnprocessableEntity, "record.large", "the test file of these %d runs "+
+			"would have %d bytes; it may have %d", len(runs), len(text), maxRecordedBytes).WithHint("name fewer runs")
+	}
+	return recordAnswer{Workflow: r.Workflow, Runs: len(runs), YAML: text}, nil
+}
+
+// failureOf is a failure as the engine has it.
+func failureOf(f *readmodel.Failure) *eventlog.Failure {
+	if f == nil {
+		return nil
+	}
+	return &eventlog.Failure{Class: f.Class, Code: f.Code, Message: f.Message}
 }

@@ -151,6 +151,11 @@ func callRepair(t *testing.T, b *bundle, call func(string, int, map[string]any) 
 		t.Errorf("all lines: %v", v)
 	}
 	delete(run, "all")
+	if v := call("recordRuns", 200, map[string]any{"workflow": "mailer", "runs": []any{run["run"]}}); v["runs"] != 1.0 ||
+		!strings.Contains(v["yaml"].(string), "- push: \"mail\"\n") ||
+		!strings.Contains(v["yaml"].(string), "# The run failed (script.threw): Error: no subject in m1") {
+		t.Errorf("a case of the run that failed: %v", v)
+	}
 	evidence := call("getEvidence", 200, run)
 	fault := evidence["error"].(map[string]any)
 	if fault["class"] != "logic" || fault["line"] != 9.0 ||

@@ -12,7 +12,7 @@ import (
 // recorded has the runs of the workflow shop recorded.
 func recorded(t *testing.T) setting {
 	t.Helper()
-	recordings, err := recording.Open(t.TempDir(), map[eventlog.WorkflowName]recording.Keep{"shop": {}},
+	recordings, err := recording.Open(t.TempDir(), map[eventlog.WorkflowName]recording.Keep{"shop": {}, "mailer": {}},
 		slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
@@ -34,5 +34,25 @@ func versionsOf(t *testing.T, call func(string, int, map[string]any) map[string]
 	}
 	if v := call("rollbackWorkflow", 200, with("version", "1.0", "expectedVersion", "1.0")); v["changed"] != false {
 		t.Errorf("rolled back to what runs: %v", v)
+	}
+}
+
+// A test file is written of the runs that are named, and of no others.
+func TestRecordRunsRefuses(t *testing.T) {
+	t.Parallel()
+	b := setup(t, recorded(t))
+	b.do("deployWorkflow", map[string]any{"source": orders("shop", "fire")}, nil)
+	for code, runs := range map[string][]string{"recording.unknown": {"../R0"}, "record.runs": {"R0", "R0"}} {
+		if p := b.refused("recordRuns", map[string]any{"workflow": "shop", "runs": runs}); p.Code != code || p.Hint == "" {
+			t.Errorf("%v: %+v", runs, p)
+		}
+	}
+	if p := b.refused("recordRuns", map[string]any{"workflow": "shop", "runs": make([]string, 101)}); p.Status != 422 {
+		t.Errorf("101 runs: %+v", p)
+	}
+	b.do("deployWorkflow", map[string]any{"source": orders("unkept", "fire")}, nil)
+	if p := b.refused("recordRuns", map[string]any{"workflow": "unkept", "runs": []string{"R0"}}); p.Status != 409 ||
+		p.Code != "recordings.none" {
+		t.Errorf("of a workflow that is not recorded: %+v", p)
 	}
 }

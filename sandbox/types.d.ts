@@ -422,8 +422,11 @@ interface PawlTest<T = any> {
   push<K extends keyof T & string>(topic: K, events: PawlTestEvent<T[K]> | PawlTestEvent<T[K]>[]): this;
   /** Runs all producers, and then all that follows. */
   poll(): this;
-  /** Runs until nothing is left to do. Pauses before a further try pass; schedules and wakeAt do not count. */
-  run(): this;
+  /**
+   * Runs until nothing is left to do. Pauses before a further try pass; schedules and wakeAt do not count. With a
+   * handler, until the next run of that has ended: what is left waits for the next step.
+   */
+  run(handler?: string): this;
   /** Moves the clock: "90s", "24h". Everything that is due on the way runs at its time. */
   advance(by: string): this;
   /** The engine is killed as soon as this fact is in the log, "mutation.started" if absent; another one goes on. */

@@ -7,6 +7,7 @@ const (
 	Workflows     Code = "workflow.list"
 	OtherWorkflow Code = "workflow.other"
 	Recordings    Code = "recordings.none"      // workflow
+	Recorded      Code = "recordings.runs"      // workflow
 	Why           Code = "workflow.why"         // workflow
 	Waits         Code = "workflow.waits"       // workflow
 	Resume        Code = "workflow.resume"      // workflow

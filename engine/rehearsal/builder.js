@@ -80,7 +80,9 @@ const Pawl = (() => {
         return act({ do: "push", topic: text(topic, "the topic"), events });
       },
       poll() { return act({ do: "poll" }); },
-      run() { return act({ do: "run" }); },
+      run(handler) {
+        return act(handler === undefined ? { do: "run" } : { do: "run", handler: text(handler, "the handler") });
+      },
       advance(by) { return act({ do: "advance", by: text(by, "what advance takes, such as \"1h\",") }); },
       crash(fact = "mutation.started") { return act({ do: "crash", fact: text(fact, "the fact") }); },
       approve() { return act({ do: "approve" }); },

@@ -183,7 +183,7 @@ func reasons() string {
 // end is what the end of a case expects: what was pushed has had its turn, each change was expected, and no person is
 // needed unless the case says so.
 func (r *running) end(ctx context.Context) ([]Problem, error) {
-	if r.held && len(r.c.Steps) > 0 {
+	if r.held && !r.stopped && len(r.c.Steps) > 0 {
 		if err := r.run(ctx); err != nil {
 			return nil, err
 		}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -47,6 +48,7 @@ type stage struct {
 	held  bool              // what is pushed waits
 
 	mu     sync.Mutex
+	once   eventlog.Handler // the workflow is held again with the end of its next run; empty for none
 	logged []string
 	failed *eventlog.Failure // of the newest run that failed
 }
@@ -138,8 +140,9 @@ func (s *stage) again(ctx context.Context) (bool, error) {
 	return true, s.start(ctx)
 }
 
-// decide is the engine's decision, but for three things: a deploy brings the state that a case gives, holds the
-// workflow, and has no interval run at once; and the end of that hold is the end of a pause and of nothing else.
+// decide is the engine's decision, but for four things: a deploy brings the state that a case gives, holds the
+// workflow, and has no interval run at once; the end of that hold is the end of a pause and of nothing else; and the
+// end of the one run that is awaited holds the workflow again.
 func (s *stage) decide(state projections.State, w eventlog.WorkflowName, env decide.Env, known decide.Known,
 	cmd decide.Command) (decide.Decision, error) {
 	switch cmd.(type) {
@@ -165,7 +168,35 @@ func (s *stage) decide(state projections.State, w eventlog.WorkflowName, env dec
 			return decide.Decision{Kind: resumed.FactType(), Facts: []eventlog.Fact{resumed}}, nil
 		}
 	}
-	return decide.Decide(state, w, env, known, cmd)
+	d, err := decide.Decide(state, w, env, known, cmd)
+	if handler := s.awaited(); err == nil && handler != "" && endsRunOf(&state, handler, d.Facts) {
+		d.Facts = append(d.Facts, &eventlog.WorkflowPaused{})
+	}
+	return d, err
+}
+
+// endsRunOf reports whether the facts end a run of the handler.
+func endsRunOf(state *projections.State, handler eventlog.Handler, facts []eventlog.Fact) bool {
+	return slices.ContainsFunc(facts, func(f eventlog.Fact) bool {
+		var id eventlog.RunID
+		switch f := f.(type) {
+		case *eventlog.RunCommitted:
+			id = f.Run
+		case *eventlog.RunFailed:
+			id = f.Run
+		default:
+			return false
+		}
+		run := state.Run(id)
+		return run != nil && run.Handler == handler
+	})
+}
+
+// awaited is the handler whose next run is awaited, empty for none.
+func (s *stage) awaited() eventlog.Handler {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.once
 }
 
 // observe takes in what was recorded.
@@ -176,6 +207,9 @@ func (s *stage) observe(r eventlog.Record) {
 		if failed, ok := f.(*eventlog.RunFailed); ok {
 			failure := failed.Failure
 			s.failed = &failure
+		}
+		if _, paused := f.(*eventlog.WorkflowPaused); paused {
+			s.once = ""
 		}
 	}
 }
@@ -256,6 +290,24 @@ func (s *stage) advance(ctx context.Context, by time.Duration) error {
 		}
 		return err
 	}
+}
+
+// runOnce lets the workflow run until the next run of the handler has ended, and holds it then.
+func (s *stage) runOnce(ctx context.Context, handler eventlog.Handler) error {
+	s.mu.Lock()
+	s.once = handler
+	s.mu.Unlock()
+	if err := s.advance(ctx, 0); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.once != "" {
+		s.once = ""
+		return fmt.Errorf("no run of %q has ended: nothing was due for it, or it waits", handler)
+	}
+	s.held = true
+	return nil
 }
 
 // maxTries bounds how often run waits for a further try.

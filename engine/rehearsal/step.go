@@ -18,13 +18,14 @@ type running struct {
 	*stage
 	expected int  // how many of the changes were expected so far
 	waits    bool // the case has said what the workflow waits for, and nothing was done since
+	stopped  bool // the case has let one run end, and done nothing since
 }
 
 // step does a step. Problems are expectations that do not hold, the case goes on behind them; an error is a step that
 // cannot be done.
 func (r *running) step(ctx context.Context, step *Step) ([]Problem, error) {
 	if expectation, ok := expectations[step.Do]; ok {
-		if r.held { // what was pushed has its turn
+		if r.held && !r.stopped { // what was pushed has its turn
 			if err := r.run(ctx); err != nil {
 				return nil, err
 			}
@@ -37,7 +38,7 @@ func (r *running) step(ctx context.Context, step *Step) ([]Problem, error) {
 		return append(problems, found...), err
 	}
 	if step.Do != DoAnswer && step.Do != DoCrash {
-		r.waits = false
+		r.waits, r.stopped = false, false
 	}
 	action, ok := actions[step.Do]
 	if !ok {
@@ -65,7 +66,14 @@ var actions = map[Do]func(*running, context.Context, *Step) error{
 		}
 		return r.run(ctx)
 	},
-	DoRun: func(r *running, ctx context.Context, _ *Step) error { return r.run(ctx) },
+	DoRun: func(r *running, ctx context.Context, step *Step) error {
+		if step.Handler != "" {
+			err := r.runOnce(ctx, step.Handler)
+			r.stopped = err == nil
+			return err
+		}
+		return r.run(ctx)
+	},
 	DoAdvance: func(r *running, ctx context.Context, step *Step) error {
 		by, err := time.ParseDuration(step.By)
 		if err != nil || by < 0 {

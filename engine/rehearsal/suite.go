@@ -56,9 +56,9 @@ type Step struct {
 	Fact       eventlog.FactType `json:"fact,omitempty"`       // Crash
 	Resolution string            `json:"resolution,omitempty"` // Resolve, with the result of Answer
 
-	Params  json.RawMessage  `json:"params,omitempty"` // ExpectCall; any where they are left out
-	Handler eventlog.Handler `json:"handler,omitempty"`
-	State   json.RawMessage  `json:"state,omitempty"` // ExpectState; nil for none
+	Params  json.RawMessage  `json:"params,omitempty"`  // ExpectCall; any where they are left out
+	Handler eventlog.Handler `json:"handler,omitempty"` // Run, ExpectState
+	State   json.RawMessage  `json:"state,omitempty"`   // ExpectState; nil for none
 	Reason  string           `json:"reason,omitempty"`
 	Code    string           `json:"code,omitempty"`
 	Message string           `json:"message,omitempty"`
@@ -82,7 +82,8 @@ const (
 	DoPush Do = "push"
 	// DoPoll has all producers run.
 	DoPoll Do = "poll"
-	// DoRun lets the workflow run until it is idle, with the pauses before further tries.
+	// DoRun lets the workflow run until it is idle, with the pauses before further tries; with a handler, until the next
+	// run of that has ended.
 	DoRun Do = "run"
 	// DoAdvance moves the clock.
 	DoAdvance Do = "advance"

@@ -39,7 +39,7 @@ var sentences = map[string]sentence{
 
 	"push":    {second: "events"},
 	"poll":    {alone: true},
-	"run":     {alone: true},
+	"run":     {optional: true},
 	"advance": {},
 	"crash":   {optional: true},
 	"approve": {alone: true},

@@ -153,7 +153,7 @@ func TestYAMLThatDeclaresNoTests(t *testing.T) {
 		{"cases:\n  one:\n    - go\n", `3: there is no step "go"; there are advance, answer, approve,`},
 		{"cases:\n  one:\n    - events: []\n      psh: placed\n", `3: there is no step "events"`},
 		{"cases:\n  one:\n    - push\n", "3: push says of what: write push: and its value"},
-		{"cases:\n  one:\n    - run: 3\n", "3: run takes no value"},
+		{"cases:\n  one:\n    - poll: 3\n", "3: poll takes no value"},
 		{"cases:\n  one:\n    - run\n    - push: placed\n      advance: 1h\n", "5: push and advance are two steps"},
 		{"cases:\n  one:\n    - push: placed\n      event: []\n", `4: the step push has no key "event"; it has push, events`},
 		{"cases:\n  one:\n    - push: placed\n      events: [{ id: a }]\n",

@@ -32,6 +32,7 @@ func Hint(h hint.Hint) string { return fmt.Sprintf(hints[h.Code], h.Values...) }
 var hints = map[hint.Code]string{
 	hint.Workflows:     "pawl workflows list shows those there are",
 	hint.Recordings:    "write `recordings: {%s: {runs: 10000}}` into pawl.yaml and start again: later runs are recorded",
+	hint.Recorded:      "pawl runs list --workflow %s shows the runs; of those older than the recordings nothing is kept",
 	hint.OtherWorkflow: "send them to another workflow; pawl workflows list shows those there are",
 	hint.Why:           "pawl why %s",
 	hint.Waits:         "see what the workflow waits for: pawl why %s",

@@ -18,8 +18,9 @@ import (
 
 // Runs is `pawl runs`.
 type Runs struct {
-	List runsList `cmd:"" default:"withargs" help:"List runs."`
-	Show showRun  `cmd:"" help:"Show a run, its log or the evidence for a repair."`
+	List   runsList   `cmd:"" default:"withargs" help:"List runs."`
+	Show   showRun    `cmd:"" help:"Show a run, its log or the evidence for a repair."`
+	Record recordRuns `cmd:"" help:"Write recorded runs as a test file, which pawl test runs."`
 }
 
 type runsList struct {
