@@ -129,7 +129,7 @@ func (a *aggregate) beginRecording(ctx context.Context) error {
 	if err := a.lock(ctx); err != nil {
 		return a.nothingRecorded(err)
 	}
-	if !a.engine.Recordings.Begin() {
+	if !a.engine.Decisions.Begin() {
 		a.endRecording()
 		return a.nothingRecorded(errEnded)
 	}

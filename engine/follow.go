@@ -31,7 +31,7 @@ func (a *aggregate) follow(ctx context.Context) error {
 	if err := a.beginRecording(ctx); err != nil {
 		return err
 	}
-	defer a.engine.Recordings.Done()
+	defer a.engine.Decisions.Done()
 	defer a.endRecording()
 	return a.catchUp(ctx)
 }

@@ -20,7 +20,7 @@ import (
 // when ctx ends, its error, and ErrUnknownOutcome unless nothing was handed to the log.
 func (a *aggregate) record(ctx context.Context, cmd decide.Command, actor eventlog.Actor,
 	cause eventlog.Cause) (decide.Decision, error) {
-	if !a.engine.Recordings.Begin() {
+	if !a.engine.Decisions.Begin() {
 		return decide.Decision{}, a.nothingRecorded(errEnded)
 	}
 	p := &proposal{ctx: ctx, cmd: cmd, actor: actor, cause: cause, answered: make(chan struct{}),
@@ -33,7 +33,7 @@ func (a *aggregate) record(ctx context.Context, cmd decide.Command, actor eventl
 	case <-ctx.Done():
 	}
 	if a.proposals.withdraw(p) {
-		a.engine.Recordings.Done()
+		a.engine.Decisions.Done()
 		a.engine.Idle.Notify()
 		return decide.Decision{}, a.nothingRecorded(ctx.Err())
 	}
@@ -58,7 +58,7 @@ func (a *aggregate) recordWaiting(p *proposal) {
 	a.endRecording()
 	for _, p := range group {
 		close(p.answered)
-		a.engine.Recordings.Done()
+		a.engine.Decisions.Done()
 	}
 }
 

@@ -143,7 +143,7 @@ func (e *Engine) drain() {
 func (e *Engine) awaitOutcomes() {
 	if e.process.Writable.Err() == nil {
 		drainCtx, cancel := context.WithTimeout(e.process.Writable, e.process.Config.DrainTimeout)
-		e.process.Recordings.Wait(drainCtx) // it may start a call yet
+		e.process.Decisions.Wait(drainCtx) // it may start a call yet
 		e.process.Calls.End()
 		recorded, stop := context.WithTimeout(e.process.Writable, e.process.Config.SettleTimeout)
 		if !e.process.Outcomes.Wait(recorded) && e.process.Writable.Err() == nil {
@@ -152,14 +152,14 @@ func (e *Engine) awaitOutcomes() {
 				"after", e.process.Config.SettleTimeout)
 		}
 		stop()
-		if !e.process.Recordings.Wait(drainCtx) && e.process.Writable.Err() == nil {
+		if !e.process.Decisions.Wait(drainCtx) && e.process.Writable.Err() == nil {
 			e.process.Log.Warn("stopping although the log has not said what became of the last decisions; the next start "+
 				"finds out", "after", e.process.Config.DrainTimeout)
 		}
 		cancel()
 	}
 	e.process.EndLife()
-	e.process.Recordings.End()
+	e.process.Decisions.End()
 	e.process.Calls.End()
 	e.process.Outcomes.End()
 	e.logOpenCalls()

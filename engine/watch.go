@@ -93,7 +93,7 @@ func (p *partition) followRecord(ctx context.Context, r eventlog.Record) error {
 	if err := a.beginRecording(ctx); err != nil {
 		return err
 	}
-	defer a.engine.Recordings.Done()
+	defer a.engine.Decisions.Done()
 	defer a.endRecording()
 	if a.pendingAppend != nil && r.Position.Seq > a.state().Head.Seq {
 		return errPendingAppend

@@ -2,7 +2,6 @@ package ops
 
 import (
 	"context"
-	"errors"
 	"net/http"
 	"time"
 
@@ -92,17 +91,4 @@ func (b *backend) createLogin(as rpc.Caller, role eventlog.TokenRole) (createLog
 	code, until := b.links.Make(as, time.Now())
 	return createLoginAnswer{URL: base + console.LoginPath + "#" + code, ExpiresAt: eventlog.At(until),
 		Role: eventlog.TokenRole(as.Role)}, nil
-}
-
-// LoginLink makes a link with which a browser opens the console once, within [auth.LinkLife], as an admin of that name.
-func (s *Server) LoginLink(name string) (string, error) {
-	actor, p := rpc.ClaimedActor(name)
-	if p != nil {
-		return "", p
-	}
-	answer, err := s.createLogin(rpc.Caller{Actor: actor, Role: rpc.Admin, Key: "local"}, "")
-	if err == nil && s.cfg.NoAuth {
-		return "", errors.New("an engine without tokens needs no link")
-	}
-	return answer.URL, err
 }

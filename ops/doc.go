@@ -1,13 +1,13 @@
 // Package ops is how people and programs talk to an engine: one table of operations, from which the HTTP routes, the
-// OpenAPI document, the endpoints of the NATS service and the Go client all come. The table stands in table_*.go; how
-// its calls travel is in ops/rpc, whose they are in ops/auth. What `pawl why` says is in ops/explain, how the log is
-// shown in ops/logread, state of the past and the check of the log in ops/replay, backups in ops/backup, the doctor's
-// findings in ops/doctor, the web page in ops/console.
+// OpenAPI document, the endpoints of the NATS service and the Go client all come. The table stands in table_*.go and
+// is put together in server.go; how its calls travel is in ops/rpc, whose they are in ops/auth. What `pawl why` says
+// is in ops/explain, how the log is shown in ops/logread, state of the past and the check of the log in ops/replay,
+// backups in ops/backup, the doctor's findings in ops/doctor, the web page in ops/console.
 //
-// In come requests of other systems (ops/hooks) and pushed events (ops/ingress). Out go facts: the feed in ops/feed;
-// webhooks in ops/subscription, which knows how far each is, over ops/webhook, which makes one signed POST; alerts in
+// In come webhooks of other systems (ops/hooks) and pushed events (ops/ingress). Out go facts: the feed in ops/feed;
+// webhooks in ops/subscription, which knows how far each is, over ops/outgoing, which makes one signed POST; alerts in
 // ops/alert; traces in ops/trace; figures in ops/metrics. A new operation is a row in one of the tables; of a new
-// figure ops/metrics tells; a new bound of the server is a field of Config (backend.go).
+// figure ops/metrics tells; a new bound of the server is a field of Config (config.go).
 //
 // Guaranteed: an operation answers only after what it changed is durable; a refused or malformed
 // call changes nothing; every error is a problem document with a stable code and, where there is

@@ -160,3 +160,58 @@ func (s *Server) StartNATS(cfg rpc.NATSConfig) (*rpc.NATSService, error) {
 		Endpoints:    s.endpoints(),
 	})
 }
+
+// table is the one list of operations, in the order of the documentation.
+var table = func() []Operation {
+	var all []Operation
+	for _, part := range [][]Operation{
+		workflowTable, versionTable, effectsTable, historyTable, insightTable, pastTable, workersTable, operatorTable,
+		ingressTable,
+		repairTable, jobTable, evidenceTable, connectorTable, subscriptionTable, tokenTable, loginTable, clockTable,
+		logTable, backupTable, doctorTable,
+	} {
+		all = append(all, part...)
+	}
+	if err := described(all).CheckIDs(); err != nil {
+		panic(err)
+	}
+	return all
+}()
+
+// Operations returns the table.
+func Operations() []Operation { return append([]Operation(nil), table...) }
+
+// Table describes the operations, as a client needs it.
+func Table() rpc.Table { return described(table) }
+
+// Lookup returns the operation with the id.
+func Lookup(id string) (Operation, bool) {
+	for _, o := range table {
+		if o.ID == id {
+			return o, true
+		}
+	}
+	return Operation{}, false
+}
+
+// Possible lists what a field of the operation can be, nil where it is no enumeration.
+func Possible(id, field string) []string {
+	o, ok := Lookup(id)
+	if !ok {
+		return nil
+	}
+	return o.Request.Possible(field)
+}
+
+// LoginLink makes a link with which a browser opens the console once, within [auth.LinkLife], as an admin of that name.
+func (s *Server) LoginLink(name string) (string, error) {
+	actor, p := rpc.ClaimedActor(name)
+	if p != nil {
+		return "", p
+	}
+	answer, err := s.createLogin(rpc.Caller{Actor: actor, Role: rpc.Admin, Key: "local"}, "")
+	if err == nil && s.cfg.NoAuth {
+		return "", errors.New("an engine without tokens needs no link")
+	}
+	return answer.URL, err
+}

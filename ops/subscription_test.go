@@ -17,8 +17,8 @@ import (
 	"github.com/pawl-run/pawl/engine/enginetest"
 	"github.com/pawl-run/pawl/engine/schedule"
 	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/ops/outgoing"
 	"github.com/pawl-run/pawl/ops/subscription"
-	"github.com/pawl-run/pawl/ops/webhook"
 )
 
 // parked gives the server a subscription, warehouse, whose receiver has answered 410 to its first message.
@@ -40,7 +40,7 @@ func parked(t testing.TB) setting {
 		}
 	}))
 	t.Cleanup(receiver.Close)
-	to, err := webhook.New(webhook.Config{URL: receiver.URL + "/hidden-path", Private: true})
+	to, err := outgoing.New(outgoing.Config{URL: receiver.URL + "/hidden-path", Private: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -103,56 +103,6 @@ func some[T any](s []T) []T {
 	return s
 }
 
-// table is the one list of operations, in the order of the documentation.
-var table = func() []Operation {
-	var all []Operation
-	for _, part := range [][]Operation{
-		workflowTable, versionTable, effectsTable, historyTable, insightTable, pastTable, workersTable, operatorTable,
-		ingressTable,
-		repairTable, jobTable, evidenceTable, connectorTable, subscriptionTable, tokenTable, loginTable, clockTable,
-		logTable, backupTable, doctorTable,
-	} {
-		all = append(all, part...)
-	}
-	if err := described(all).CheckIDs(); err != nil {
-		panic(err)
-	}
-	return all
-}()
-
-func described(rows []Operation) rpc.Table {
-	var t rpc.Table
-	for i := range rows {
-		t = append(t, &rows[i].Operation)
-	}
-	return t
-}
-
-// Operations returns the table.
-func Operations() []Operation { return append([]Operation(nil), table...) }
-
-// Table describes the operations, as a client needs it.
-func Table() rpc.Table { return described(table) }
-
-// Lookup returns the operation with the id.
-func Lookup(id string) (Operation, bool) {
-	for _, o := range table {
-		if o.ID == id {
-			return o, true
-		}
-	}
-	return Operation{}, false
-}
-
-// Possible lists what a field of the operation can be, nil where it is no enumeration.
-func Possible(id, field string) []string {
-	o, ok := Lookup(id)
-	if !ok {
-		return nil
-	}
-	return o.Request.Possible(field)
-}
-
 var plainTable = []plainOperation{
 	{rpc.Plain{ID: "openapi", Path: rpc.OpenAPIPath, Summary: "This document", Media: "application/json"},
 		(*backend).describe},
@@ -186,3 +136,11 @@ func document(version string) ([]byte, error) {
 
 // DescribeFeed returns the AsyncAPI document of the feed, for a program of the given version.
 func DescribeFeed(version string) ([]byte, error) { return feed.AsyncAPI(version, knownTypes) }
+
+func described(rows []Operation) rpc.Table {
+	var t rpc.Table
+	for i := range rows {
+		t = append(t, &rows[i].Operation)
+	}
+	return t
+}

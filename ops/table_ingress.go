@@ -156,3 +156,21 @@ func pushAnswer(results []decide.PushResult, single bool) (json.RawMessage, erro
 	}
 	return json.Marshal(results)
 }
+
+// ingress is a push within its time, for interfaces whose request is the events themselves.
+func (b *backend) ingress(ctx context.Context, o *Operation, c *rpc.Caller, workflow eventlog.WorkflowName,
+	topic eventlog.Topic, body []byte) (json.RawMessage, *rpc.Problem) {
+	ctx, cancel := context.WithTimeout(ctx, b.cfg.Timeout)
+	defer cancel()
+	if p := o.Permit(c, &inWorkflow{workflow}); p != nil {
+		return nil, p
+	}
+	err := b.started(ctx)
+	if err == nil {
+		var answer json.RawMessage
+		if answer, err = b.pushEvents(ctx, c.Actor, workflow, topic, body); err == nil {
+			return answer, nil
+		}
+	}
+	return nil, b.fault(o.ID, err)
+}

@@ -2,6 +2,8 @@
 // to one outside system; the Registry is the gate all calls go through. CONNECTORS.md describes the
 // operations of those built in; its section "Writing one in Go" tells how to add one.
 //
+// Secrets are filled into the configuration by secrets.go, and blanked (redacted) out of answers by package redact.
+//
 // What it guarantees:
 //
 //   - A mutation call ends in exactly one of Applied, Failed or Uncertain, and Uncertain is the

@@ -8,7 +8,7 @@
 // state still owes the world, or says what it waits for, from a closed list of reasons.
 //
 // The files stand in layers, each using those before it: reason, next and concurrent (what a state owes, and why it
-// waits); decision (the transition in the making, and its answers); publish (with dead letters), backoff, held,
+// waits); decision (the transition in the making, and its answers); publish (with dead letters), backoff, oneevent,
 // repair, failure and commit (what becomes of runs, events and handlers); settlement and reconcile (what became of a
 // call); prepare, mutation, resolution, deploy, event, workflow, loss with remains, restore, and installation
 // (tokens, logins, webhooks): the commands; start; and decide, which drives them.

@@ -1,5 +1,6 @@
-// Package hook says what a request from another system has to be, and which event it becomes. It is a function of the
-// declaration, the request, the values of the secret and the time: it reads no clock and keeps nothing.
+// Package hook says what an incoming webhook, a request from another system, has to be, and which event it becomes. It
+// is a function of the declaration, the request, the values of the secret and the time: it reads no clock and keeps
+// nothing. The server that takes the requests is ops/hooks.
 //
 // Guaranteed:
 //   - [Verify] accepts a request only if one of the secret's values was used for it: over the raw bytes that were

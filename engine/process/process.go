@@ -28,13 +28,13 @@ type Process struct {
 	Log    *slog.Logger
 	IDs    *ids.Source
 	// Name is this process incarnation: a run started by another one is crashed (R14).
-	Name       string
-	Draining   atomic.Bool
-	Closed     atomic.Bool
-	Calls      signal.InFlight // mutation calls that have left and are within their deadline
-	Outcomes   signal.InFlight // results of calls that are not recorded yet
-	Recordings signal.InFlight // decisions that are being appended; their callers may have left
-	Recorders  *Goroutines     // that append them
+	Name      string
+	Draining  atomic.Bool
+	Closed    atomic.Bool
+	Calls     signal.InFlight // mutation calls that have left and are within their deadline
+	Outcomes  signal.InFlight // results of calls that are not recorded yet
+	Decisions signal.InFlight // decisions that are being appended; their callers may have left
+	Recorders *Goroutines     // that append them
 	// Idle tells when a runner comes to rest or a recording ends.
 	Idle signal.Change
 	// Handlers is what the callers of handlers share.

@@ -1,4 +1,6 @@
-// Package hooks takes the requests of other systems: what a workflow's hook verifies becomes an event.
+// Package hooks receives incoming webhooks: here a webhook request of another system becomes an event, once the
+// workflow's hook has verified it (receiver.go). What a request has to be, and which event it becomes, is in
+// engine/hook. Webhooks that go out are in ops/subscription and ops/outgoing.
 //
 // Guaranteed: a request is answered with success only once its event is durable. A request that is refused stores
 // nothing, and its answer is a problem document with a code. What a hook declares as its answer is sent only after the

@@ -13,7 +13,7 @@ import (
 
 	"github.com/pawl-run/pawl/engine/schedule"
 	"github.com/pawl-run/pawl/eventlog"
-	"github.com/pawl-run/pawl/ops/webhook"
+	"github.com/pawl-run/pawl/ops/outgoing"
 )
 
 // Subscription says what is delivered, and where to.
@@ -21,7 +21,7 @@ type Subscription struct {
 	// Name of the subscription, one of its own among all that have their positions in one place.
 	Name string
 	// Target is where the messages are posted.
-	Target *webhook.Target
+	Target *outgoing.Target
 	// Stream holds the messages, and Subjects chooses among them; they do not overlap.
 	Stream   string
 	Subjects []string

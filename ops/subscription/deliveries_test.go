@@ -22,7 +22,7 @@ import (
 	"github.com/pawl-run/pawl/embeddednats/natstest"
 	"github.com/pawl-run/pawl/engine/schedule"
 	"github.com/pawl-run/pawl/eventlog"
-	"github.com/pawl-run/pawl/ops/webhook"
+	"github.com/pawl-run/pawl/ops/outgoing"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -134,7 +134,7 @@ func (s *site) publishAs(workflow, kind string, position int, transition string)
 // start delivers until the test or the function ends it.
 func (s *site) start(subjects ...string) (*Deliveries, func()) {
 	s.t.Helper()
-	to, err := webhook.New(webhook.Config{URL: s.server.URL, Private: true})
+	to, err := outgoing.New(outgoing.Config{URL: s.server.URL, Private: true})
 	if err != nil {
 		s.t.Fatal(err)
 	}

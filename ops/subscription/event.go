@@ -8,7 +8,7 @@ import (
 
 	"github.com/nats-io/nats.go"
 
-	"github.com/pawl-run/pawl/ops/webhook"
+	"github.com/pawl-run/pawl/ops/outgoing"
 )
 
 // The types of a body. All that is said of a fact stands in it, so that the signature covers it: CloudEvents calls that
@@ -34,19 +34,19 @@ var attributes = []struct{ name, header string }{
 }
 
 // event renders a message of a stream as the one that is posted.
-func event(h nats.Header, data []byte) (webhook.Message, error) {
+func event(h nats.Header, data []byte) (outgoing.Message, error) {
 	id := h.Get("ce-id")
 	if id == "" {
-		return webhook.Message{}, fmt.Errorf("the message has no ce-id: pawl did not publish it")
+		return outgoing.Message{}, fmt.Errorf("the message has no ce-id: pawl did not publish it")
 	}
 	var b strings.Builder
-	message := webhook.Message{ID: id, ContentType: contentType}
+	message := outgoing.Message{ID: id, ContentType: contentType}
 	separator := "{"
 	for _, a := range attributes {
 		if value := h.Get(a.header); value != "" {
 			text, err := json.Marshal(value)
 			if err != nil {
-				return webhook.Message{}, fmt.Errorf("write attribute %s of %s: %w", a.name, id, err)
+				return outgoing.Message{}, fmt.Errorf("write attribute %s of %s: %w", a.name, id, err)
 			}
 			b.WriteString(separator + `"` + a.name + `":`)
 			b.Write(text)
@@ -56,14 +56,14 @@ func event(h nats.Header, data []byte) (webhook.Message, error) {
 	if member := h.Get(TextHeader); member != "" {
 		var texts map[string]json.RawMessage
 		if err := json.Unmarshal(data, &texts); err != nil || texts[member] == nil {
-			return webhook.Message{}, fmt.Errorf("read the text of %s: there is none (%v)", id, err)
+			return outgoing.Message{}, fmt.Errorf("read the text of %s: there is none (%v)", id, err)
 		}
 		b.WriteString(`,"text":`)
 		b.Write(texts[member])
 		delete(texts, member)
 		rest, err := json.Marshal(texts)
 		if err != nil {
-			return webhook.Message{}, fmt.Errorf("write %s without its text: %w", id, err)
+			return outgoing.Message{}, fmt.Errorf("write %s without its text: %w", id, err)
 		}
 		data = rest
 		message.ContentType = textType
@@ -78,12 +78,12 @@ func event(h nats.Header, data []byte) (webhook.Message, error) {
 }
 
 // announcement tells the receiver what it will not be sent.
-func (g gap) announcement(stream, source string, now time.Time) (webhook.Message, error) {
+func (g gap) announcement(stream, source string, now time.Time) (outgoing.Message, error) {
 	data, err := json.Marshal(map[string]any{"stream": stream, "from": g.From, "to": g.To,
 		"text": fmt.Sprintf("Pawl has dropped messages %d to %d of %s before they were delivered; some of them may have "+
 			"been for you.", g.From, g.To, stream)})
 	if err != nil {
-		return webhook.Message{}, fmt.Errorf("announce a gap: %w", err)
+		return outgoing.Message{}, fmt.Errorf("announce a gap: %w", err)
 	}
 	h := nats.Header{}
 	h.Set("ce-specversion", "1.0")

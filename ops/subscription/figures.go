@@ -5,7 +5,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/pawl-run/pawl/ops/webhook"
+	"github.com/pawl-run/pawl/ops/outgoing"
 )
 
 // figures are what deliveries say of themselves for Prometheus.
@@ -48,9 +48,9 @@ const (
 )
 
 // attempted counts the attempts of a subscription.
-func (f *figures) attempted(name string) func(webhook.Result) {
+func (f *figures) attempted(name string) func(outgoing.Result) {
 	delivered, failed := f.attempts.WithLabelValues(name, resultDelivered), f.attempts.WithLabelValues(name, resultFailed)
-	return func(r webhook.Result) {
+	return func(r outgoing.Result) {
 		if r.Err == nil {
 			delivered.Inc()
 		} else {

@@ -9,7 +9,7 @@ import (
 
 	"github.com/pawl-run/pawl/engine/schedule"
 	"github.com/pawl-run/pawl/eventlog"
-	"github.com/pawl-run/pawl/ops/webhook"
+	"github.com/pawl-run/pawl/ops/outgoing"
 )
 
 // What is on its way at once, to one target.
@@ -35,7 +35,7 @@ type item struct {
 	seq uint64
 	// line names those that keep their order: the workflow.
 	line    string
-	message webhook.Message
+	message outgoing.Message
 	// kind is the message's ce-type.
 	kind     string
 	recorded time.Time
@@ -46,11 +46,11 @@ type item struct {
 
 // outbox delivers messages, those of a line one after the other. It knows nothing of where they come from.
 type outbox struct {
-	post     func(context.Context, webhook.Message) webhook.Result
+	post     func(context.Context, outgoing.Message) outgoing.Result
 	policy   schedule.Transient
 	patience time.Duration
 	// attempted is told of each attempt, failing once for each time in which attempts fail and are made again.
-	attempted func(webhook.Result)
+	attempted func(outgoing.Result)
 	failing   func(error)
 
 	attempts chan struct{}
@@ -76,12 +76,12 @@ type outbox struct {
 	stuck chan parked
 }
 
-func newOutbox(post func(context.Context, webhook.Message) webhook.Result, policy schedule.Transient,
+func newOutbox(post func(context.Context, outgoing.Message) outgoing.Result, policy schedule.Transient,
 	patience time.Duration, failingSince *time.Time) *outbox {
 	o := &outbox{post: post, policy: policy, patience: patience, attempts: make(chan struct{}, maxAttempts),
 		room: make(chan struct{}, maxWaiting), lines: map[string][]*item{}, since: map[uint64]time.Time{},
 		changed: make(chan struct{}), stuck: make(chan parked, 1),
-		attempted: func(webhook.Result) {}, failing: func(error) {}}
+		attempted: func(outgoing.Result) {}, failing: func(error) {}}
 	if failingSince != nil {
 		o.inherited = *failingSince
 	}
@@ -209,7 +209,7 @@ func (o *outbox) succeeded(i item) {
 }
 
 // failed notes a failed attempt, and reports whether it was the last one.
-func (o *outbox) failed(i item, result webhook.Result) bool {
+func (o *outbox) failed(i item, result outgoing.Result) bool {
 	o.mu.Lock()
 	now := time.Now()
 	first := len(o.since) == 0

@@ -12,18 +12,18 @@ import (
 	"time"
 
 	"github.com/pawl-run/pawl/engine/schedule"
-	"github.com/pawl-run/pawl/ops/webhook"
+	"github.com/pawl-run/pawl/ops/outgoing"
 )
 
 // receiver answers attempts as it is told, and notes which it accepted.
 type receiver struct {
 	mu       sync.Mutex
-	answer   func(id string, attempt int) webhook.Result
+	answer   func(id string, attempt int) outgoing.Result
 	attempts map[string][]time.Time
 	accepted []string
 }
 
-func (r *receiver) post(ctx context.Context, m webhook.Message) webhook.Result {
+func (r *receiver) post(ctx context.Context, m outgoing.Message) outgoing.Result {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.attempts == nil {
@@ -37,19 +37,19 @@ func (r *receiver) post(ctx context.Context, m webhook.Message) webhook.Result {
 	return result
 }
 
-func refusal(ids ...string) func(string, int) webhook.Result {
-	return func(id string, _ int) webhook.Result {
+func refusal(ids ...string) func(string, int) outgoing.Result {
+	return func(id string, _ int) outgoing.Result {
 		if slices.Contains(ids, id) {
-			return webhook.Result{Err: errors.New("no")}
+			return outgoing.Result{Err: errors.New("no")}
 		}
-		return webhook.Result{}
+		return outgoing.Result{}
 	}
 }
 
 var policy = schedule.Default().Transient
 
 func sent(line string, seq uint64) item {
-	return item{seq: seq, line: line, message: webhook.Message{ID: fmt.Sprintf("%s%d", line, seq)}, recorded: time.Now()}
+	return item{seq: seq, line: line, message: outgoing.Message{ID: fmt.Sprintf("%s%d", line, seq)}, recorded: time.Now()}
 }
 
 // A message that fails holds back its own workflow, and the others until so much waits.
@@ -116,11 +116,11 @@ func TestWhatIsDeliveredAheadIsBounded(t *testing.T) {
 func TestAttemptsUntilAccepted(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		r := &receiver{answer: func(id string, attempt int) webhook.Result {
+		r := &receiver{answer: func(id string, attempt int) outgoing.Result {
 			if id == "a1" && attempt < 5 {
-				return webhook.Result{Err: errors.New("no")}
+				return outgoing.Result{Err: errors.New("no")}
 			}
-			return webhook.Result{}
+			return outgoing.Result{}
 		}}
 		o := newOutbox(r.post, policy, defaultPatience, nil)
 		told := 0
@@ -156,11 +156,11 @@ func TestAttemptsUntilAccepted(t *testing.T) {
 func TestRetryAfterHoldsAll(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		r := &receiver{answer: func(id string, attempt int) webhook.Result {
+		r := &receiver{answer: func(id string, attempt int) outgoing.Result {
 			if id == "a1" && attempt == 1 {
-				return webhook.Result{Err: errors.New("busy"), RetryAfter: 10 * time.Minute}
+				return outgoing.Result{Err: errors.New("busy"), RetryAfter: 10 * time.Minute}
 			}
-			return webhook.Result{}
+			return outgoing.Result{}
 		}}
 		o := newOutbox(r.post, policy, defaultPatience, nil)
 		began := time.Now()
@@ -184,20 +184,20 @@ func TestParked(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		failed time.Duration // before
-		result webhook.Result
+		result outgoing.Result
 		after  time.Duration
 	}{
-		"a day":         {0, webhook.Result{Err: errors.New("no")}, 24 * time.Hour},
-		"the rest of a": {20 * time.Hour, webhook.Result{Err: errors.New("no")}, 4 * time.Hour},
+		"a day":         {0, outgoing.Result{Err: errors.New("no")}, 24 * time.Hour},
+		"the rest of a": {20 * time.Hour, outgoing.Result{Err: errors.New("no")}, 4 * time.Hour},
 		// The engine was not there: the receiver has an hour.
-		"long ago":      {100 * time.Hour, webhook.Result{Err: errors.New("no")}, time.Hour},
-		"a clock ahead": {-100 * time.Hour, webhook.Result{Err: errors.New("no")}, 24 * time.Hour},
-		"gone":          {0, webhook.Result{Err: errors.New("answered 410"), Gone: true}, 0},
+		"long ago":      {100 * time.Hour, outgoing.Result{Err: errors.New("no")}, time.Hour},
+		"a clock ahead": {-100 * time.Hour, outgoing.Result{Err: errors.New("no")}, 24 * time.Hour},
+		"gone":          {0, outgoing.Result{Err: errors.New("answered 410"), Gone: true}, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				r := &receiver{answer: func(string, int) webhook.Result { return c.result }}
+				r := &receiver{answer: func(string, int) outgoing.Result { return c.result }}
 				began := time.Now()
 				var since *time.Time
 				if c.failed != 0 {

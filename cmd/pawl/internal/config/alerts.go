@@ -12,7 +12,7 @@ import (
 	"github.com/pawl-run/pawl/engine/secret"
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/ops/alert"
-	"github.com/pawl-run/pawl/ops/webhook"
+	"github.com/pawl-run/pawl/ops/outgoing"
 )
 
 // alerts are the receivers of what a person should look at, by name.
@@ -59,7 +59,7 @@ func (s alertSettings) wanted() (alert.Wanted, error) {
 // Alert is one that is configured.
 type Alert struct {
 	Name   string
-	Target *webhook.Target
+	Target *outgoing.Target
 	Wanted alert.Wanted
 }
 

@@ -12,8 +12,8 @@ import (
 	"github.com/pawl-run/pawl/engine/secret"
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/ops/feed"
+	"github.com/pawl-run/pawl/ops/outgoing"
 	"github.com/pawl-run/pawl/ops/subscription"
-	"github.com/pawl-run/pawl/ops/webhook"
 )
 
 // receiver is where webhooks are posted to.
@@ -46,7 +46,7 @@ func (s subscriptionSettings) receiver() receiver {
 // Subscription is one that is configured.
 type Subscription struct {
 	Name   string
-	Target *webhook.Target
+	Target *outgoing.Target
 	// Facts and Workflows choose what it is sent; none of either means all.
 	Facts, Workflows []string
 }
@@ -82,7 +82,7 @@ func (r receiver) validate(written *configText, section, name string) error {
 }
 
 // target reads the receiver's secrets. The error names the setting that cannot be as it is, and shows no value.
-func (r receiver) target(key string, from connector.Secrets, named secret.Set, written *configText) (*webhook.Target,
+func (r receiver) target(key string, from connector.Secrets, named secret.Set, written *configText) (*outgoing.Target,
 	error) {
 	wrong := func(member string, err error) error {
 		return exit.Misconfigured("", "%s: %s.%s: %v", written.place(key+"."+member), key, member, err)
@@ -101,9 +101,9 @@ func (r receiver) target(key string, from connector.Secrets, named secret.Set, w
 	if err != nil {
 		return nil, wrong("proxy", err)
 	}
-	to, err := webhook.New(webhook.Config{URL: address, Secret: sign, Private: r.private, Timeout: r.timeout,
+	to, err := outgoing.New(outgoing.Config{URL: address, Secret: sign, Private: r.private, Timeout: r.timeout,
 		Proxy: proxy, Hidden: hidden})
-	var setting *webhook.SettingError
+	var setting *outgoing.SettingError
 	switch {
 	case errors.As(err, &setting):
 		return nil, wrong(setting.Key, errors.New(setting.Problem))

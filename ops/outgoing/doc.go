@@ -1,4 +1,4 @@
-// Package webhook posts messages to the addresses of other systems, signed as Standard Webhooks
+// Package outgoing posts outgoing webhooks: messages to the addresses of other systems, signed as Standard Webhooks
 // (https://www.standardwebhooks.com) says.
 //
 // Guaranteed: a message goes to the configured address alone, over TLS unless the target is private. No redirect is
@@ -10,4 +10,4 @@
 //
 // Not guaranteed: that the receiver deals with a message once. An attempt whose answer is lost counts as failed, and
 // the caller sends the same message again, with the same id.
-package webhook
+package outgoing
