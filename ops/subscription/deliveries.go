@@ -13,7 +13,9 @@ import (
 	"github.com/pawl-run/pawl/eventlog"
 )
 
-// Deliveries delivers what several subscriptions choose. Its methods are safe for concurrent use; Run is called once.
+// Deliveries delivers what several subscriptions choose. Its methods are safe for concurrent use; Run is called once at a
+// time. Where several engines share a log it is called again with each lease: what another engine has delivered
+// meanwhile, and whether it was parked or resumed there, is read anew then.
 type Deliveries struct {
 	cfg     Config
 	js      jetstream.JetStream
@@ -121,6 +123,7 @@ type Status struct {
 func (d *Deliveries) List() []Status {
 	all := make([]Status, 0, len(d.all))
 	for _, one := range d.all {
+		one.lookElsewhere()
 		all = append(all, one.status())
 	}
 	return all
@@ -195,6 +198,37 @@ func (d *Deliveries) Resume(ctx context.Context, r Resumption) (Status, *eventlo
 	return Status{}, nil, fmt.Errorf("%w: %s", ErrUnknown, r.Name)
 }
 
+// lookTime bounds the look at how a subscription stands that another engine delivers.
+const lookTime = 2 * time.Second
+
+// lookElsewhere reads how a subscription stands that this engine does not deliver. Where that cannot be read, what is
+// known stays.
+func (d *delivery) lookElsewhere() {
+	d.mu.Lock()
+	here := d.running
+	d.mu.Unlock()
+	if here {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), lookTime)
+	defer cancel()
+	store, err := openPositions(ctx, *d.cfg, d.js)
+	if err != nil {
+		return
+	}
+	d.storing.Lock()
+	defer d.storing.Unlock()
+	at, found, err := store.load(ctx, d.Name)
+	if err != nil || !found {
+		return
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if !d.running {
+		d.at, d.kept = at, true
+	}
+}
+
 func (d *delivery) resume(ctx context.Context, r Resumption) (*eventlog.SkippedMessage, error) {
 	store, err := openPositions(ctx, *d.cfg, d.js)
 	if err != nil {
@@ -203,8 +237,13 @@ func (d *delivery) resume(ctx context.Context, r Resumption) (*eventlog.SkippedM
 	d.storing.Lock()
 	defer d.storing.Unlock()
 	d.mu.Lock()
-	at, kept := d.at, d.kept
+	at, kept, here := d.at, d.kept, d.running
 	d.mu.Unlock()
+	if !here { // what this engine knows may be old
+		if at, kept, err = store.load(ctx, d.Name); err != nil {
+			return nil, err
+		}
+	}
 	if !kept || at.Parked == nil {
 		return nil, fmt.Errorf("%w: %s", ErrNotParked, d.Name)
 	}

@@ -412,3 +412,64 @@ func TestChosenFactsAlone(t *testing.T) {
 		t.Errorf("received %v, want %v", got, want)
 	}
 }
+
+// Where several engines share a log, the one that delivers now may have parked a subscription, or resumed it, after
+// another one has: each looks at what is kept, and goes on from there when it is its turn again.
+func TestTurnsOfSeveralEngines(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, 100)
+	answer := func(status int) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.answer = func(delivered) int { return status }
+	}
+	a, stop := s.begun()
+	answer(http.StatusGone)
+	first := s.publish("w", "run.failed")
+	s.caughtUp(a)
+	stop() // perhaps before the parking is kept: then the next engine parks it
+
+	b, stop := s.start()
+	s.caughtUp(b)
+	answer(http.StatusOK)
+	if _, err := s.resume(b, Resumption{Name: "all"}); err != nil {
+		t.Fatal(err)
+	}
+	s.receives(first)
+	answer(http.StatusGone)
+	second := s.publish("w", "run.failed")
+	for end := time.After(deadline); ; { // until it is kept
+		got := a.List()[0]
+		if got.Refused != nil && got.Refused.ID == second {
+			break
+		}
+		select {
+		case <-end:
+			t.Fatalf("the engine that does not deliver says %+v, parked is %s", got, second)
+		default:
+		}
+	}
+	stop()
+	skipped, err := s.resume(a, Resumption{Name: "all", Skip: true})
+	if err != nil || skipped == nil || skipped.ID != second {
+		t.Fatalf("skipped %+v, want %s: %v", skipped, second, err)
+	}
+	if _, err := s.resume(b, Resumption{Name: "all"}); !errors.Is(err, ErrNotParked) {
+		t.Errorf("resumed what another engine has resumed: %v", err)
+	}
+
+	answer(http.StatusOK)
+	third := s.publish("w", "run.failed")
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		a.Run(ctx) // again
+	}()
+	s.receives(third)
+	cancel()
+	<-ended
+	if got := s.received(2); !slices.Equal(got, []string{first, third}) {
+		t.Errorf("received %v, want %v", got, []string{first, third})
+	}
+}

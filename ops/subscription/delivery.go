@@ -18,6 +18,8 @@ const (
 	idleEvery = 10 * time.Second
 	// lastSave bounds the saving of a position when the engine ends.
 	lastSave = 2 * time.Second
+	// lookAgain is how often a parked subscription is looked at for what another engine has resumed.
+	lookAgain = 5 * time.Second
 	// pause is the shortest pause after the stream could not be read; it grows to a hundred times that.
 	pause = 100 * time.Millisecond
 )
@@ -37,6 +39,8 @@ type delivery struct {
 	storing sync.Mutex
 
 	mu sync.Mutex
+	// running says that this engine delivers. Where it does not, another one may.
+	running bool
 	// at is what is kept; kept says that it was loaded or made.
 	at   position
 	kept bool
@@ -47,6 +51,12 @@ type delivery struct {
 
 // run delivers until ctx ends.
 func (d *delivery) run(ctx context.Context) {
+	select {
+	case <-d.resumed: // of an earlier time
+	default:
+	}
+	d.setRunning(true)
+	defer d.setRunning(false)
 	wait, told := pause, ""
 	for ctx.Err() == nil {
 		began := time.Now()
@@ -73,6 +83,12 @@ func (d *delivery) run(ctx context.Context) {
 	}
 }
 
+func (d *delivery) setRunning(running bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.running, d.trouble = running, nil
+}
+
 // deliver delivers from the position on until something fails, nil after it was parked.
 func (d *delivery) deliver(ctx context.Context) error {
 	store, err := openPositions(ctx, *d.cfg, d.js)
@@ -86,6 +102,7 @@ func (d *delivery) deliver(ctx context.Context) error {
 	if at.Parked != nil {
 		select {
 		case <-d.resumed:
+		case <-time.After(lookAgain): // it may have been resumed through another engine
 		case <-ctx.Done():
 		}
 		return nil

@@ -57,7 +57,7 @@ func (r Reader) CheckMoved(data string) error {
 		return exit.Failed("", err)
 	}
 	before := stateHome(r.Env)
-	if data != here || exists(DefaultData) || !exists(filepath.Join(before, "jetstream")) {
+	if r.Flags.Data != "" || data != here || exists(DefaultData) || !exists(filepath.Join(before, "jetstream")) {
 		return nil
 	}
 	return exit.Misconfigured(
