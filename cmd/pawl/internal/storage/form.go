@@ -21,8 +21,8 @@ import (
 	"github.com/pawl-run/pawl/eventlog/jslog/bucket"
 )
 
-// leasesBucket is the bucket of the leases.
-const leasesBucket = "PAWL_LEASES"
+// LeasesBucket is the bucket of the leases.
+const LeasesBucket = "PAWL_LEASES"
 
 // SharedPartitions is how many partitions a shared log gets where nothing is said.
 const SharedPartitions = 16
@@ -55,7 +55,7 @@ func Form(ctx context.Context, nc *nats.Conn, logger *slog.Logger, want Layout) 
 		return made, exit.Failed("repeat the command", fmt.Errorf("look up the log: %w", err))
 	}
 	made.Replicas = first.CachedInfo().Config.Replicas
-	if _, err := bucket.Create(ctx, js, leasesBucket, made.Replicas); err != nil {
+	if _, err := bucket.Create(ctx, js, LeasesBucket, made.Replicas); err != nil {
 		return made, exit.Failed("repeat the command", err)
 	}
 	return made, nil
@@ -91,7 +91,7 @@ func (d *Data) awaitFormed(ctx context.Context) error {
 		stream, err := js.Stream(ctx, jslog.StreamName("", 0))
 		if err == nil {
 			d.Broker.Replicas = stream.CachedInfo().Config.Replicas
-			_, err = js.Stream(ctx, bucket.StreamName(leasesBucket))
+			_, err = js.Stream(ctx, bucket.StreamName(LeasesBucket))
 		}
 		switch {
 		case err == nil:
@@ -131,7 +131,7 @@ func (d *Data) Leases(ctx context.Context, url, version string) (*lease.Keeper, 
 	if err != nil {
 		return nil, exit.Failed("", err)
 	}
-	entries, err := bucket.Open(ctx, js, leasesBucket)
+	entries, err := bucket.Open(ctx, js, LeasesBucket)
 	if err != nil {
 		return nil, exit.Failed("", err)
 	}
