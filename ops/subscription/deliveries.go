@@ -13,8 +13,8 @@ import (
 	"github.com/pawl-run/pawl/eventlog"
 )
 
-// Deliveries delivers what several subscriptions choose. Its methods are safe for concurrent use; Run is called once at a
-// time. Where several engines share a log it is called again with each lease: what another engine has delivered
+// Deliveries delivers what several subscriptions choose. Its methods are safe for concurrent use; Run is called once at
+// a time. Where several engines share a log it is called again with each lease: what another engine has delivered
 // meanwhile, and whether it was parked or resumed there, is read anew then.
 type Deliveries struct {
 	cfg     Config
