@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/pawl-run/pawl/engine"
 	"github.com/pawl-run/pawl/engine/decide"
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/ops/auth"
@@ -26,7 +27,7 @@ func (b *backend) openConsole() *console.Console {
 			_, body, p := b.dispatch(ctx, &o, &Call{Caller: *c, backend: b, leave: b.life}, request)
 			return body, p
 		},
-		OpenLogin: b.openLogin,
+		OpenLogin: b.openLogin, Await: b.await, Recording: b.recording,
 		CloseLogin: func(ctx context.Context, c *rpc.Caller) *rpc.Problem {
 			if err := b.cfg.Engine.CloseLogin(ctx, c.Actor, c.Login); err != nil {
 				return b.fault("closeLogin", err)
@@ -34,6 +35,15 @@ func (b *backend) openConsole() *console.Console {
 			return nil
 		},
 	})
+}
+
+// recording notes what is recorded under the context. Where no other engine is on the log, there is nothing to tell.
+func (b *backend) recording(ctx context.Context) (context.Context, func() string) {
+	if _, shares := b.cfg.Engine.Behind(); !shares {
+		return ctx, func() string { return "" }
+	}
+	ctx, recorded := engine.WithRecorded(ctx)
+	return ctx, func() string { return positionsOf(recorded) }
 }
 
 // openLogin records a login for the caller, which must be open still.

@@ -79,15 +79,19 @@ func (b *backend) awaitOverNATS(ctx context.Context, o *Operation, c *rpc.NATSCa
 
 // tellPositions says where that stands which the request has recorded.
 func tellPositions(w interface{ Set(key, value string) }, recorded *engine.Recorded) {
-	at := recorded.Positions()
-	if len(at) == 0 {
-		return
+	if at := positionsOf(recorded); at != "" {
+		w.Set(PositionHeader, at)
 	}
+}
+
+// positionsOf is where that stands which was recorded, empty for nothing.
+func positionsOf(recorded *engine.Recorded) string {
+	at := recorded.Positions()
 	texts := make([]string, len(at))
 	for i, p := range at {
 		texts[i] = p.String()
 	}
-	w.Set(PositionHeader, strings.Join(texts, ","))
+	return strings.Join(texts, ",")
 }
 
 // tellLag says how far this engine may be behind the others of its cluster.

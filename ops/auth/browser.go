@@ -43,6 +43,11 @@ func (g *Guard) SetCookie(w http.ResponseWriter, r *http.Request, secret string,
 	http.SetCookie(w, cookie)
 }
 
+// Shows reports whether the browser shows a secret of this installation, whether or not it opens anything.
+func (g *Guard) Shows(r *http.Request) bool {
+	return g.cfg.NoAuth || len(r.CookiesNamed(g.cookieName())) > 0
+}
+
 // Browser finds the caller of a request by its cookie; nil for none that is logged in. The second result is what
 // forms of this browser must carry (see [Guard.FormOf]). A problem says that logins are not known now.
 func (g *Guard) Browser(r *http.Request) (*rpc.Caller, string, *rpc.Problem) {

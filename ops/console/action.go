@@ -306,7 +306,7 @@ func (c *Console) act(w http.ResponseWriter, r *http.Request) {
 	if a.id == "redriveEvents" {
 		next = c.remember(v, eventlog.WorkflowName(r.PostForm.Get("workflow")), r.PostForm["items"])
 	}
-	http.Redirect(w, r, next, http.StatusSeeOther)
+	v.lead(w, next)
 }
 
 func (v *visit) carryOut(a *action, form url.Values) (string, error) {

@@ -42,6 +42,10 @@ type Config struct {
 	OpenLogin  func(ctx context.Context, c *rpc.Caller) (secret string, life time.Duration, p *rpc.Problem)
 	CloseLogin func(ctx context.Context, c *rpc.Caller) *rpc.Problem
 	Log        eventlog.Log
+	// Recording notes under the context what is recorded, and returns the positions of that as text. Await waits until
+	// this engine has read the log up to them, so that a page of any node shows what was done on another.
+	Recording func(context.Context) (context.Context, func() string)
+	Await     func(ctx context.Context, positions string) *rpc.Problem
 	// Now is the engine's clock.
 	Now func() time.Time
 	// Followers bounds the pages that are kept up to date, KeepAlive is the time between signs of life to them.
@@ -150,6 +154,8 @@ type visit struct {
 	r      *http.Request
 	caller *rpc.Caller
 	form   string // the token that forms carry
+	// recorded are the positions of what the request has recorded.
+	recorded func() string
 	// seen is how far the log was read when the page began: what is written later is told to it.
 	seen uint64
 }
@@ -157,16 +163,21 @@ type visit struct {
 // page makes a page for those who are logged in: show returns the name of its template and what stands in it.
 func (c *Console) page(path string, show func(*visit) (string, page, error)) {
 	c.mux.HandleFunc("GET "+path, func(w http.ResponseWriter, r *http.Request) {
+		r, p := c.awaitAfter(r)
+		if p != nil {
+			c.refuse(w, r, nil, p)
+			return
+		}
 		v := c.admit(w, r)
 		if v == nil {
 			return
 		}
-		view, p, err := show(v)
+		view, body, err := show(v)
 		if err != nil {
 			c.refuse(w, r, v, problemOf(err))
 			return
 		}
-		c.render(w, v, http.StatusOK, view, p)
+		c.render(w, v, http.StatusOK, view, body)
 	})
 }
 

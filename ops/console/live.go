@@ -66,13 +66,13 @@ func (c *Console) live(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer leave()
+	told, changed := c.activity.next() // a page that sees the stream begin misses nothing from then on
 	s, ok := openStream(w)
 	if !ok {
 		return
 	}
 	alive := time.NewTicker(c.cfg.KeepAlive)
 	defer alive.Stop()
-	told, changed := c.activity.next()
 	if since, err := strconv.ParseUint(r.URL.Query().Get("since"), 10, 64); err == nil && since < told {
 		if !s.send(fmt.Sprintf("event: changed\ndata: %d\n\n", told)) { // it happened before the page could listen
 			return

@@ -26,13 +26,14 @@ func (c *Console) login(w http.ResponseWriter, r *http.Request) {
 			Body: "This link was used already, or is older than a minute."})
 		return
 	}
-	secret, life, p := c.cfg.OpenLogin(r.Context(), &caller)
+	ctx, recorded := c.cfg.Recording(r.Context())
+	secret, life, p := c.cfg.OpenLogin(ctx, &caller)
 	if p != nil {
 		c.refuse(w, r, nil, p)
 		return
 	}
 	c.cfg.Guard.SetCookie(w, r, secret, life)
-	http.Redirect(w, r, "/", http.StatusSeeOther)
+	(&visit{r: r, recorded: recorded}).lead(w, "/")
 }
 
 func (c *Console) logout(w http.ResponseWriter, r *http.Request) {
@@ -68,5 +69,7 @@ func (c *Console) post(w http.ResponseWriter, r *http.Request) *visit {
 			WithHint("Open the page again and repeat what you wanted to do."))
 		return nil
 	}
+	ctx, recorded := c.cfg.Recording(r.Context())
+	v.r, v.recorded = r.WithContext(ctx), recorded
 	return v
 }

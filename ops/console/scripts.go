@@ -177,7 +177,7 @@ func (c *Console) deploy(w http.ResponseWriter, r *http.Request) {
 
 func (c *Console) deployed(w http.ResponseWriter, v *visit, workflow, said string) {
 	c.say(v, said)
-	http.Redirect(w, v.r, Base+"workflows/"+url.PathEscape(workflow), http.StatusSeeOther)
+	v.lead(w, Base+"workflows/"+url.PathEscape(workflow))
 }
 
 func listOf(names []string) string {

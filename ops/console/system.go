@@ -190,7 +190,7 @@ func (c *Console) grant(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	c.say(v, "Done: "+clip(80, name)+" is now "+grantSays[grant]+" "+clip(80, capability)+".")
-	http.Redirect(w, r, backTo(Base+"workflows/"+name+"/state"), http.StatusSeeOther)
+	v.lead(w, backTo(Base+"workflows/"+name+"/state"))
 }
 
 var grantSays = map[string]string{"allow": "allowed", "ask": "asked before each call of", "deny": "denied"}

@@ -62,7 +62,7 @@ func TestNameDiscarded(t *testing.T) {
 	w.nameDiscarded(&w.parts[0], readmodel.Job{Topic: "in", MessageID: "a b", Title: "Order",
 		Error: &readmodel.Failure{Message: "no such file."}})
 	if !strings.Contains(w.Message, `The oldest is event "a b" (Order) of topic in, which failed: no such file. `+
-		"Workflow shop is idle") || w.Commands[0] != "pawl jobs show shop in 'a b'" {
+		"Workflow shop has only discarded events left") || w.Commands[0] != "pawl jobs show shop in 'a b'" {
 		t.Errorf("%s %q", w.Message, w.Commands)
 	}
 }

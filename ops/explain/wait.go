@@ -178,7 +178,11 @@ func (w *Why) explainIdle(s *projections.State) {
 		goesOn += " or its producers are asked to run"
 		w.can("pawl run-now %s", s.Name)
 	}
-	if pending == 0 {
+	switch {
+	case pending == 0 && s.Counts.Discarded > 0:
+		w.say("Workflow %s has only discarded events left: nothing else is due. %s.", s.Name, goesOn)
+		return
+	case pending == 0:
 		w.say("Workflow %s is idle: nothing is due and no event waits for a consumer. %s.", s.Name, goesOn)
 		return
 	}

@@ -197,6 +197,12 @@ func TestWorkflow(t *testing.T) {
 			[]string{"nothing is due and no event waits for a consumer. It goes",
 				"1 event waits in topic in, to which no consumer subscribes."},
 			[]string{"pawl events list --workflow shop --topic in"}},
+		"idle, discarded events": {base(func(s *projections.State) {
+			s.Counts.Discarded, s.Counts.DiscardedSince = 2, at
+		}), decide.Wait{Reason: decide.ReasonIdle}, "idle", 0, 0, "",
+			[]string{"Workflow shop has only discarded events left: nothing else is due. It goes",
+				"2 of its events are discarded since"},
+			[]string{"pawl jobs list --workflow shop --state discarded", "pawl redrive shop --where state=discarded"}},
 		"archived, an event": {base(func(s *projections.State) {
 			s.Archived, s.Waiting = true, []projections.Waiting{{Topic: "in", Events: 1}}
 		}), decide.Wait{Reason: decide.ReasonArchived}, "archived", 0, 0, "",
