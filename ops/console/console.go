@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"html/template"
-	"io/fs"
 	"log/slog"
 	"net/http"
 	"strings"
@@ -73,14 +72,6 @@ type Console struct {
 	redrives []redrive
 }
 
-// New makes a Console. It panics on a template that does not parse: any test finds that.
-func New(cfg Config) *Console {
-	c := &Console{cfg: cfg, mux: http.NewServeMux(), notes: map[string]string{}, activity: newActivity(cfg.Log, cfg.Now)}
-	c.views = parse()
-	c.routes()
-	return c
-}
-
 // Owns reports whether a request is answered by the console. The first page is, where a browser asks for it.
 func Owns(r *http.Request) bool {
 	switch path := r.URL.Path; {
@@ -96,45 +87,6 @@ func Owns(r *http.Request) bool {
 func wantsPage(r *http.Request) bool {
 	return r.Header.Get("HX-Request") != "" || // a page that brings itself up to date
 		strings.Contains(strings.Join(r.Header.Values("Accept"), ","), "text/html")
-}
-
-func (c *Console) routes() {
-	files, err := fs.Sub(static, "static")
-	if err != nil {
-		panic(err) // it is embedded
-	}
-	c.mux.Handle("GET "+Base+"static/", http.StripPrefix(Base+"static/", assets(http.FileServerFS(files))))
-	c.mux.HandleFunc("GET "+LoginPath, c.loginPage)
-	c.mux.HandleFunc("POST "+LoginPath, c.login)
-	c.mux.HandleFunc("POST "+Base+"logout", c.logout)
-	c.page("/{$}", c.home)
-	c.page(Base+"needs", c.needs)
-	c.page(Base+"log", c.log)
-	c.page(Base+"system", c.system)
-	c.page(Base+"edit", c.edit)
-	c.page(Base+"mutations/{mutation}", c.mutation)
-	c.page(Base+"act/{action...}", c.confirm)
-	c.mux.HandleFunc("POST "+Base+"act/{action...}", c.act)
-	c.mux.HandleFunc("POST "+Base+"deploy", c.deploy)
-	c.mux.HandleFunc("POST "+Base+"tokens", c.createToken)
-	c.mux.HandleFunc("POST "+Base+"hooktest", c.testHook)
-	c.mux.HandleFunc("POST "+Base+"grant", c.grant)
-	c.mux.HandleFunc("GET "+Base+"badge", c.badge)
-	of := Base + "workflows/{workflow}"
-	c.page(of, c.workflow)
-	c.page(of+"/inputs/{input}", c.input)
-	c.page(of+"/events/{topic}/{messageId}", c.event)
-	c.page(of+"/runs/{run}", c.run)
-	c.page(of+"/list/{list}", c.list)
-	c.page(of+"/script", c.script)
-	c.page(of+"/state", c.state)
-	c.page(of+"/log", c.log)
-	c.page(of+"/redrives/{redrive}", c.progress)
-	c.mux.HandleFunc("GET "+Base+"live", c.live)
-	c.mux.HandleFunc("GET "+Base+"live/log", c.logRows)
-	c.mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
-		c.refuse(w, r, nil, rpc.Problemf(http.StatusNotFound, "page.unknown", "There is no such page."))
-	})
 }
 
 // ServeHTTP implements http.Handler for the requests that Owns names.

@@ -1,0 +1,55 @@
+package console
+
+import (
+	"io/fs"
+	"net/http"
+
+	"github.com/pawl-run/pawl/ops/rpc"
+)
+
+// New makes a Console. It panics on a template that does not parse: any test finds that.
+func New(cfg Config) *Console {
+	c := &Console{cfg: cfg, mux: http.NewServeMux(), notes: map[string]string{}, activity: newActivity(cfg.Log, cfg.Now)}
+	c.views = parse()
+	c.routes()
+	return c
+}
+
+func (c *Console) routes() {
+	files, err := fs.Sub(static, "static")
+	if err != nil {
+		panic(err) // it is embedded
+	}
+	c.mux.Handle("GET "+Base+"static/", http.StripPrefix(Base+"static/", assets(http.FileServerFS(files))))
+	c.mux.HandleFunc("GET "+LoginPath, c.loginPage)
+	c.mux.HandleFunc("POST "+LoginPath, c.login)
+	c.mux.HandleFunc("POST "+Base+"logout", c.logout)
+	c.page("/{$}", c.home)
+	c.page(Base+"needs", c.needs)
+	c.page(Base+"log", c.log)
+	c.page(Base+"system", c.system)
+	c.page(Base+"edit", c.edit)
+	c.page(Base+"mutations/{mutation}", c.mutation)
+	c.page(Base+"act/{action...}", c.confirm)
+	c.mux.HandleFunc("POST "+Base+"act/{action...}", c.act)
+	c.mux.HandleFunc("POST "+Base+"deploy", c.deploy)
+	c.mux.HandleFunc("POST "+Base+"tokens", c.createToken)
+	c.mux.HandleFunc("POST "+Base+"hooktest", c.testHook)
+	c.mux.HandleFunc("POST "+Base+"grant", c.grant)
+	c.mux.HandleFunc("GET "+Base+"badge", c.badge)
+	of := Base + "workflows/{workflow}"
+	c.page(of, c.workflow)
+	c.page(of+"/inputs/{input}", c.input)
+	c.page(of+"/events/{topic}/{messageId}", c.event)
+	c.page(of+"/runs/{run}", c.run)
+	c.page(of+"/list/{list}", c.list)
+	c.page(of+"/script", c.script)
+	c.page(of+"/state", c.state)
+	c.page(of+"/log", c.log)
+	c.page(of+"/redrives/{redrive}", c.progress)
+	c.mux.HandleFunc("GET "+Base+"live", c.live)
+	c.mux.HandleFunc("GET "+Base+"live/log", c.logRows)
+	c.mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
+		c.refuse(w, r, nil, rpc.Problemf(http.StatusNotFound, "page.unknown", "There is no such page."))
+	})
+}
