@@ -244,7 +244,7 @@ type EffectDiffRequest struct {
 type EffectDiff struct {
 	Version eventlog.Version
 	Effects []effectdiff.Effect // the newest first
-	// Problems are those of the new script; with Refused it could not be deployed, and nothing is compared.
+	// Problems are the problems of the new script; with Refused it could not be deployed, and nothing is compared.
 	Problems []deploy.Problem
 	Refused  bool
 }

@@ -196,23 +196,23 @@ func (e *Engine) CreateToken(ctx context.Context, actor eventlog.Actor, cmd deci
 	return e.operateInstallation(ctx, actor, cmd, "createToken")
 }
 
-// RevokeToken lets that caller in no more, from when it answers on. Errors are those of CreateToken.
+// RevokeToken lets that caller in no more, from when it answers on. It fails as CreateToken does.
 func (e *Engine) RevokeToken(ctx context.Context, actor eventlog.Actor, name eventlog.TokenName) error {
 	return e.operateInstallation(ctx, actor, decide.RevokeToken{Name: name}, "revokeToken")
 }
 
-// OpenLogin lets a browser act for a user; it answers once that is durable. Errors are those of CreateToken.
+// OpenLogin lets a browser act for a user; it answers once that is durable. It fails as CreateToken does.
 func (e *Engine) OpenLogin(ctx context.Context, actor eventlog.Actor, cmd decide.OpenLogin) error {
 	return e.operateInstallation(ctx, actor, cmd, "openLogin")
 }
 
-// CloseLogin lets that browser in no more, from when it answers on. Errors are those of CreateToken.
+// CloseLogin lets that browser in no more, from when it answers on. It fails as CreateToken does.
 func (e *Engine) CloseLogin(ctx context.Context, actor eventlog.Actor, id eventlog.LoginID) error {
 	return e.operateInstallation(ctx, actor, decide.CloseLogin{ID: id}, "closeLogin")
 }
 
 // ResumeSubscription records that a person has ended the parking of an outgoing webhook; it answers once that is
-// durable. Errors are those of CreateToken.
+// durable. It fails as CreateToken does.
 func (e *Engine) ResumeSubscription(ctx context.Context, actor eventlog.Actor, cmd decide.ResumeSubscription) error {
 	return e.operateInstallation(ctx, actor, cmd, "resumeSubscription")
 }
@@ -233,7 +233,7 @@ func (e *Engine) Tokens() ([]projections.Token, error) {
 	return s.Tokens, err
 }
 
-// Token finds the token in use with the hash. Errors are those of Tokens.
+// Token finds the token in use with the hash. It fails as Tokens does.
 func (e *Engine) Token(hash string) (projections.Token, bool, error) {
 	s, err := e.installation()
 	if err != nil {
@@ -243,7 +243,7 @@ func (e *Engine) Token(hash string) (projections.Token, bool, error) {
 	return token, ok, nil
 }
 
-// Login finds the login whose secret has the hash, unless it has expired. Errors are those of Tokens.
+// Login finds the login whose secret has the hash, unless it has expired. It fails as Tokens does.
 func (e *Engine) Login(hash string) (projections.Login, bool, error) {
 	s, err := e.installation()
 	if err != nil {

@@ -200,7 +200,7 @@ func (p *partition) end(stop context.CancelFunc) {
 // Partition is what an engine knows of one partition of the log.
 type Partition struct {
 	Number int
-	// Owned says that this engine owns it; Epoch is then that of its lease, 0 where the engine is alone.
+	// Owned says that this engine owns it; Epoch is then the epoch of its lease, 0 where the engine is alone.
 	Owned bool
 	Epoch uint64
 	// Draining: no run begins there any more, the partition is about to be handed over.
@@ -225,7 +225,7 @@ func (e *Engine) Behind() (longest time.Duration, shares bool) {
 	return longest, e.process.Config.Leases != nil
 }
 
-// Partitions are those of the log, in order.
+// Partitions lists the partitions of the log, in order.
 func (e *Engine) Partitions() []Partition {
 	all := make([]Partition, len(e.partitions))
 	for i, p := range e.partitions {

@@ -49,7 +49,7 @@ type runner struct {
 	found uint64
 
 	seenRings      uint64         // rings before the state was looked at
-	worked         bool           // the last next was that of a run with events
+	worked         bool           // the last next belonged to a run with events
 	storageRetries schedule.Pacer // with what it needs from log and store
 }
 

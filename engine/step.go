@@ -34,7 +34,7 @@ import (
 // run steps the workflow until ctx ends.
 func (r *runner) run(ctx context.Context) {
 	recovered := false
-	r.tasks = tasks{} // those of an earlier tenure have ended
+	r.tasks = tasks{} // the tasks of an earlier tenure have ended
 	r.engine.AtWork.Add(1)
 	defer r.engine.AtWork.Add(-1)
 	defer r.tasks.wait()

@@ -170,7 +170,7 @@ type ResultRead struct {
 	// Path leads from the result to what Name is taken of; "*" is an element of a list.
 	Path []string `json:"path,omitempty"`
 	Name string   `json:"name"`
-	// Place is that of the name. Pattern tells that a pattern takes it, Called that it is called.
+	// Place is where the name stands. Pattern tells that a pattern takes it, Called that it is called.
 	Place
 	Pattern bool `json:"pattern,omitempty"`
 	Called  bool `json:"called,omitempty"`
@@ -191,13 +191,13 @@ type WrittenCall struct {
 
 // Written is a value as far as the text of a script shows for certain what JSON it becomes.
 type Written struct {
-	// Place is that of the name of a member, else that of the value itself.
+	// Place is where the name of a member stands, else where the value itself does.
 	Place
 	// Kind is empty where the value may be anything, also undefined: its member may not be there then.
 	Kind WrittenKind `json:"kind,omitempty"`
 	// Value is the JSON of text, a number or a flag, empty where only the kind is certain.
 	Value json.RawMessage `json:"value,omitempty"`
-	// Members are those of an object, each name once; Items those of an array, from its first on.
+	// Members are the members of an object, each name once; Items the items of an array, from its first on.
 	Members []WrittenMember `json:"members,omitempty"`
 	Items   []Written       `json:"items,omitempty"`
 	// Open tells that there may be more members or items than these.

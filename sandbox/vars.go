@@ -13,5 +13,5 @@ const VarsMember = "vars"
 // into parameters, results and logs.
 type Vars map[string]json.RawMessage
 
-// Names are those of all settings, sorted.
+// Names lists the names of all settings, sorted.
 func (v Vars) Names() []string { return slices.Sorted(maps.Keys(v)) }

@@ -21,7 +21,7 @@ type Alert struct {
 	Workflow  eventlog.WorkflowName `json:"workflow"`
 	Condition Condition             `json:"condition"`
 	told
-	// Message and Commands are those of `pawl why`.
+	// Message and Commands are what `pawl why` says.
 	Message  string   `json:"message"`
 	Commands []string `json:"commands"`
 	// Text is all of it for a person, as chat tools show it.

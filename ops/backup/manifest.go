@@ -16,7 +16,7 @@ import (
 // manifestFile is written last: a folder without it is no backup.
 const manifestFile = "backup.json"
 
-// formatVersion is that of the folder: of the manifest and of the files.
+// formatVersion is the format of the folder: of the manifest and of the files.
 const formatVersion = 1
 
 // Source says whose log was copied.
@@ -27,7 +27,7 @@ type Source struct {
 	// Data is the data directory of the engine, empty where the log is not in one.
 	Data string `json:"data,omitempty" jsonschema:"its data directory"`
 	Host string `json:"host,omitempty" jsonschema:"the machine"`
-	// Version is that of the program.
+	// Version is the version of the program.
 	Version string `json:"version" jsonschema:"the version of pawl"`
 }
 

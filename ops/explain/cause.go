@@ -11,7 +11,7 @@ import (
 )
 
 // Cause reads the run that a wait comes from, for [Beside]: nil if memory still has it, or if there is none. Where
-// it cannot be read, the explanation says less. The error is that of the local store.
+// it cannot be read, the explanation says less. An error is the local store's.
 func Cause(
 	ctx context.Context, reader readmodel.Reader, state *projections.State, wait decide.Wait,
 ) (*projections.Run, error) {

@@ -10,7 +10,7 @@ import (
 )
 
 // merged reads all partitions to their present ends, or to those that are given, merged by time; within a partition
-// the order is that of the log.
+// the order is the order of the log.
 func (r *Reader) merged(ctx context.Context, from, ends []uint64, only eventlog.WorkflowName,
 ) iter.Seq2[eventlog.Record, error] {
 	if only != "" {

@@ -267,7 +267,7 @@ func (j *journey) runs(s *projections.State, rows *store.Snapshot) ([]readmodel.
 	return views, nil
 }
 
-// title is that of an event, empty where it cannot be read.
+// title is an event's title, empty where it cannot be read.
 func title(s *projections.State, rows *store.Snapshot, ref eventlog.EventRef) string {
 	if e := s.Event(ref.Topic, ref.MessageID); e != nil {
 		return e.Title

@@ -26,7 +26,7 @@ type Verification struct {
 	ofLog []string
 }
 
-// LogProblems are those of the problems that are the log's; the others are the local store's.
+// LogProblems lists the problems of the log; the others are problems of the local store.
 func (v *Verification) LogProblems() []string { return v.ofLog }
 
 // problem adds a problem of the log.

@@ -25,7 +25,7 @@ type Client struct {
 	NATS *NATSLine
 }
 
-// transport carries calls to an engine. Its errors are those of Do.
+// transport carries calls to an engine. It fails with the errors of Do.
 type transport interface {
 	// call returns the answer's status and JSON.
 	call(ctx context.Context, o *Operation, fields map[string]json.RawMessage) (status int, answer []byte, err error)
@@ -82,7 +82,7 @@ type LogQuery struct {
 
 // Log yields transitions; with Follow it goes on until ctx ends. A record that cannot be read is
 // yielded as a *Problem, and over HTTP the next one comes after it; any other error is the last thing
-// yielded: go on from the position after the last transition. Errors are those of Do.
+// yielded: go on from the position after the last transition. It fails with the errors of Do.
 func (c *Client) Log(ctx context.Context, query LogQuery) iter.Seq2[json.RawMessage, error] {
 	return func(yield func(json.RawMessage, error) bool) {
 		o, fields, err := c.prepare("readLog", query)

@@ -19,9 +19,9 @@ type Schema struct {
 	Enum             []any
 	Minimum, Maximum *float64
 	items            *Schema
-	// length is that of an array which always has as many items.
+	// length is the length of an array that always has as many items.
 	length *int
-	// properties are those of an object, in the order of its fields; nil for what is no object.
+	// properties are the properties of an object, in the order of its fields; nil for what is no object.
 	properties []property
 	required   []string
 	// values is the schema of an object's other members, such as those of a map; no others where closed.

@@ -22,7 +22,7 @@ func ofRun(ctx context.Context, run eventlog.RunID) context.Context {
 	return context.WithValue(ctx, runKey{}, run)
 }
 
-// NewIDs are those of the root of a trace.
+// NewIDs makes the ids of the root of a trace.
 func (i identities) NewIDs(ctx context.Context) (oteltrace.TraceID, oteltrace.SpanID) {
 	if run, ok := ctx.Value(runKey{}).(eventlog.RunID); ok {
 		return traceOf(run), spanOf(run)
@@ -34,7 +34,7 @@ func (i identities) NewIDs(ctx context.Context) (oteltrace.TraceID, oteltrace.Sp
 	return id, i.NewSpanID(context.Background(), id)
 }
 
-// NewSpanID is that of a span within a trace.
+// NewSpanID makes the id of a span within a trace.
 func (identities) NewSpanID(ctx context.Context, _ oteltrace.TraceID) oteltrace.SpanID {
 	if run, ok := ctx.Value(runKey{}).(eventlog.RunID); ok {
 		return spanOf(run)

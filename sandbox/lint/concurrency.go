@@ -43,7 +43,7 @@ func (c *collector) returnedState(next ast.Expression, d *sandbox.ConsumerDefini
 	}
 }
 
-// payloads are those of the events that a script publishes for its consumers, as far as its text shows them.
+// payloads are the payloads of the events that a script publishes for its consumers, as far as its text shows them.
 type payloads struct {
 	// of are the payloads by topic, of the topics that a consumer subscribes to.
 	of map[string][]payload

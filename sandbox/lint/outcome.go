@@ -12,7 +12,7 @@ import (
 	"github.com/pawl-run/pawl/sandbox/script"
 )
 
-// statuses are those of a mutation result.
+// statuses are the statuses that a mutation result can have.
 var statuses = []string{"applied", "none", "skipped"}
 
 // outcomes warns of members and values that a mutation result never has.

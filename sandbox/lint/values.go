@@ -33,13 +33,13 @@ func (o origin) events() bool {
 	return own && (m == sandbox.MemberPeek || m == sandbox.MemberGetByIDs)
 }
 
-// eventMembers are those of an event that a script sees; knownMembers are those that getByIds gives besides.
+// eventMembers are the members of an event that a script sees; knownMembers are further ones, which getByIds gives.
 var (
 	eventMembers = []string{"messageId", "id", "topic", "title", "payload", "attempt", "lastError"}
 	knownMembers = []string{"status", "scheduledAt"}
 )
 
-// listMembers are those of every list, and of the promise of one.
+// listMembers are the members that every list has, and the promise of a list.
 var listMembers = strings.Fields("length at concat entries every fill filter find findIndex findLast findLastIndex " +
 	"flat flatMap forEach includes indexOf join keys lastIndexOf map pop push reduce reduceRight reverse shift slice " +
 	"some sort splice toReversed toSorted toSpliced unshift values with toLocaleString toString then catch finally")

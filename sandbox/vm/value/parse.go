@@ -21,7 +21,7 @@ const maxNesting = 10_000
 // language has it.
 type Parser struct {
 	rt *goja.Runtime
-	// prototype is that of objects. An object gets it when it is complete: until then it inherits
+	// prototype is the prototype of objects. An object gets it when it is complete: until then it inherits
 	// nothing, and no setter of the script.
 	prototype *goja.Object
 

@@ -46,7 +46,7 @@ func DateOptions() []string {
 	return slices.Concat(dateOptions, []string{"era", "dayPeriod"}, slices.Sorted(maps.Keys(harmlessDate)))
 }
 
-// keyLetters are those of the values in keys.
+// keyLetters are the letters that stand for the values in keys.
 var (
 	keyLetters  = map[string]string{"numeric": "n", "2-digit": "2", "short": "s", "long": "l", "": "-"}
 	zoneLetters = map[string]string{"short": "z", "long": "Z", "shortOffset": "o", "longOffset": "O", "": "-"}
@@ -135,7 +135,7 @@ func (o Options) clock(locale *Locale) (string, error) {
 	return locale.Hours["default"], nil
 }
 
-// cycleLetters are those of the clocks in keys.
+// cycleLetters are the letters that stand for the clocks in keys.
 var cycleLetters = map[string]string{"h11": "K", "h12": "h", "h23": "H", "h24": "k"}
 
 func (f *DateFormat) byStyle(o Options, fields Fields, hasDate, hasTime bool) error {
