@@ -28,4 +28,7 @@
 // Not guaranteed: that [Env] tells the truth. Ids must be fresh, and a clock that goes back delays
 // what is due. Nor that what a script returned fits into a transition: the code that appends it checks
 // its size.
+//
+// How do I add a rule? Take the next number in RULES.md and write the rule there. Write its script in testdata/rules, a
+// list of commands and of the facts that they must lead to. Cite the id at the line that keeps it.
 package decide

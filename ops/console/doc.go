@@ -9,4 +9,7 @@
 // the browser, except for the chart, the editor and what is live.
 //
 // Not guaranteed: the counts of the last day before the whole day of the log is read after a start; the page says so.
+//
+// How do I add a page? Give it a template in templates, a method of Console in a file with its noun as name, and a line
+// in routes.go.
 package console

@@ -61,4 +61,8 @@
 //
 // The codes of the definition (shape.*) are those of package vm, which reads it; script.syntax, script.import and
 // script.suspicious are those of package script.
+//
+// How do I add a check? Give it a file with its noun as name, and a method of collector. Call that from handlers.go:
+// from consumer for what concerns one consumer, from judge for each use of ctx. Write its code and its file into the
+// table above, and what it finds into worker/testdata/problems.
 package lint
