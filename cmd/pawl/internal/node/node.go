@@ -188,9 +188,6 @@ func (n *Node) answer(ctx context.Context, c ops.Config) (err error) {
 	if n.Tools != nil {
 		c.Refused, c.Tools = n.Tools.Refused, n.Tools.Users
 	}
-	if n.Token, err = datadir.Token(d.Settings.Data, d.Logger); err != nil {
-		return err
-	}
 	c.Token, c.Address = n.Token, func() string { return n.Endpoint.URL() } // asked over the endpoint only
 	if n.API, err = ops.New(c); err != nil {
 		return exit.Failed("", err)
@@ -205,11 +202,14 @@ func (n *Node) answer(ctx context.Context, c ops.Config) (err error) {
 	return err
 }
 
-// listen takes the address for HTTP.
+// listen takes the address for HTTP. The token is there before commands find the address.
 func (n *Node) listen(ctx context.Context) (*Endpoint, error) {
 	s := n.Data.Settings
 	certificate, err := s.TLS()
 	if err != nil {
+		return nil, err
+	}
+	if n.Token, err = datadir.Token(s.Data, n.Data.Logger); err != nil {
 		return nil, err
 	}
 	return listen(ctx, s, certificate != nil, &n.Data.Opened)

@@ -68,7 +68,7 @@ func Servers(ctx context.Context, s config.Servers, logger *slog.Logger) (*nats.
 	if err != nil {
 		return nil, err
 	}
-	if err := lookAtServers(ctx, nc, logger); err != nil {
+	if err := lookAtServers(ctx, nc, s, logger); err != nil {
 		nc.Close()
 		return nil, err
 	}

@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -45,7 +47,7 @@ func joinServers(ctx context.Context, s config.Settings, logger *slog.Logger, op
 	if err := b.connect(opened); err != nil {
 		return nil, err
 	}
-	if err := lookAtServers(ctx, b.NC, logger); err != nil {
+	if err := lookAtServers(ctx, b.NC, s.Servers, logger); err != nil {
 		return nil, err
 	}
 	return b, nil
@@ -82,10 +84,13 @@ func dialServers(
 
 // lookAtServers refuses servers on which an engine cannot work, and names what is weaker there than it could be.
 // Servers that have no leader yet are waited for.
-func lookAtServers(ctx context.Context, nc *nats.Conn, logger *slog.Logger) error {
+func lookAtServers(ctx context.Context, nc *nats.Conn, servers config.Servers, logger *slog.Logger) error {
 	report, err := answeredReport(ctx, nc, logger)
 	if err != nil {
 		return exit.Failed("see whether the cluster has a leader: nats server report jetstream", err)
+	}
+	if report, err = seeSync(ctx, report, servers, logger); err != nil {
+		return err
 	}
 	for _, f := range report.Findings {
 		switch {
@@ -99,6 +104,41 @@ func lookAtServers(ctx context.Context, nc *nats.Conn, logger *slog.Logger) erro
 		}
 	}
 	return nil
+}
+
+// seeSync puts what the servers say of their syncing in the place of what an application's account cannot see. Without
+// the system account the report stays.
+func seeSync(
+	ctx context.Context, report doctor.HealthReport, servers config.Servers, logger *slog.Logger,
+) (doctor.HealthReport, error) {
+	if servers.SysCreds == "" {
+		return report, nil
+	}
+	var hosts []string // the URL may hold the password of the engines' account
+	for one := range strings.SplitSeq(servers.URL, ",") {
+		at, err := url.Parse(strings.TrimSpace(one))
+		if err != nil {
+			return report, exit.Misconfigured("write e.g. nats://HOST:4222", "nats holds what is no URL")
+		}
+		at.User = nil
+		hosts = append(hosts, at.String())
+	}
+	servers.URL = strings.Join(hosts, ",")
+	nc, err := dialServers(servers, servers.SysCreds, logger, nats.Name("pawl looks"))
+	if err != nil {
+		return report, err
+	}
+	defer nc.Close()
+	found, err := doctor.Sync(ctx, nc)
+	if err != nil {
+		return report, exit.Failed("correct --nats-sys-creds, or leave it out", err)
+	}
+	for i, f := range report.Findings {
+		if f.Check == doctor.CheckSync {
+			report.Findings[i] = found
+		}
+	}
+	return report, nil
 }
 
 // answeredReport looks at the servers, again and again until JetStream answers or ctx ends.
