@@ -72,6 +72,15 @@ type Console struct {
 	redrives []redrive
 }
 
+// redrive is what a person has redriven together, to show how far it has come. It is kept in memory, for a while.
+type redrive struct {
+	id       string
+	caller   string // its key: no other user is shown it
+	workflow eventlog.WorkflowName
+	at       eventlog.Instant
+	events   []eventItem
+}
+
 // Owns reports whether a request is answered by the console. The first page is, where a browser asks for it.
 func Owns(r *http.Request) bool {
 	switch path := r.URL.Path; {

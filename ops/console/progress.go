@@ -12,15 +12,6 @@ import (
 	"github.com/pawl-run/pawl/projections/readmodel"
 )
 
-// redrive is what a person has redriven together, to show how far it has come. It is kept in memory, for a while.
-type redrive struct {
-	id       string
-	caller   string // its key: no other user is shown it
-	workflow eventlog.WorkflowName
-	at       eventlog.Instant
-	events   []eventItem
-}
-
 // redrivesKept bounds the redrives whose progress can be shown: the newest.
 const redrivesKept = 50
 

@@ -166,54 +166,6 @@ func asButtons(text string) string {
 	return text
 }
 
-// Sentence shows an explanation: plain, with its times as people read them, and buttons where it names commands.
-func (p page) Sentence(text string) template.HTML {
-	escaped := template.HTMLEscapeString(plain(asButtons(text)))
-	return template.HTML(moments.ReplaceAllStringFunc(escaped, func(at string) string {
-		t, err := time.Parse(time.RFC3339Nano, at)
-		if err != nil {
-			return at
-		}
-		format := "15:04:05 UTC"
-		if d := p.now.Sub(t); d > day/2 || d < -day/2 {
-			format = "2 January 15:04 UTC"
-		}
-		return fmt.Sprintf(`<time datetime="%s" title="%s">%s</time>`, at, relative(p.now.Sub(t)), t.Format(format))
-	}))
-}
-
-// Moment shows a time: how long ago or ahead it is, and exactly to those who look closer.
-func (p page) Moment(at eventlog.Instant) template.HTML {
-	if at == 0 {
-		return `<span class="dim">–</span>`
-	}
-	t := at.Time()
-	return template.HTML(fmt.Sprintf(`<time datetime="%s" title="%s UTC">%s</time>`, t.Format(time.RFC3339Nano),
-		t.Format("2006-01-02 15:04:05.000"), template.HTMLEscapeString(relative(p.now.Sub(t)))))
-}
-
-// Clock shows a time of day, exact to the millisecond.
-func (p page) Clock(at eventlog.Instant) template.HTML {
-	if at == 0 {
-		return ""
-	}
-	t := at.Time()
-	format := "15:04:05.000"
-	if p.now.Sub(t) > day {
-		format = "2006-01-02 15:04:05"
-	}
-	return template.HTML(fmt.Sprintf(`<time datetime="%s" title="%s UTC">%s</time>`, t.Format(time.RFC3339Nano),
-		t.Format("2006-01-02 15:04:05.000"), t.Format(format)))
-}
-
-// Took is how long something lasted, from and to included.
-func (p page) Took(from, to eventlog.Instant) string {
-	if from == 0 || to == 0 {
-		return ""
-	}
-	return says(to.Sub(from))
-}
-
 func relative(d time.Duration) string {
 	switch {
 	case d > -time.Second && d < 2*time.Second:
