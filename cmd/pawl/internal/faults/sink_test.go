@@ -1,0 +1,87 @@
+package faults
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// sink is the receiver: it counts the requests of each order, and knows which calls have arrived.
+type sink struct {
+	*httptest.Server
+	mu     sync.Mutex
+	orders map[string]int
+	keys   map[string]bool
+	last   map[string]time.Time // by workflow
+}
+
+func newSink(t *testing.T) *sink {
+	s := &sink{orders: map[string]int{}, keys: map[string]bool{}, last: map[string]time.Time{}}
+	mux := http.NewServeMux()
+	mux.HandleFunc("POST /orders", func(w http.ResponseWriter, r *http.Request) {
+		var order struct{ Order string }
+		if err := json.NewDecoder(r.Body).Decode(&order); err != nil || order.Order == "" {
+			http.Error(w, "no order", http.StatusBadRequest)
+			return
+		}
+		workflow, _, _ := strings.Cut(order.Order, "-")
+		s.mu.Lock()
+		s.orders[order.Order]++
+		s.keys[r.Header.Get("Idempotency-Key")] = true
+		s.last[workflow] = time.Now()
+		s.mu.Unlock()
+	})
+	mux.HandleFunc("GET /seen", func(w http.ResponseWriter, r *http.Request) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if !s.keys[r.FormValue("key")] {
+			http.NotFound(w, r)
+		}
+	})
+	s.Server = httptest.NewServer(mux)
+	t.Cleanup(s.Close)
+	return s
+}
+
+// host is what the nodes are configured with.
+func (s *sink) host() string { return s.Listener.Addr().String() }
+
+// workedSince counts the workflows of which an order has arrived since then.
+func (s *sink) workedSince(moment time.Time) (workflows int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, at := range s.last {
+		if at.After(moment) {
+			workflows++
+		}
+	}
+	return workflows
+}
+
+// lacks lists the orders that have not arrived.
+func (s *sink) lacks(orders []string) (missing []string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, order := range orders {
+		if s.orders[order] == 0 {
+			missing = append(missing, order)
+		}
+	}
+	return missing
+}
+
+// twice lists the orders that have arrived more than once.
+func (s *sink) twice() (orders []string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for order, times := range s.orders {
+		if times > 1 {
+			orders = append(orders, order)
+		}
+	}
+	return orders
+}
