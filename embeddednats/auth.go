@@ -99,7 +99,7 @@ func (a *authenticator) admit(u User, account *server.Account, apart *apart) {
 		password:  sha256.Sum256([]byte(u.Password)),
 		granted:   &server.User{Username: u.Name, Account: account, Permissions: u.permissions()},
 		apart:     apart,
-		inProcess: isInternal(u.Name), local: u.Local, warning: u.Warning,
+		inProcess: isInternal(u.Name) && !u.Local, local: u.Local, warning: u.Warning,
 	}
 }
 

@@ -18,6 +18,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/pawl-run/pawl/embeddednats"
@@ -206,20 +207,22 @@ func TestBlankNodeJoins(t *testing.T) {
 	c.Stop(2)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	if err := c.Servers[0].Remove(ctx, "n1"); err == nil {
-		t.Error("a node removes itself")
-	}
-	if err := c.Servers[0].Remove(ctx, "nobody"); err == nil {
-		t.Error("a node that is not there is removed")
-	}
-	if err := c.Servers[0].Remove(ctx, "n3"); err != nil {
+	dir := t.TempDir()
+	if err := c.Servers[0].WriteLocalURLs(dir); err != nil {
 		t.Fatal(err)
 	}
-	i := c.Join(ctx, "n4")
-	js, err := jetstream.New(c.Connect(0))
+	system := byFile(t, filepath.Join(dir, embeddednats.LocalSystemURL+".url"))
+	if err := embeddednats.Remove(ctx, system, "nobody"); err == nil {
+		t.Error("a node that is not there is removed")
+	}
+	if err := embeddednats.Remove(ctx, system, "n3"); err != nil && !strings.Contains(err.Error(), "not any more") {
+		t.Fatal(err)
+	}
+	js, err := jetstream.New(byFile(t, filepath.Join(dir, embeddednats.LocalURL+".url")))
 	if err != nil {
 		t.Fatal(err)
 	}
+	i := c.Join(ctx, "n4")
 	inStep := func() bool {
 		stream, err := js.Stream(ctx, "S")
 		if err != nil {
@@ -256,9 +259,28 @@ func TestAServerThatIsAloneHasNoMembers(t *testing.T) {
 	if _, err := s.Members(); !errors.Is(err, embeddednats.ErrAlone) {
 		t.Error(err)
 	}
-	if err := s.Remove(t.Context(), "n2"); !errors.Is(err, embeddednats.ErrAlone) {
+	if err := s.WriteLocalURLs(t.TempDir()); !errors.Is(err, embeddednats.ErrAlone) {
 		t.Error(err)
 	}
+}
+
+// byFile connects to the URL in a file, which only its owner can read.
+func byFile(t *testing.T, path string) *nats.Conn {
+	t.Helper()
+	info, err := os.Stat(path)
+	if err != nil || info.Mode().Perm() != 0o600 {
+		t.Fatalf("%v, %v", info, err)
+	}
+	url, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	nc, err := nats.Connect(strings.TrimSpace(string(url)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(nc.Close)
+	return nc
 }
 
 // keep makes stream S with one message.

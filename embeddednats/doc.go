@@ -40,7 +40,7 @@
 // data of a server that was alone is never opened by a node of a cluster, which would delete its streams, nor that
 // of a node by a server that is alone, by another node or in another cluster; both are refused before the server
 // starts, and nothing is changed. Not guaranteed: that a node which has lost its data is known by it. It must be
-// removed ([Server.Remove]) and join under a new name: under its old one it would vote as if it had what it once
+// removed ([Remove]) and join under a new name: under its old one it would vote as if it had what it once
 // acknowledged.
 //
 // Not guaranteed: that subscribers leave one another alone. A subscriber may use up the consumers of all of

@@ -5,12 +5,16 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/url"
+	"os"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
+
+	"github.com/pawl-run/pawl/eventlog/durable"
 )
 
 // ErrAlone: the server is in no cluster.
@@ -78,24 +82,10 @@ func (s *Server) ConnectSystem(opts ...nats.Option) (*nats.Conn, error) {
 }
 
 // Remove takes a node out of the cluster for good: the streams it had copies of get others, and it does not count any
-// more. A node whose data is gone must be removed before it comes back, under another name. It fails for the node that
-// is asked, for one that the cluster does not have, and when the leader refuses it or does not answer until ctx ends.
-func (s *Server) Remove(ctx context.Context, node string) error {
-	if node == s.Name() {
-		return fmt.Errorf("remove node %s: it is the node that was asked; stop it, and ask another one", node)
-	}
-	known, err := s.Members()
-	if err != nil {
-		return err
-	}
-	if !slices.ContainsFunc(known.Nodes, func(m Member) bool { return m.Name == node }) {
-		return fmt.Errorf("remove node %s: cluster %s has no node of this name", node, s.cluster)
-	}
-	nc, err := s.ConnectSystem(nats.Name("pawl cluster remove"))
-	if err != nil {
-		return err
-	}
-	defer nc.Close()
+// more. A node whose data is gone must be removed before it comes back, under another name. nc is a connection to the
+// account in which the servers speak about themselves. It fails when the leader does not know the node or refuses, or
+// does not answer until ctx ends.
+func Remove(ctx context.Context, nc *nats.Conn, node string) error {
 	body, err := json.Marshal(server.JSApiMetaServerRemoveRequest{Server: node})
 	if err != nil {
 		return err
@@ -116,15 +106,50 @@ func (s *Server) Remove(ctx context.Context, node string) error {
 // removeTime is how long one request waits. In an election nobody answers, and none comes later either.
 const removeTime = 3 * time.Second
 
-// removed reads the answer. Where it was asked again, an earlier request may have removed the node.
+// removed reads the answer. Where it was asked again, an earlier request may have removed the node, which cannot be told
+// from one that was never there.
 func removed(node string, text []byte, again bool) error {
 	var answer server.JSApiMetaServerRemoveResponse
 	if err := json.Unmarshal(text, &answer); err != nil {
 		return fmt.Errorf("remove node %s: read the answer: %w", node, err)
 	}
 	switch {
-	case answer.Error == nil, again && answer.Error.ErrCode == uint16(server.JSClusterServerNotMemberErr):
+	case answer.Error == nil:
 		return nil
+	case again && answer.Error.ErrCode == uint16(server.JSClusterServerNotMemberErr):
+		return fmt.Errorf("remove node %s: the cluster has no node of this name, or not any more: an earlier request was not "+
+			"answered", node)
 	}
 	return fmt.Errorf("remove node %s: %w", node, answer.Error)
+}
+
+// The files of [Server.WriteLocalURLs], without their ending.
+const (
+	// LocalURL leads to the account with the streams.
+	LocalURL = "cluster"
+	// LocalSystemURL leads to the account in which the servers of a cluster speak about themselves.
+	LocalSystemURL = "cluster-system"
+)
+
+// WriteLocalURLs writes two files into dir, readable by the owner only, by which commands on this machine form the
+// cluster and take nodes out of it. Both are let in from this machine alone, and until the server ends. It fails with
+// ErrAlone outside a cluster.
+func (s *Server) WriteLocalURLs(dir string) error {
+	if s.cluster == "" {
+		return ErrAlone
+	}
+	address, err := s.address()
+	if err == nil {
+		err = os.MkdirAll(dir, 0o700)
+	}
+	for file, user := range map[string]string{LocalURL: localUser, LocalSystemURL: localSystemUser} {
+		if err == nil {
+			url := url.URL{Scheme: s.scheme(), User: url.UserPassword(user, s.password), Host: address}
+			err = durable.WriteFile(urlFile(dir, file), []byte(url.String()+"\n"))
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("write the URLs for commands on this machine: %w", err)
+	}
+	return nil
 }

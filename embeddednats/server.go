@@ -137,6 +137,8 @@ func (s *Server) admit(cfg Config) error {
 	}
 	if cfg.Cluster != nil {
 		s.auth.admit(User{Name: systemUser, Password: s.password}, s.nats.SystemAccount(), nil)
+		s.auth.admit(User{Name: localUser, Password: s.password, Local: true}, s.nats.GlobalAccount(), nil)
+		s.auth.admit(User{Name: localSystemUser, Password: s.password, Local: true}, s.nats.SystemAccount(), nil)
 	}
 	if cfg.Insecure && len(cfg.Users) == 0 {
 		s.auth.admit(User{}, s.nats.GlobalAccount(), nil)

@@ -59,6 +59,9 @@ const (
 	engineUser   = "pawl"
 	gateUser     = "pawl-gate"
 	servicesUser = "pawl-services"
+	// localUser and localSystemUser are those of commands on the machine of a node: see [Server.WriteLocalURLs].
+	localUser       = "pawl-local"
+	localSystemUser = "pawl-local-system"
 	// systemUser asks the servers of a cluster about themselves.
 	systemUser = "pawl-system"
 	// callingUser, with a tool's name behind it where the tool has an account of its own, calls tools.
@@ -74,6 +77,7 @@ const (
 
 func isInternal(name string) bool {
 	return name == engineUser || name == gateUser || name == servicesUser || name == systemUser ||
+		name == localUser || name == localSystemUser ||
 		strings.HasPrefix(name, callingUser)
 }
 
