@@ -106,8 +106,8 @@ func Remove(ctx context.Context, nc *nats.Conn, node string) error {
 // removeTime is how long one request waits. In an election nobody answers, and none comes later either.
 const removeTime = 3 * time.Second
 
-// removed reads the answer. Where it was asked again, an earlier request may have removed the node, which cannot be told
-// from one that was never there.
+// removed reads the answer. Where it was asked again, an earlier request may have removed the node, which cannot be
+// told from one that was never there.
 func removed(node string, text []byte, again bool) error {
 	var answer server.JSApiMetaServerRemoveResponse
 	if err := json.Unmarshal(text, &answer); err != nil {
@@ -117,8 +117,8 @@ func removed(node string, text []byte, again bool) error {
 	case answer.Error == nil:
 		return nil
 	case again && answer.Error.ErrCode == uint16(server.JSClusterServerNotMemberErr):
-		return fmt.Errorf("remove node %s: the cluster has no node of this name, or not any more: an earlier request was not "+
-			"answered", node)
+		return fmt.Errorf("remove node %s: the cluster has no node of this name, or not any more: an earlier request "+
+			"was not answered", node)
 	}
 	return fmt.Errorf("remove node %s: %w", node, answer.Error)
 }

@@ -48,7 +48,8 @@ func newCluster(t *testing.T, options ...func(*nodeConfig)) *cluster {
 	for i := range 3 {
 		name := fmt.Sprintf("n%d", i+1)
 		n := &process{cluster: c, cfg: nodeConfig{Name: name, Dir: filepath.Join(t.TempDir(), name), Forms: i == 0,
-			Listen: listen[i], Routes: routes, Advertise: routes[i], Sink: c.sink.host(), Renew: renew(), Control: freeAddress(t)}}
+			Listen: listen[i], Routes: routes, Advertise: routes[i], Sink: c.sink.host(), Renew: renew(),
+			Control: freeAddress(t)}}
 		for _, change := range options {
 			change(&n.cfg)
 		}
@@ -305,6 +306,8 @@ func (l *load) finish() {
 	l.stop()
 	l.all.Wait()
 	end := time.Now().Add(2 * time.Minute)
+	again := time.NewTicker(100 * time.Millisecond)
+	defer again.Stop()
 	for missing := c.sink.lacks(l.acknowledged); len(missing) > 0; missing = c.sink.lacks(l.acknowledged) {
 		if time.Now().After(end) {
 			w, _, _ := strings.Cut(missing[0], "-")
@@ -312,7 +315,7 @@ func (l *load) finish() {
 			c.t.Fatalf("%d of %d acknowledged orders have not arrived: %v...; %s: %s", len(missing), len(l.acknowledged),
 				missing[:min(5, len(missing))], w, why)
 		}
-		time.Sleep(100 * time.Millisecond)
+		<-again.C
 	}
 	if twice := c.sink.twice(); len(twice) > 0 {
 		c.t.Errorf("orders were sent twice: %v", twice)

@@ -166,7 +166,8 @@ func (n *runningNode) open(ctx context.Context) (closeAll func(), c engine.Confi
 	if err != nil {
 		return nil, c, err
 	}
-	keeper, err := lease.New(lease.Config{Bucket: leases, Partitions: partitions, Node: n.cfg.Name, Renew: n.cfg.Renew, Logger: n.logger})
+	keeper, err := lease.New(lease.Config{Bucket: leases, Partitions: partitions, Node: n.cfg.Name, Renew: n.cfg.Renew,
+		Logger: n.logger})
 	if err != nil {
 		return nil, c, err
 	}
