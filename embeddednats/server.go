@@ -28,6 +28,7 @@ type Server struct {
 	store    string
 	cluster  string // its name, empty for a server that is alone
 	unserved map[string]Unserved
+	listens  bool       // a listener was asked for
 	secure   bool       // the listener asks for TLS
 	gate     *nats.Conn // nil without readers
 	ready    bool       // it has accepted connections
@@ -87,7 +88,7 @@ func Start(ctx context.Context, cfg Config) (*Server, error) {
 	ns.SetLoggerV2(log, false, false, false)
 	s := &Server{
 		nats: ns, lock: lock, auth: auth, password: rand.Text(), prefix: cmp.Or(cfg.Prefix, "pawl"),
-		users: slices.Clone(cfg.Users), secure: cfg.TLS != nil, store: cfg.StoreDir, unserved: unserved,
+		users: slices.Clone(cfg.Users), listens: cfg.ListenAddr != "", secure: cfg.TLS != nil, store: cfg.StoreDir, unserved: unserved,
 		log:      log.to,
 		accounts: make(map[string]*server.Account), tools: make(map[string]Tool),
 	}
@@ -249,9 +250,9 @@ func (s *Server) connect(user, inbox string, opts ...nats.Option) (*nats.Conn, e
 	return nc, nil
 }
 
-// ClientURL returns the listener's URL without credentials, empty when there is no listener.
+// ClientURL returns the listener's URL without credentials, empty when there is no listener that was asked for.
 func (s *Server) ClientURL() string {
-	if s.nats.Addr() == nil {
+	if !s.listens || s.nats.Addr() == nil {
 		return ""
 	}
 	return s.scheme() + "://" + s.nats.Addr().String()

@@ -57,9 +57,17 @@ type File struct {
 	SysCreds   string         `yaml:"nats-sys-creds"`
 	Node       string         `yaml:"node"`
 	As         string         `yaml:"as"`
+	Cluster    string         `yaml:"cluster"`
+	Routes     string         `yaml:"routes"`
 	Maildir    string         `yaml:"maildir"`
 	Files      string         `yaml:"files"`
 	CSV        string         `yaml:"csv"`
+
+	ClusterListen    string `yaml:"cluster-listen"`
+	ClusterAdvertise string `yaml:"cluster-advertise"`
+	ClusterTLSCert   string `yaml:"cluster-tls-cert"`
+	ClusterTLSKey    string `yaml:"cluster-tls-key"`
+	ClusterTLSCA     string `yaml:"cluster-tls-ca"`
 
 	ClockStart string            `yaml:"clock-start"`
 	Connectors Connectors        `yaml:"connectors"`
@@ -158,7 +166,8 @@ func LoadFile(path string, named bool, profile string) (File, error) {
 		return c, exit.Failed("", err)
 	}
 	c.dir = dir
-	for _, path := range []*string{&c.Data, &c.TLSCert, &c.TLSKey, &c.Maildir, &c.Files, &c.CSV} {
+	for _, path := range []*string{&c.Data, &c.TLSCert, &c.TLSKey, &c.Maildir, &c.Files, &c.CSV, &c.ClusterTLSCert,
+		&c.ClusterTLSKey, &c.ClusterTLSCA} {
 		resolve(path, dir)
 	}
 	return c, nil

@@ -28,6 +28,8 @@ type Settings struct {
 	NATSListen string
 	// Servers are NATS servers of one's own that keep the log; the zero value is for the server inside of pawl.
 	Servers Servers
+	// Cluster is what the server inside of pawl is a node of.
+	Cluster Cluster
 	// HooksListen is where hooks alone are answered, empty for nowhere.
 	HooksListen string
 	// Feed says that facts are published; FeedBytes how many bytes of them are kept, 0 for what suits the disk.

@@ -23,7 +23,7 @@ const littleSpace = 2 * schedule.GiB
 // examine looks at this engine and what it stands on.
 func (n *Node) examine(ctx context.Context, r *doctor.HealthReport) {
 	d := n.Data
-	if d.Broker.Server == nil {
+	if d.Broker.Shared {
 		r.Add("version", doctor.OK, "pawl "+version.String())
 		n.examineShared(ctx, r)
 		n.examineDamage(r)

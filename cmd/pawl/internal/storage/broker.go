@@ -48,9 +48,10 @@ func (b *Broker) ClientURL() string {
 	return b.Server.ClientURL()
 }
 
-// Healthy says what is wrong with the server inside of this process, nil for nothing. Others show it in their answers.
+// Healthy says what is wrong with the server inside of this process, nil for nothing. Others show it in their answers,
+// and one of a cluster that has no leader, or whose disk is full, is waited for: the others go on meanwhile.
 func (b *Broker) Healthy() error {
-	if b.Server == nil {
+	if b.Server == nil || b.Shared {
 		return nil
 	}
 	return b.Server.Healthy()
@@ -98,6 +99,9 @@ func embedBroker(
 	if err := b.Listener.configure(&c); err != nil {
 		return nil, err
 	}
+	if err := cluster(s, &c); err != nil {
+		return nil, err
+	}
 	server, err := embeddednats.Start(ctx, c)
 	if err != nil {
 		return nil, refused(err)
@@ -107,11 +111,20 @@ func embedBroker(
 		return nil, err
 	}
 	b.Server, b.dial = server, server.Connect
+	if s.Cluster.On() {
+		b.Shared, b.Node = true, s.Servers.Node
+		if err := writeLocal(server, s.Data, opened); err != nil {
+			return nil, err
+		}
+	}
 	return b, b.connect(opened)
 }
 
 // refused explains why the data directory cannot be had.
 func refused(err error) error {
+	if explained, ok := clusterRefused(err); ok {
+		return explained
+	}
 	if errors.Is(err, embeddednats.ErrInUse) {
 		return exit.Failed("an engine that runs on it takes workflows with pawl deploy FILE; else stop what uses it, "+
 			"or give this pawl a directory of its own: --data DIR", err)

@@ -92,7 +92,9 @@ func (d *Data) logConfig() jslog.Config {
 	if server == nil {
 		return c
 	}
-	c.Stage = server.StageInMemory
+	if !d.Broker.Shared { // what has several replicas is not staged in files
+		c.Stage = server.StageInMemory
+	}
 	c.Unserved = func(stream string) (error, bool) {
 		if why, ok := server.Unserved(stream); ok {
 			return errors.New(why.Reason), why.Usable

@@ -2,7 +2,9 @@ package storage
 
 import (
 	"context"
+	"errors"
 	"log/slog"
+	"time"
 
 	"github.com/pawl-run/pawl/cmd/pawl/internal/diskspace"
 	"github.com/pawl-run/pawl/engine/handler"
@@ -24,7 +26,7 @@ type scriptLog struct {
 func openScriptLog(
 	ctx context.Context, broker *Broker, data string, with Parts, logger *slog.Logger,
 ) (l scriptLog, err error) {
-	stream, err := runlog.Open(ctx, broker.NC, runlog.Config{MaxBytes: diskspace.RunLogLimit(broker.Limit),
+	stream, err := openRunLog(ctx, broker, runlog.Config{MaxBytes: diskspace.RunLogLimit(broker.Limit),
 		Replicas: broker.Replicas})
 	if err = diskspace.Unwritten(err, data, with.Free); diskspace.IsFull(err) {
 		logger.Warn("what scripts log is not kept before the next start: there is too little free space", "data", data)
@@ -35,6 +37,16 @@ func openScriptLog(
 	}
 	l.stream = stream
 	return l, nil
+}
+
+// openRunLog tries again where several nodes make the stream at once, and a cluster is slow to answer each.
+func openRunLog(ctx context.Context, broker *Broker, c runlog.Config) (*runlog.Stream, error) {
+	for end := time.Now().Add(time.Minute); ; {
+		stream, err := runlog.Open(ctx, broker.NC, c)
+		if !broker.Shared || !errors.Is(err, context.DeadlineExceeded) || ctx.Err() != nil || time.Now().After(end) {
+			return stream, err
+		}
+	}
 }
 
 // Reader reads the kept lines; nil where none are kept.

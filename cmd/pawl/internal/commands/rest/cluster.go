@@ -3,6 +3,7 @@ package rest
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/pawl-run/pawl/cmd/pawl/internal/config"
 	"github.com/pawl-run/pawl/cmd/pawl/internal/exit"
@@ -12,7 +13,8 @@ import (
 
 // Cluster is `pawl cluster`: what engines share that have one log.
 type Cluster struct {
-	Init ClusterInit `cmd:"" help:"Make the log on NATS servers of your own, once; the nodes wait for it."`
+	Init   ClusterInit   `cmd:"" help:"Make the log on NATS servers of your own, or of nodes that form a cluster, once; the nodes wait for it."`
+	Remove ClusterRemove `cmd:"" help:"Take a node out of a cluster that nodes form; one that lost its data comes back under another name."`
 }
 
 // ClusterInit is `pawl cluster init`.
@@ -28,8 +30,16 @@ func (c *ClusterInit) Run(ctx context.Context, conf config.Reader, screen term.S
 	if err != nil {
 		return err
 	}
+	local := false
 	if s.Servers.URL == "" {
-		return exit.Misconfigured("pawl cluster init --nats nats://HOST:4222 --creds FILE",
+		if s.Servers.URL, err = storage.LocalCluster(s.Data, false); err != nil {
+			return exit.Failed("", err)
+		}
+		local = true
+	}
+	if s.Servers.URL == "" {
+		return exit.Misconfigured("pawl cluster init --nats nats://HOST:4222 --creds FILE; for nodes that form a cluster "+
+			"themselves, pawl cluster init --data DIR on the machine of one that runs",
 			"it is not said which NATS servers are to keep the log")
 	}
 	logger := term.Logger(screen)
@@ -53,6 +63,33 @@ func (c *ClusterInit) Run(ctx context.Context, conf config.Reader, screen term.S
 	if made.Replicas < 3 {
 		logger.Warn("one disk that is lost takes the log", "hint", "make it on three servers: --replicas 3")
 	}
+	if local {
+		return nil // the nodes that wait for it begin
+	}
 	fmt.Fprintln(screen.Out, "start a node on each machine: pawl serve --nats URL,URL --creds FILE --node NAME")
+	return nil
+}
+
+// ClusterRemove is `pawl cluster remove`.
+type ClusterRemove struct {
+	Node string `arg:"" help:"Name of the node, which is stopped for good."`
+}
+
+// removeTime bounds how long a leader is waited for.
+const removeTime = time.Minute
+
+// Run takes the node out.
+func (c *ClusterRemove) Run(ctx context.Context, conf config.Reader, screen term.Screen) error {
+	file, err := conf.ReadConfig()
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, removeTime)
+	defer cancel()
+	if err := storage.RemoveNode(ctx, conf.DataDir(file.Data), c.Node, term.Logger(screen)); err != nil {
+		return err
+	}
+	fmt.Fprintf(screen.Out, "pawl: node %s is out of the cluster; its machine may come back with empty data under another "+
+		"name\n", c.Node)
 	return nil
 }

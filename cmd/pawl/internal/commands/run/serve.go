@@ -14,6 +14,7 @@ type Serve struct {
 	config.Engine
 	config.ServerFlags
 	config.NodeFlags
+	config.ClusterFlags
 	UntilIdle *bool `setting:"" help:"End when nothing is active, due or backing off; exit code 3 if a workflow needs a person."`
 }
 
@@ -21,6 +22,9 @@ type Serve struct {
 func (c *Serve) Run(ctx context.Context, screen term.Screen, conf config.Reader, with storage.Parts) error {
 	s, err := conf.SharedSettings(c.Engine, c.ServerFlags, c.NodeFlags, c.UntilIdle)
 	if err != nil {
+		return err
+	}
+	if err := conf.Cluster(&s, c.ClusterFlags); err != nil {
 		return err
 	}
 	if err := conf.CheckMoved(s.Data); err != nil {
