@@ -72,7 +72,8 @@ func (a *apart) room() (*server.Account, error) {
 	if len(a.rooms) >= maxApart {
 		return nil, errNoRoom
 	}
-	room, err := a.server.RegisterAccount(fmt.Sprintf("%s_%d", a.to.GetName(), len(a.rooms)+1))
+	// Accounts of one name on two servers of a cluster are one account.
+	room, err := a.server.RegisterAccount(fmt.Sprintf("%s_%s_%d", a.to.GetName(), a.server.Name(), len(a.rooms)+1))
 	if err != nil {
 		return nil, err
 	}

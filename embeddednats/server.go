@@ -88,7 +88,8 @@ func Start(ctx context.Context, cfg Config) (*Server, error) {
 	ns.SetLoggerV2(log, false, false, false)
 	s := &Server{
 		nats: ns, lock: lock, auth: auth, password: rand.Text(), prefix: cmp.Or(cfg.Prefix, "pawl"),
-		users: slices.Clone(cfg.Users), listens: cfg.ListenAddr != "", secure: cfg.TLS != nil, store: cfg.StoreDir, unserved: unserved,
+		users: slices.Clone(cfg.Users), listens: cfg.ListenAddr != "", secure: cfg.TLS != nil,
+		store: cfg.StoreDir, unserved: unserved,
 		log:      log.to,
 		accounts: make(map[string]*server.Account), tools: make(map[string]Tool),
 	}

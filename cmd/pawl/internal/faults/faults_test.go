@@ -19,8 +19,9 @@ var (
 
 const (
 	workflows = 64
-	// goesOn is how long after a kill all workflows are at work again, at most.
-	goesOn = 30 * time.Second
+	// goesOn is how long after a fault all workflows are at work again, at most: leases are waited for 20 s, and before
+	// that servers may have to elect a leader, which takes up to 9 s. The rest is for a busy machine.
+	goesOn = 45 * time.Second
 	// settled is when nothing of before a fault can arrive any more.
 	settled = 200 * time.Millisecond
 )

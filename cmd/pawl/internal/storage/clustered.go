@@ -31,7 +31,8 @@ func clusterRefused(err error) (explained error, ok bool) {
 			"the cluster with a directory of its own (--data DIR), and take the copy there: pawl restore DIR --partitions 16",
 			err), true
 	case errors.Is(err, embeddednats.ErrClusterData):
-		return exit.Failed("start it as the node that it was, or give this pawl a directory of its own: --data DIR", err), true
+		return exit.Failed("start it as the node that it was, or give this pawl a directory of its own: --data DIR",
+			err), true
 	case errors.Is(err, embeddednats.ErrClusterPlain):
 		return exit.Misconfigured("give --cluster-tls-cert, --cluster-tls-key and --cluster-tls-ca", "%v", err), true
 	}

@@ -29,6 +29,9 @@ type natsListener struct {
 // Dir is the folder with the listener's files.
 func (l *natsListener) Dir() string { return filepath.Join(l.settings.Data, datadir.NATSDir) }
 
+// mostRead is how many partitions of a cluster's log subscribers may read.
+const mostRead = 64
+
 // configure gives the broker its listener, if one is wanted. There is none without users.
 func (l *natsListener) configure(broker *embeddednats.Config) error {
 	addr, err := l.settings.NATSAddress()
@@ -47,7 +50,11 @@ func (l *natsListener) configure(broker *embeddednats.Config) error {
 		}
 	}
 	l.encrypted = broker.TLS != nil
-	users, err := embeddednats.Users(l.Dir(), datadir.NATSPrefix, 1)
+	partitions := 1
+	if l.settings.Cluster.On() {
+		partitions = mostRead // how many the log has is not known before the cluster is there
+	}
+	users, err := embeddednats.Users(l.Dir(), datadir.NATSPrefix, partitions)
 	if err != nil {
 		return exit.Failed("", err)
 	}

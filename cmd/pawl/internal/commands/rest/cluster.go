@@ -89,7 +89,7 @@ func (c *ClusterRemove) Run(ctx context.Context, conf config.Reader, screen term
 	if err := storage.RemoveNode(ctx, conf.DataDir(file.Data), c.Node, term.Logger(screen)); err != nil {
 		return err
 	}
-	fmt.Fprintf(screen.Out, "pawl: node %s is out of the cluster; its machine may come back with empty data under another "+
-		"name\n", c.Node)
+	fmt.Fprintf(screen.Out, "pawl: node %s is out of the cluster; its machine may come back with empty data under "+
+		"another name\n", c.Node)
 	return nil
 }
