@@ -78,16 +78,16 @@ const maxVersions = 50
 
 // diff is what has changed from one source to the other, with the lines around.
 func diff(before, after string) []diffLine {
-	text, err := difflib.GetUnifiedDiffString(difflib.UnifiedDiff{A: difflib.SplitLines(before),
-		B: difflib.SplitLines(after), Context: 4})
+	linesOf := func(source string) []string { return difflib.SplitLines(strings.TrimSuffix(source, "\n")) }
+	text, err := difflib.GetUnifiedDiffString(difflib.UnifiedDiff{A: linesOf(before), B: linesOf(after), Context: 4})
 	if err != nil {
 		return []diffLine{{"", "The versions cannot be compared: " + err.Error()}}
 	}
 	var lines []diffLine
 	for l := range strings.Lines(text) {
 		l = plain(strings.TrimRight(l, "\n"))
-		switch {
-		case strings.HasPrefix(l, "---"), strings.HasPrefix(l, "+++"), l == "":
+		switch { // the sides have no names, so that no line but those of the sources begins with --- or +++
+		case l == "":
 		case l[0] == '+':
 			lines = append(lines, diffLine{"added", l})
 		case l[0] == '-':

@@ -1,6 +1,9 @@
 package console
 
-import "testing"
+import (
+	"slices"
+	"testing"
+)
 
 // Explanations name commands; a page has buttons for them.
 func TestAsButtons(t *testing.T) {
@@ -20,5 +23,14 @@ func TestAsButtons(t *testing.T) {
 		if got := asButtons(text); got != want {
 			t.Errorf("%s\n got %s\nwant %s", text, got, want)
 		}
+	}
+}
+
+// A line that begins as the head of a difference does is shown as any other.
+func TestDiffShowsEachLine(t *testing.T) {
+	t.Parallel()
+	want := []diffLine{{"place", "@@ -1,2 +1,2 @@"}, {"removed", "---i;"}, {"added", "+++i;"}, {"", " done();"}}
+	if got := diff("--i;\ndone();\n", "++i;\ndone();\n"); !slices.Equal(got, want) {
+		t.Errorf("%q", got)
 	}
 }
