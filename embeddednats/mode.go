@@ -21,8 +21,7 @@ var (
 	// ErrStandaloneData: the data of a server that was alone, in a cluster.
 	ErrStandaloneData = errors.New("it holds the data of an engine that ran alone, " +
 		"and a server that joins a cluster would delete it; " +
-		"it is untouched: take it into the cluster with pawl backup DIR, then pawl restore DIR --partitions N into the " +
-		"new cluster")
+		"it is untouched; pawl backup DIR copies it, and pawl restore DIR --partitions N makes a log of N partitions of it")
 	// ErrClusterData: the data of a server of a cluster, alone or in another cluster, or under another name.
 	ErrClusterData = errors.New("it holds the data of a node of a cluster")
 )

@@ -27,9 +27,8 @@ func cluster(s config.Settings, c *embeddednats.Config) (err error) {
 func clusterRefused(err error) (explained error, ok bool) {
 	switch {
 	case errors.Is(err, embeddednats.ErrStandaloneData):
-		return exit.Failed("start it without --cluster as before, and copy it: pawl backup DIR; then start each node of "+
-			"the cluster with a directory of its own (--data DIR), and take the copy there: pawl restore DIR --partitions 16",
-			err), true
+		return exit.Failed("start it without --cluster as before, or give this node a directory of its own: --data DIR; "+
+			"a backup cannot be restored into a cluster yet", err), true
 	case errors.Is(err, embeddednats.ErrClusterData):
 		return exit.Failed("start it as the node that it was, or give this pawl a directory of its own: --data DIR",
 			err), true
