@@ -225,6 +225,14 @@ func (e *Engine) Behind() (longest time.Duration, shares bool) {
 	return longest, e.process.Config.Leases != nil
 }
 
+// Nodes are the engines of the cluster that run, by the names of their nodes; nil where this engine is alone.
+func (e *Engine) Nodes() map[string]lease.Node {
+	if e.process.Config.Leases == nil {
+		return nil
+	}
+	return e.process.Config.Leases.Nodes()
+}
+
 // Partitions lists the partitions of the log, in order.
 func (e *Engine) Partitions() []Partition {
 	all := make([]Partition, len(e.partitions))

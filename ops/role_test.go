@@ -133,8 +133,8 @@ func TestPermit(t *testing.T) {
 		"approveMutation", "rejectMutation", "resolveMutation", "approveMutations", "rejectMutations", "resolveMutations",
 		"createLogin", "listRuns", "listEvents", "listJobs", "listMutations", "getMutation", "listInputs", "listSessions",
 	}
-	refused := []string{"getDiagnostics", "verifyLog", "getWorkers", "callConnector", "advanceClock", "createToken",
-		"listTokens", "revokeToken", "listSubscriptions", "resumeSubscription", "describeBackup", "readBackup",
+	refused := []string{"getDiagnostics", "verifyLog", "getWorkers", "getCluster", "callConnector", "advanceClock",
+		"createToken", "listTokens", "revokeToken", "listSubscriptions", "resumeSubscription", "describeBackup", "readBackup",
 		"getHealthReport"}
 	for _, o := range table {
 		request := o.Request.New()

@@ -73,7 +73,7 @@ func TestSettingsHaveAKey(t *testing.T) {
 	}
 	// The file cannot say where it is itself, nor which of its profiles holds.
 	unused := map[string]bool{"connectors": true, "policies": true, "secrets": true, "profiles": true,
-		"vars": true, "subscriptions": true, "recordings": true,
+		"vars": true, "servers": true, "subscriptions": true, "recordings": true,
 		"alerts": true}
 	for _, flag := range allFlags(grammar.Model.Node) {
 		if !flag.Tag.Has("setting") || flag.Name == "config" || flag.Name == "profile" {

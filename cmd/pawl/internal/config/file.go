@@ -53,6 +53,7 @@ type File struct {
 	UntilIdle  *bool          `yaml:"until-idle"`
 	URL        string         `yaml:"url"`
 	NATS       string         `yaml:"nats"`
+	Servers    string         `yaml:"servers"`
 	Creds      string         `yaml:"creds"`
 	SysCreds   string         `yaml:"nats-sys-creds"`
 	Node       string         `yaml:"node"`

@@ -22,7 +22,7 @@ type Servers struct {
 
 // ServerFlags are the flags of the commands that work on NATS servers of one's own.
 type ServerFlags struct {
-	NATS     string `name:"nats" placeholder:"URL,URL" setting:"" help:"Keep the log on these NATS servers (2.12 or newer), and share it with the other engines there; the URL may hold user and password, or a token."`
+	NATS     string `name:"nats" placeholder:"URL,URL" help:"Keep the log on these NATS servers (2.12 or newer), and share it with the other engines there; the URL may hold user and password, or a token. In pawl.yaml: servers."`
 	Creds    string `placeholder:"FILE" type:"path" setting:"" help:"With --nats: the credentials of the engines' account there."`
 	SysCreds string `name:"nats-sys-creds" placeholder:"FILE" type:"path" setting:"" help:"With --nats: credentials of the servers' system account, to see whether they sync each write."`
 }
@@ -49,11 +49,8 @@ func (r Reader) SharedSettings(flags Engine, servers ServerFlags, node NodeFlags
 		return s, err
 	}
 	s.Servers = Servers{
-		URL: cmp.Or(servers.NATS, file.NATS), Creds: cmp.Or(servers.Creds, file.Creds),
+		URL: cmp.Or(servers.NATS, file.Servers), Creds: cmp.Or(servers.Creds, file.Creds),
 		SysCreds: cmp.Or(servers.SysCreds, file.SysCreds), Node: cmp.Or(node.Node, file.Node),
-	}
-	if servers.NATS == "" && s.NATSListen != "" {
-		s.Servers.URL = "" // commands find the listener of this engine there
 	}
 	return s, s.checkServers()
 }
@@ -71,17 +68,17 @@ func (s *Settings) checkServers() error {
 	switch {
 	case s.NATSListen != "":
 		return exit.Misconfigured("leave one of them out: tools and followers connect to those servers",
-			"nats-listen is for the server inside of pawl, and the log is kept on servers of your own: nats")
+			"nats-listen is for the server inside of pawl, and the log is kept on servers of your own")
 	case s.SyncInterval != 0:
 		return exit.Misconfigured("set sync_interval in the servers' configuration; always is what loses nothing",
-			"sync is for the server inside of pawl, and the log is kept on servers of your own: nats")
+			"sync is for the server inside of pawl, and the log is kept on servers of your own")
 	case s.Clock.Manual:
 		return exit.Misconfigured("leave --clock out", "engines that share a log cannot each have a clock of their own")
 	}
 	if name, ok := strings.CutPrefix(n.URL, "@"); ok {
 		text, err := os.ReadFile(name)
 		if err != nil {
-			return s.Origin.Locate("nats", exit.Misconfigured("correct --nats, or nats in the configuration file",
+			return s.Origin.Locate("servers", exit.Misconfigured("correct --nats, or servers in the configuration file",
 				"read the URL of the NATS servers: %v", err))
 		}
 		n.URL = strings.TrimSpace(string(text))

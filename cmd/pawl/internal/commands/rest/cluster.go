@@ -3,19 +3,26 @@ package rest
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
+	"github.com/pawl-run/pawl/cmd/pawl/internal/client"
 	"github.com/pawl-run/pawl/cmd/pawl/internal/config"
 	"github.com/pawl-run/pawl/cmd/pawl/internal/exit"
 	"github.com/pawl-run/pawl/cmd/pawl/internal/storage"
 	"github.com/pawl-run/pawl/cmd/pawl/internal/term"
+	"github.com/pawl-run/pawl/eventlog"
 )
 
 // Cluster is `pawl cluster`: what engines share that have one log.
 type Cluster struct {
 	Init   ClusterInit   `cmd:"" help:"Make the log on NATS servers of your own, or of nodes that form a cluster, once; the nodes wait for it."`
+	Status clusterStatus `cmd:"" help:"Show which engines share the work, and which of them runs what."`
 	Remove ClusterRemove `cmd:"" help:"Take a node out of a cluster that nodes form; one that lost its data comes back under another name."`
 }
+
+// clusterStatus is `pawl cluster status`.
+type clusterStatus struct{ client.Flags }
 
 // ClusterInit is `pawl cluster init`.
 type ClusterInit struct {
@@ -92,4 +99,57 @@ func (c *ClusterRemove) Run(ctx context.Context, conf config.Reader, screen term
 	fmt.Fprintf(screen.Out, "pawl: node %s is out of the cluster; its machine may come back with empty data under "+
 		"another name\n", c.Node)
 	return nil
+}
+
+// Run shows the nodes and what each runs.
+func (c *clusterStatus) Run(engine *client.Finder, screen term.Screen) error {
+	connected, err := engine.Connect(c.Flags)
+	if err != nil {
+		return err
+	}
+	type status struct {
+		Shared bool
+		Nodes  []struct {
+			Name, Version, URL string
+			Leaving            bool
+			Owns               int
+		}
+		Partitions []struct {
+			Partition int
+			Owner     *string
+			Epoch     uint64
+			Lag       float64
+			Stopped   *string
+		}
+	}
+	return client.Answer(connected, "getCluster", nil, func(s status) error {
+		if !s.Shared {
+			fmt.Fprintf(screen.Out, "this engine is alone and runs %s of the log\n",
+				eventlog.Count(len(s.Partitions), "partition"))
+			return nil
+		}
+		for _, n := range s.Nodes {
+			leaving := ""
+			if n.Leaving {
+				leaving = ", is leaving"
+			}
+			fmt.Fprintf(screen.Out, "node %s owns %s%s (%s, pawl %s)\n", n.Name, eventlog.Count(n.Owns, "partition"), leaving,
+				n.URL, n.Version)
+		}
+		for _, p := range s.Partitions {
+			owner, more := "no engine", []string{}
+			if p.Owner != nil {
+				owner = *p.Owner
+			}
+			if p.Lag > 1 {
+				more = append(more, fmt.Sprintf("read here with a lag of %.0f s", p.Lag))
+			}
+			if p.Stopped != nil {
+				more = append(more, "out of service here: "+*p.Stopped)
+			}
+			fmt.Fprintf(screen.Out, "partition %d: %s, epoch %d%s\n", p.Partition, owner, p.Epoch,
+				strings.Join(append([]string{""}, more...), "; "))
+		}
+		return nil
+	})
 }
