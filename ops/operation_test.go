@@ -244,9 +244,7 @@ func callEveryOperation(t *testing.T, by func(*bundle)) {
 	if v := call("listConnectors", 200, nil); len(v["items"].([]any)) != 1 || len(v["refused"].([]any)) != 0 {
 		t.Errorf("connectors: %v", v)
 	}
-	if v := call("getCluster", 200, nil); v["shared"] != false || len(v["partitions"].([]any)) == 0 {
-		t.Errorf("getCluster: %v", v)
-	}
+	wantAlone(t, call("getCluster", 200, nil))
 	if v := call("getWorkers", 200, nil); v["sandbox"] != "full" || len(v["workers"].([]any)) != 1 {
 		t.Errorf("workers: %v", v)
 	}

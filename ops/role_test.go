@@ -292,3 +292,11 @@ func quoted(t *testing.T, text string) string {
 	}
 	return string(b)
 }
+
+// wantAlone: an engine without others says so, and names the partitions of its log.
+func wantAlone(t *testing.T, cluster map[string]any) {
+	t.Helper()
+	if cluster["shared"] != false || len(cluster["partitions"].([]any)) == 0 {
+		t.Errorf("getCluster: %v", cluster)
+	}
+}

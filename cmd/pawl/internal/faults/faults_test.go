@@ -21,7 +21,7 @@ const (
 	workflows = 64
 	// goesOn is how long after a fault all workflows are at work again, at most: leases are waited for 20 s, and before
 	// that servers may have to elect a leader, which takes up to 9 s. The rest is for a busy machine.
-	goesOn = 45 * time.Second
+	goesOn = 30 * time.Second
 	// settled is when nothing of before a fault can arrive any more.
 	settled = 200 * time.Millisecond
 )
