@@ -166,8 +166,8 @@ var table = func() []Operation {
 	var all []Operation
 	for _, part := range [][]Operation{
 		workflowTable, versionTable, effectsTable, historyTable, insightTable, pastTable, workersTable, clusterTable,
-		operatorTable, ingressTable, repairTable, jobTable, evidenceTable, connectorTable, subscriptionTable, tokenTable, loginTable, clockTable,
-		logTable, backupTable, doctorTable,
+		operatorTable, ingressTable, repairTable, jobTable, evidenceTable, connectorTable, subscriptionTable, tokenTable,
+		loginTable, clockTable, logTable, backupTable, doctorTable,
 	} {
 		all = append(all, part...)
 	}

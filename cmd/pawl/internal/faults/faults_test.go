@@ -12,7 +12,7 @@ import (
 )
 
 var (
-	kills = flag.Int("faults.kills", 2, "how often a node is killed")
+	kills = flag.Int("faults.kills", 1, "how often a node is killed")
 	all   = flag.Bool("faults.all", false, "also the faults that take long: stopped, cut off, clocks, full disks")
 	each  = flag.Duration("faults.each", time.Second, "how often each workflow gets an order")
 )
