@@ -178,8 +178,10 @@ func (c *calls) underWay(m *projections.Mutation) time.Duration {
 		return unknownEnd
 	case x.Own:
 		return x.Ended.Until(now, x.Ended.Clock.Add(ending.Quiet), ending.Quiet)
-	case m.ReconcileAttempts > 0 && m.OverAt != 0:
-		return 0 // an attempt is counted only when the call was over; an older version counted others too
+	case m.ReconcileAttempts > 0 && m.OverAt != 0 && m.ResentAt == 0:
+		// An attempt is counted only when the call was over; an older version counted others too. One that sends the call
+		// again is counted before it leaves, and says nothing of its end.
+		return 0
 	}
 	after := decide.ReconcileMargin + timeAfterDeadline(m, ending)
 	deadline := m.Deadline.Time()

@@ -26,6 +26,16 @@ func simulate(t *testing.T, cfg simulation.Config) (report simulation.Report, er
 	return report, err
 }
 
+// TestF05_LookingAgainHurriesNoResend: a process dies while a call that it sent again may be under way. However often
+// the next one looks, nothing is sent again, nor left to a person, before that is over. These histories have shown it.
+func TestF05_LookingAgainHurriesNoResend(t *testing.T) {
+	for _, seed := range []uint64{4864, 6034, 10259} {
+		if _, err := simulate(t, simulation.Config{Seed: seed}); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 // TestSeeds holds every invariant through many histories; together they must reach every fact and
 // every fault.
 func TestSeeds(t *testing.T) {
