@@ -1,3 +1,5 @@
+//go:build unix
+
 package faults
 
 import (
@@ -12,7 +14,7 @@ import (
 )
 
 var (
-	kills = flag.Int("faults.kills", 1, "how often a node is killed")
+	kills = flag.Int("faults.kills", 0, "how often a node is killed; 0 leaves the test out")
 	all   = flag.Bool("faults.all", false, "also the faults that take long: stopped, cut off, clocks, full disks")
 	each  = flag.Duration("faults.each", time.Second, "how often each workflow gets an order")
 )
@@ -47,6 +49,9 @@ func started(t *testing.T) (*cluster, *load) {
 // Nodes are killed in turn and come back; then one ends as it should, and comes back: nothing is sent twice, nothing
 // acknowledged is lost, the others go on, and no push waits long for a node that ends as it should.
 func TestNodesEnd(t *testing.T) {
+	if *kills == 0 {
+		t.Skip("three nodes need a machine that does nothing else: -faults.kills 2")
+	}
 	c, l := started(t)
 	var took []time.Duration
 	for i := range *kills {
