@@ -7,6 +7,6 @@
 // A node is composed here of the embedded server, the log, the leases, the engine and the http connector. Its clock
 // can be set while it runs, which no program allows. Scripts run in the node's own process.
 //
-// The tests are short by default. -faults.kills and -faults.all make them long, with leases that last as long as ever;
+// The tests are run on demand, by -faults.kills and -faults.all, with leases that last as long as ever;
 // -faults.each says how often each workflow gets an order.
 package faults
