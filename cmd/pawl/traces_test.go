@@ -195,6 +195,8 @@ func TestTraces(t *testing.T) {
 		"bbf92f3577b34da6a3ce929d0e0e4736"
 	header := func(trace string) string { return "00-" + trace + "-00f067aa0ba902b7-01" }
 
+	// The look that the deploy asks for must not take the first order for what it has begun with.
+	c.span(t, "orders book of the deploy", func(s *tracepb.Span) bool { return s.Name == "orders book" })
 	push(events, "o-1", header(first))
 	run := c.named(t, first, "orders book")
 	if hex.EncodeToString(run.ParentSpanId) != "00f067aa0ba902b7" {
