@@ -76,6 +76,44 @@ func view(
 	return pending, more, nil
 }
 
+// After implements handler.Workflow. The event that it goes on after may have any status: its place stays.
+func (b backlog) After(
+	ctx context.Context, topic eventlog.Topic, id eventlog.MessageID, now eventlog.Instant, most handler.PeekLimit,
+) (events []sandbox.Event, err error) {
+	a := b.aggregate
+	found, err := b.Events(topic, []string{string(id)})
+	if err != nil {
+		return nil, err
+	}
+	if len(found) == 0 {
+		return nil, &eventlog.Failure{Class: eventlog.Logic, Code: "call.params", Message: fmt.Sprintf("ctx.peek: topic %s "+
+			"has no event %q to go on after", topic, eventlog.ClipName(string(id)))}
+	}
+	if err := a.lock(ctx); err != nil {
+		return nil, err
+	}
+	defer a.endRecording()
+	rows := &pager{workflow: a}
+	defer func() { err = errors.Join(err, rows.close()) }()
+	s, bytes := a.state(), 0
+	events = []sandbox.Event{}
+	for q := range s.QueueAfter(topic, found[0].Created) {
+		if !q.Visible(now) {
+			continue
+		}
+		e, err := rows.event(s, topic, q.Created)
+		if err != nil {
+			return nil, err
+		}
+		shown := handler.Shown(e)
+		if bytes += shown.Size(); len(events) == most.Events || bytes > most.Bytes && len(events) > 0 {
+			break
+		}
+		events = append(events, shown)
+	}
+	return events, nil
+}
+
 var errPagedOut = errors.New("a pending event is paged out")
 
 // resident gives an event that is in memory.

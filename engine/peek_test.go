@@ -3,6 +3,7 @@ package engine_test
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 	"sync"
 	"testing"
 
@@ -26,6 +27,76 @@ export default Keep.workflow({
   } }) },
 });
 `
+
+// cursorWorkflow turns over all pages, and reserves what it has seen.
+const cursorWorkflow = `
+export default Keep.workflow({
+  name: "pages",
+  topics: { t: {} },
+  consumers: { look: Keep.consumer({ subscribe: ["t"], async prepare(ctx) {
+    const pages = [], ids = [];
+    let page = await ctx.peek("t", { limit: 1 });
+    while (page.length > 0) {
+      pages.push(page.length);
+      ids.push(...page.map(e => e.id));
+      page = await ctx.peek("t", { limit: 700, after: ids.at(-1) });
+    }
+    if (ids.length === 0) return { reservations: [], data: null };
+    const few = (await ctx.peek("t", { limit: 2, after: "m0" })).map(e => e.id);
+    return { reservations: [{ topic: "t", ids }], data: { pages, few, last: ids.at(-1), all: new Set(ids).size } };
+  } }) },
+});
+`
+
+// A cursor leads to each pending event, also beyond what goes in with a call, and what it leads to may be reserved.
+func TestPeekGoesOnAfterAnEvent(t *testing.T) {
+	t.Parallel()
+	b := enginetest.New(t)
+	e := b.Start()
+	e.MustDeploy(cursorWorkflow)
+	e.Rest("pages")
+	if err := e.Operate(t.Context(), enginetest.Tester, "pages", decide.Pause{}, "pause"); err != nil {
+		t.Fatal(err)
+	}
+	for part := range 15 {
+		var ids []string
+		for i := range 100 {
+			ids = append(ids, fmt.Sprint("m", 100*part+i))
+		}
+		e.MustPush("pages", "t", ids...)
+	}
+	if err := e.Operate(t.Context(), enginetest.Tester, "pages", decide.Resume{}, "resume"); err != nil {
+		t.Fatal(err)
+	}
+	e.Rest("pages")
+	var prepared []string
+	full := b.FullFold("pages")
+	for _, run := range full.Runs() {
+		if len(run.Reserved) > 0 {
+			prepared = append(prepared, string(run.PrepareResult))
+		}
+	}
+	want := `"data":{"pages":[1,700,700,99],"few":["m1","m2"],"last":"m1499","all":1500}`
+	if len(prepared) != 1 || !strings.Contains(prepared[0], want) {
+		t.Errorf("prepared %.200q, want one run with %s", prepared, want)
+	}
+
+	// Not even a consumed event has lost its place; one that there never was is the script's fault.
+	e.MustDeploy(strings.Replace(cursorWorkflow, `{ limit: 1 }`, `{ after: "m1499" }`, 1))
+	if s := e.Rest("pages"); s.Maintenance != nil {
+		t.Errorf("after a consumed event: %+v", s.Maintenance)
+	}
+	e.MustDeploy(strings.Replace(cursorWorkflow, `{ limit: 1 }`, `{ after: "gone" }`, 1))
+	s := e.Rest("pages")
+	if s.Maintenance == nil {
+		t.Fatal("a cursor that there never was is let through")
+	}
+	full = b.FullFold("pages")
+	if f := full.Run(s.Maintenance.Run).Failure; f == nil || f.Class != eventlog.Logic ||
+		!strings.Contains(f.Message, `topic t has no event "gone" to go on after`) {
+		t.Errorf("after an event that is not there: %+v", f)
+	}
+}
 
 // A script sees as far as it looks, though what goes in with a call is only the beginning; what it
 // says is logged once. By its id it finds an event whatever its status (R19).

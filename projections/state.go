@@ -173,6 +173,15 @@ func (s *State) Queue(topic eventlog.Topic) iter.Seq[Queued] {
 	}
 }
 
+// QueueAfter yields what Queue yields, behind the place.
+func (s *State) QueueAfter(topic eventlog.Topic, at Ordinal) iter.Seq[Queued] {
+	return func(yield func(Queued) bool) {
+		if t, ok := s.queues.topics.get(topic); ok {
+			t.Ascend(Queued{Created: at}, func(q Queued) bool { return q.Created == at || yield(q) })
+		}
+	}
+}
+
 // Queued returns the place in the topic's queue, and false when no pending event stands there.
 func (s *State) Queued(topic eventlog.Topic, at Ordinal) (Queued, bool) {
 	return s.queues.get(topic, at)

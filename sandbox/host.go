@@ -21,7 +21,15 @@ type Host interface {
 const (
 	OwnConnector = "pawl"
 	GetByIDs     = "getByIds"
+	PeekAfter    = "peek"
 )
+
+// AfterQuery are the parameters of PeekAfter: at most Limit pending events behind the one with the id.
+type AfterQuery struct {
+	Topic string `json:"topic"`
+	After string `json:"after"`
+	Limit int    `json:"limit"`
+}
 
 // IDsQuery are the parameters of GetByIDs.
 type IDsQuery struct {

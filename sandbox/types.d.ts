@@ -129,9 +129,12 @@ interface PawlProducerCtx<T = any> extends PawlBaseCtx, PawlCalls<"list" | "get"
 
 /** May list, search and get through connectors, and look at pending events. */
 interface PawlPrepareCtx<T = any> extends PawlBaseCtx, PawlCalls<"list" | "get"> {
-  /** Pending events of a subscribed topic, oldest first: 100 without a limit, at most the oldest 1000 can be seen. */
+  /**
+   * Pending events of a subscribed topic, oldest first: 100 without a limit, at most 1000 at once. With after, the
+   * messageId of an event, those that stand behind it; an empty list is the end.
+   */
   peek<P = any, K extends keyof T & string = keyof T & string>(
-    topic: K, options?: { limit?: number },
+    topic: K, options?: { limit?: number; after?: string },
   ): Promise<PawlEvent<PawlPayload<T, K, P>, K>[]>;
   /** Events of a subscribed topic whatever their status, in the order of ids; unknown ids are left out. */
   getByIds<P = any, K extends keyof T & string = keyof T & string>(

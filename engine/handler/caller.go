@@ -60,6 +60,9 @@ type Workflow interface {
 	// more. It also returns the state that they are of. [ErrPaging] says that the store could not be read.
 	Peek(context.Context, *projections.State, eventlog.Consumer, eventlog.Instant, PeekLimit) (
 		seen *projections.State, pending map[string][]sandbox.Event, more []string, err error)
+	// After gives those of the topic's pending events that are visible and stand behind the event with the id, oldest
+	// first; there may be fewer than the limit although more follow. It fails by logic where there is no such event.
+	After(context.Context, eventlog.Topic, eventlog.MessageID, eventlog.Instant, PeekLimit) ([]sandbox.Event, error)
 	// Events gives events of a topic whatever their status, none older than the newest state at the time of the call.
 	// Those that do not exist are left out.
 	Events(topic eventlog.Topic, ids []string) ([]*projections.TopicEvent, error)

@@ -69,6 +69,39 @@ func (h *host) eventsOf(ctx context.Context, query sandbox.IDsQuery) (json.RawMe
 	return append(answer, ']'), nil
 }
 
+// peekAfter answers ctx.peek with a cursor: the visible pending events behind one, oldest first.
+func (h *host) peekAfter(ctx context.Context, params json.RawMessage) (json.RawMessage, error) {
+	began := time.Now()
+	var query sandbox.AfterQuery
+	if err := json.Unmarshal(params, &query); err != nil || query.Limit < 1 {
+		return nil, failed(eventlog.Logic, "call.params", "ctx.peek takes a topic, a limit and the messageId to go on after")
+	}
+	topic := eventlog.Topic(query.Topic)
+	consumer, _ := h.state.Script(h.run.Version).Definition.Consumer(h.run.Handler)
+	if h.phase != sandbox.Prepare || !slices.Contains(consumer.Subscribe, topic) {
+		return nil, failed(eventlog.Logic, "topic.notSubscribed", fmt.Sprintf(
+			"ctx.peek: only prepare of a consumer that is subscribed to topic %q may look at it", query.Topic))
+	}
+	if h.run.Event != nil {
+		return json.RawMessage("[]"), nil // its one event went in with the call (C1)
+	}
+	ctx, cancel := context.WithTimeout(ctx, ownReadTimeout)
+	defer cancel()
+	most := PeekLimit{Events: min(query.Limit, fullPeek.Events), Bytes: fullPeek.Bytes}
+	events, err := h.caller.workflow.After(ctx, topic, eventlog.MessageID(query.After), eventlog.At(h.origin), most)
+	var answer json.RawMessage
+	if err == nil {
+		h.mu.Lock()
+		for _, e := range events {
+			h.pending = append(h.pending, eventlog.EventRef{Topic: topic, MessageID: eventlog.MessageID(e.MessageID)})
+		}
+		h.mu.Unlock()
+		answer, err = json.Marshal(events)
+	}
+	h.note(began, "ctx.peek", params, answer, err)
+	return answer, err
+}
+
 // maxLastError bounds the message of an earlier failure that a script is given: prepare is given a thousand events.
 const maxLastError = 300
 

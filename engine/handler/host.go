@@ -73,6 +73,9 @@ func (h *host) read(ctx context.Context, connectorName, operation string, params
 	if connectorName == sandbox.OwnConnector && operation == sandbox.GetByIDs {
 		return h.getByIDs(ctx, params)
 	}
+	if connectorName == sandbox.OwnConnector && operation == sandbox.PeekAfter {
+		return h.peekAfter(ctx, params)
+	}
 	op, ok := h.state.Script(h.run.Version).Definition.Operation(connectorName, operation)
 	if !ok {
 		return nil, failed(eventlog.Logic, "operation.unknown",

@@ -81,16 +81,27 @@ func (c *collector) peekArguments(t *touch, args []ast.Expression) {
 	}
 	names, at, _ := script.Keys(options)
 	for _, name := range names {
-		if name != "limit" {
+		if name != "limit" && name != "after" {
 			c.Warn("shape.unknownKey", at[name],
 				"remove it; filter what ctx.peek gives, which is the oldest pending events",
-				"%q is no option of ctx.peek and has no effect; there is only limit", sandbox.Clip(name, 100))
+				"%q is no option of ctx.peek and has no effect; there are limit and after", sandbox.Clip(name, 100))
 		}
 	}
 	if _, limit := c.in.Member(options, "limit"); limit != nil {
 		if what := c.in.Never(limit, "number", "undefined", "null"); what != "" {
 			c.Fail("call.params", at["limit"], "write limit: 10", "limit must be a whole number from 1, and is %s",
 				what)
+		}
+	}
+	c.cursor(options)
+}
+
+// cursor checks that the option after is the id of an event.
+func (c *collector) cursor(options *ast.ObjectLiteral) {
+	if _, after := c.in.Member(options, "after"); after != nil {
+		if what := c.in.Never(after, "text", "undefined", "null"); what != "" {
+			c.Fail("call.params", c.in.Start(after), "write after: event.messageId",
+				"after must be the messageId of an event, and is %s", what)
 		}
 	}
 }

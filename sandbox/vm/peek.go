@@ -16,32 +16,72 @@ import (
 // each run read them all.
 const defaultPeek = 100
 
-// peek is ctx.peek(topic, {limit?}): the pending events of a subscribed topic, oldest first.
+// peek is ctx.peek(topic, {limit?, after?}): the pending events of a subscribed topic, oldest first; with after those
+// behind the event with that id.
 func (inv *invocation) peek(args []goja.Value) goja.Value {
 	topic, events := inv.pending("ctx.peek", args)
-	limit := defaultPeek
-	if len(args) > 1 && !goja.IsUndefined(args[1]) {
-		var options struct {
-			Limit *float64 `json:"limit"`
-		}
-		raw := inv.encoded(args[1], "call.params", "ctx.peek: the options")
-		if err := json.Unmarshal(raw, &options); err != nil {
-			inv.abort(sandbox.ScriptFault("call.params", "ctx.peek: the options must look like {limit: 10}, got %s",
-				sandbox.Clip(string(raw), 60)))
-		}
-		if options.Limit != nil {
-			n := *options.Limit
-			if n < 1 || n != float64(int(n)) {
-				inv.abort(sandbox.ScriptFault("call.params", "ctx.peek: limit must be a whole number from 1, got %v",
-					n))
-			}
-			limit = int(n)
-		}
+	limit, after := inv.peekOptions(args)
+	if after != "" {
+		return inv.peekAfter(topic, events, sandbox.AfterQuery{Topic: topic, After: after, Limit: limit})
 	}
 	if limit > len(events) {
 		inv.needAll(topic)
 	}
 	return inv.events(events[:min(len(events), limit)])
+}
+
+// peekOptions reads the second argument.
+func (inv *invocation) peekOptions(args []goja.Value) (limit int, after string) {
+	if len(args) < 2 || goja.IsUndefined(args[1]) {
+		return defaultPeek, ""
+	}
+	var options struct {
+		Limit *float64 `json:"limit"`
+		After *string  `json:"after"`
+	}
+	raw := inv.encoded(args[1], "call.params", "ctx.peek: the options")
+	if err := json.Unmarshal(raw, &options); err != nil {
+		inv.abort(sandbox.ScriptFault("call.params",
+			"ctx.peek: the options must look like {limit: 10} or {limit: 10, after: event.messageId}, got %s",
+			sandbox.Clip(string(raw), 60)))
+	}
+	limit = defaultPeek
+	if options.Limit != nil {
+		n := *options.Limit
+		if n < 1 || n != float64(int(n)) {
+			inv.abort(sandbox.ScriptFault("call.params", "ctx.peek: limit must be a whole number from 1, got %v", n))
+		}
+		limit = int(n)
+	}
+	if options.After != nil {
+		if after = *options.After; after == "" {
+			inv.abort(sandbox.ScriptFault("call.params", "ctx.peek: after must be the messageId of an event, got \"\""))
+		}
+	}
+	return limit, after
+}
+
+// peekAfter gives what lies behind an event. The host is asked where that did not go in with the call.
+func (inv *invocation) peekAfter(topic string, events []sandbox.Event, query sandbox.AfterQuery) goja.Value {
+	inv.alive() // encoding the options may have run script code
+	at := slices.IndexFunc(events, func(e sandbox.Event) bool { return e.MessageID == query.After })
+	if at >= 0 && len(events)-at > query.Limit {
+		return inv.events(events[at+1 : at+1+query.Limit])
+	}
+	params, err := json.Marshal(query)
+	inv.must(err)
+	op := sandbox.Operation{Connector: sandbox.OwnConnector, Operation: sandbox.PeekAfter, Kind: sandbox.KindList}
+	return inv.read(op, "ctx.peek", params, func(raw json.RawMessage) (goja.Value, error) {
+		var answered []sandbox.Event
+		if err := json.Unmarshal(raw, &answered); err != nil {
+			return nil, err
+		}
+		list := make([]any, len(answered))
+		for i := range answered {
+			list[i] = inv.event(&answered[i])
+		}
+		return inv.rt.NewArray(list...), nil
+	})
 }
 
 // getByIDs is ctx.getByIds(topic, ids): those of the events that exist, each with its status, in the order of

@@ -226,7 +226,8 @@ func (c *exchange) mayRead(r readRequest) error {
 	if c.call == nil {
 		return fmt.Errorf("%w: a read while describing", errMalformed)
 	}
-	allowedHere := r.connector == sandbox.OwnConnector && r.operation == sandbox.GetByIDs &&
+	own := r.operation == sandbox.GetByIDs || r.operation == sandbox.PeekAfter // both are of prepare alone
+	allowedHere := r.connector == sandbox.OwnConnector && own &&
 		sandbox.MemberAllowed(c.call.Phase, sandbox.MemberGetByIDs, false)
 	allowedHere = allowedHere || slices.ContainsFunc(c.call.Operations, func(o sandbox.Operation) bool {
 		return o.Connector == r.connector && o.Operation == r.operation && o.Kind != sandbox.KindMutate &&

@@ -99,3 +99,41 @@ func TestR19_WorkersMayAskInPrepareOnly(t *testing.T) {
 		}
 	}
 }
+
+// The host is asked for what lies behind a cursor, where that did not go in with the call.
+func TestPeekAfterAsksTheHost(t *testing.T) {
+	t.Parallel()
+	asked := make(chan string, 8)
+	listening := fakeHost{sandbox.OwnConnector + "." + sandbox.PeekAfter: func(_ context.Context,
+		params json.RawMessage) (json.RawMessage, error) {
+		asked <- string(params)
+		return json.RawMessage(`[{"messageId":"9","topic":"t.a","title":"Nine","payload":{"n":9}}]`), nil
+	}}
+	for _, at := range []struct{ options, want, asked string }{
+		{`{ limit: 2, after: "1" }`, `["2","3"]`, ""},
+		{`{ limit: 3, after: "1" }`, `["9"]`, `{"topic":"t.a","after":"1","limit":3}`},
+		{`{ after: "x" }`, `["9"]`, `{"topic":"t.a","after":"x","limit":100}`},
+	} {
+		r, err := newExecutor(t).Invoke(t.Context(), invocationOf(sandbox.Prepare,
+			`return (await ctx.peek("t.a", `+at.options+`)).map((e) => e.id)`), listening)
+		if err != nil || string(r.Value) != at.want {
+			t.Errorf("%s: %s, %v", at.options, r.Value, err)
+		}
+		for range 2 { // in this process and in a worker
+			if at.asked == "" {
+				continue
+			}
+			if got := <-asked; got != at.asked {
+				t.Errorf("%s: asked for %s", at.options, got)
+			}
+		}
+		if len(asked) != 0 {
+			t.Errorf("%s: asked for what went in with the call", at.options)
+		}
+	}
+	for _, options := range []string{`{ after: "" }`, `{ after: 7 }`} {
+		_, err := newExecutor(t).Invoke(t.Context(), invocationOf(sandbox.Prepare,
+			`await ctx.peek("t.a", `+options+`); return 1`), listening)
+		wantFault(t, err, sandbox.FaultScript, "call.params")
+	}
+}
