@@ -103,7 +103,7 @@ func Remove(ctx context.Context, nc *nats.Conn, node string) error {
 	}
 }
 
-// removeTime is how long one request waits. In an election nobody answers, and none comes later either.
+// removeTime is how long one request waits. While the servers elect a leader no answer comes, later neither.
 const removeTime = 3 * time.Second
 
 // removed reads the answer. Where it was asked again, an earlier request may have removed the node, which cannot be

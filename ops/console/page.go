@@ -57,7 +57,7 @@ func (p page) Sentence(text string) template.HTML {
 	}))
 }
 
-// Moment shows a time: how long ago or ahead it is, and exactly to those who look closer.
+// Moment shows a time: how long ago or ahead it is, and exactly on a closer look.
 func (p page) Moment(at eventlog.Instant) template.HTML {
 	if at == 0 {
 		return `<span class="dim">–</span>`

@@ -61,10 +61,10 @@ func (n *network) listen(node, target string) string {
 	return l.Addr().String()
 }
 
-// names finds in the first words of a server who it is.
+// names finds the name of a server in its first words.
 var names = regexp.MustCompile(`"(?:server_)?name":"(n\d)"`)
 
-// pass connects one that has dialled with the node's server. The one that has dialled says who it is.
+// pass connects a server that has dialled with the server of the node. The first words of the dialling server hold its name.
 func (n *network) pass(node string, from net.Conn, target string) {
 	defer from.Close()
 	to, err := net.Dial("tcp", target)
