@@ -64,7 +64,8 @@ func (n *network) listen(node, target string) string {
 // names finds the name of a server in its first words.
 var names = regexp.MustCompile(`"(?:server_)?name":"(n\d)"`)
 
-// pass connects a server that has dialled with the server of the node. The first words of the dialling server hold its name.
+// pass connects a server that has dialled with the server of the node. The first words of the dialling server hold its
+// name.
 func (n *network) pass(node string, from net.Conn, target string) {
 	defer from.Close()
 	to, err := net.Dial("tcp", target)
