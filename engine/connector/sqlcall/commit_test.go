@@ -23,7 +23,8 @@ import (
 type wire struct {
 	listener net.Listener
 	server   string
-	// onCommit says what becomes of a COMMIT that is on its way to the server; nil lets all through.
+	// onCommit says what becomes of a COMMIT that is on its way to the server; nil lets all through. forward hands the
+	// COMMIT to the server, whose answer goes nowhere; cut closes all connections.
 	onCommit atomic.Pointer[func(forward func(), cut func())]
 
 	mu    sync.Mutex
@@ -94,12 +95,14 @@ func (w *wire) serve(client net.Conn) {
 		if err != nil {
 			return
 		}
-		forward := func() { _, _ = server.Write(buffer[:n]) }
 		if act := w.onCommit.Load(); act != nil && bytes.Contains(buffer[:n], []byte("COMMIT\x00")) {
-			(*act)(forward, w.cutAll)
+			(*act)(func() {
+				_ = client.Close() // before the server can answer
+				_, _ = server.Write(buffer[:n])
+			}, w.cutAll)
 			continue
 		}
-		forward()
+		_, _ = server.Write(buffer[:n])
 	}
 }
 
