@@ -149,8 +149,11 @@ func (j *judge) explained(n *node, state *projections.State, w eventlog.Workflow
 	}
 	if s.concurrent {
 		todos := s.owed(n, state)
-		// An engine that has stood still for longer than its lease lasts tries once more before it knows.
-		lapsed := s.sharing != nil && why.Reason == decide.ReasonStorage
+		// An engine that has stood still for longer than its lease lasts tries once more before it knows. It may wait for
+		// a call beside that.
+		lapsed := s.sharing != nil && slices.ContainsFunc(n.engine.Waits(w), func(wait decide.Wait) bool {
+			return wait.Reason == decide.ReasonStorage
+		})
 		if owed := s.owes(n, w, todos); owed != nil && !lapsed {
 			s.violate("engine %d waits (%s) in %s and owes %T %+v", n.number, why.Reason, w, owed, owed)
 		}
