@@ -166,12 +166,12 @@ func (l *Loop) begin(ctx context.Context) (begun int, err error) {
 	for _, r := range wanted {
 		l.mu.Lock()
 		last := l.tried[r.Workflow]
-		busy := l.atWork[r.Workflow] || last.request == r && l.Now().Before(last.again)
-		l.atWork[r.Workflow] = true
-		l.mu.Unlock()
-		if busy {
+		if l.atWork[r.Workflow] || last.request == r && l.Now().Before(last.again) {
+			l.mu.Unlock()
 			continue
 		}
+		l.atWork[r.Workflow] = true
+		l.mu.Unlock()
 		begun++
 		l.ended.Go(func() {
 			again := l.care(ctx, r)

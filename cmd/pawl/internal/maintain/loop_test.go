@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/pawl-run/pawl/ops/rpc"
@@ -22,6 +23,7 @@ type engine struct {
 	mu sync.Mutex
 	// version is raised by each repair; wanted says that one is asked for.
 	minor, attempt int
+	run            int // the number of its last run that failed
 	wanted         bool
 	// deployed are the times of earlier repairs.
 	deployed []time.Time
@@ -43,7 +45,7 @@ func (e *engine) Do(_ context.Context, operation string, params, out any) error 
 		answer = fmt.Sprintf(`{"items": [{"name": "w", "version": "1.%d", "repair": %s}, {"name": "fine", "version": "1.0",
 			"repair": null}], "next": null}`, e.minor, repair)
 	case "listWorkflowRuns":
-		answer = `{"items": [{"id": "RUN"}]}`
+		answer = fmt.Sprintf(`{"items": [{"id": "RUN%d"}]}`, e.run)
 	case "getWorkflow":
 		answer = `{"repair": {}}`
 		if !e.wanted {
@@ -71,8 +73,12 @@ func (e *engine) Do(_ context.Context, operation string, params, out any) error 
 	return json.Unmarshal([]byte(answer), out)
 }
 
-func (e *engine) Log(_ context.Context, query rpc.LogQuery) iter.Seq2[json.RawMessage, error] {
+func (e *engine) Log(ctx context.Context, query rpc.LogQuery) iter.Seq2[json.RawMessage, error] {
 	return func(yield func(json.RawMessage, error) bool) {
+		if query.Follow {
+			<-ctx.Done()
+			return
+		}
 		if query.Type != "workflow.deployed" {
 			return
 		}
@@ -111,6 +117,55 @@ func once(t *testing.T, l *Loop) (reports []string) {
 		t.Fatal(err)
 	}
 	return reports
+}
+
+// A workflow whose maintainer has failed is cared for again after the pause, and a new failure behind a proposal at
+// once: the loop looks as long as it runs.
+func TestTheLoopComesBack(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		proposals string
+		asked     int
+	}{
+		"a maintainer that fails three times":    {asked: 4},
+		"a proposal, and a new failure after it": {proposals: t.TempDir(), asked: 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				e := &engine{wanted: true, attempt: 1}
+				asked := 0
+				l := &Loop{Client: e, Proposals: c.proposals, Report: func(string, string) {}}
+				l.Maintainer = maintainerFunc(func() ([]byte, error) {
+					time.Sleep(time.Second) // so the pause does not end with a look
+					if asked++; asked < 4 && c.proposals == "" {
+						return nil, errors.New("it fails")
+					}
+					return []byte("good"), nil
+				})
+				ctx, cancel := context.WithCancel(t.Context())
+				ended := make(chan error, 1)
+				go func() { ended <- l.Run(ctx, false) }()
+				time.Sleep(10 * DefaultPause)
+				e.mu.Lock()
+				e.run++
+				e.mu.Unlock()
+				time.Sleep(10 * DefaultPause)
+				cancel()
+				if err := <-ended; err != nil {
+					t.Error(err)
+				}
+				if asked != c.asked {
+					t.Errorf("the maintainer was asked %d times, want %d", asked, c.asked)
+				}
+			})
+		})
+	}
+}
+
+type maintainerFunc func() ([]byte, error)
+
+func (f maintainerFunc) Maintain(context.Context, string, json.RawMessage) ([]byte, error) {
+	return f()
 }
 
 // What the engine refuses goes back to the maintainer, with the reason, until it is accepted or the budget is spent
