@@ -71,11 +71,11 @@ func Open(ctx context.Context, nc *nats.Conn, cfg Config) (*Stream, error) {
 		Name: StreamName(cfg.Prefix), Subjects: []string{s.prefix + ">"}, Storage: jetstream.FileStorage,
 		Discard: jetstream.DiscardOld, MaxBytes: orDefault(cfg.MaxBytes, 256<<20),
 		MaxAge:   orDefault(cfg.MaxAge, 7*24*time.Hour),
-		Replicas: int(orDefault(int64(cfg.Replicas), 1)), AllowDirect: true, Compression: jetstream.S2Compression,
+		Replicas: int(orDefault(int64(cfg.Replicas), 1)), AllowDirect: true,
 		Description: "what scripts write, by run",
 	}
-	if want.Replicas == 1 {
-		want.PersistMode = jetstream.AsyncPersistMode
+	if want.Replicas == 1 { // several are never compressed: see compression in eventlog/jslog
+		want.PersistMode, want.Compression = jetstream.AsyncPersistMode, jetstream.S2Compression
 	}
 	if s.stream, err = s.js.CreateOrUpdateStream(ctx, want); err != nil {
 		return nil, fmt.Errorf("open the run log: %w", err)

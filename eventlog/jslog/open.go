@@ -62,6 +62,9 @@ func prepare(ctx context.Context, nc *nats.Conn, cfg Config, accepting *Lost) (*
 		l.cfg.Unsynced = l.mark.unsynced
 	}
 	infos, err := l.streams(ctx)
+	if err == nil {
+		err = l.endCompression(ctx, infos)
+	}
 	if err != nil {
 		l.cancel()
 		return nil, nil, errors.Join(fmt.Errorf("open log: %w", err), l.mark.close())

@@ -290,7 +290,7 @@ func (l *Log) create(ctx context.Context, p, n int) (*jetstream.StreamInfo, erro
 			Replicas:    l.cfg.Replicas,
 			DenyDelete:  true,
 			DenyPurge:   true,
-			Compression: jetstream.S2Compression,
+			Compression: compression(l.cfg.Replicas),
 			// No message carries an id; JetStream rebuilds this window at every start.
 			Duplicates:         100 * time.Millisecond,
 			AllowDirect:        l.cfg.Replicas == 1,

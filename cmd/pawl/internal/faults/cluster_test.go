@@ -66,6 +66,12 @@ func newCluster(t *testing.T, options ...func(*nodeConfig)) *cluster {
 		n.start()
 	}
 	t.Cleanup(func() {
+		if t.Failed() {
+			for _, n := range c.nodes {
+				text, err := n.ask(context.WithoutCancel(t.Context()), http.MethodGet, "/groups", "")
+				t.Logf("what %s says of copies that are not current: %v\n%s", n.cfg.Name, err, text)
+			}
+		}
 		for _, n := range c.nodes {
 			n.kill()
 			if text, err := os.ReadFile(n.errors.Name()); err == nil && t.Failed() {

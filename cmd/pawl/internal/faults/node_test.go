@@ -261,6 +261,7 @@ func (n *runningNode) control() http.Handler {
 		why, _ := n.engine.Why(eventlog.WorkflowName(r.FormValue("workflow")))
 		_, _ = fmt.Fprintf(w, "%+v\n", why)
 	})
+	mux.HandleFunc("GET /groups", n.groups)
 	mux.HandleFunc("GET /status", func(w http.ResponseWriter, r *http.Request) {
 		var s nodeStatus
 		for _, p := range n.engine.Partitions() {
