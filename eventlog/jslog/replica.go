@@ -48,9 +48,10 @@ func (r *reader) fill(ctx context.Context, seq uint64, yield func(eventlog.Recor
 
 // compression is how a stream of so many replicas is compressed. With several it must not be: a server of a cluster that
 // syncs every write cuts a stream off at its last snapshot when it starts, to take the rest from the log of the
-// cluster once more. nats-server 2.15.2 makes another block for the time of that, and compresses the one before it in the
-// background, which is the last one again by then. What is acknowledged from then on is written behind the compressed
-// part as it is, and nothing of the block can be read from the disk any more: at its next start the server has lost it.
+// cluster once more. nats-server 2.15.2 makes another block for the time of that, and compresses the one before it in
+// the background, which is the last one again by then. What is acknowledged from then on is written behind the
+// compressed part as it is, and nothing of the block can be read from the disk any more: at its next start the server
+// has lost it.
 func compression(replicas int) jetstream.StoreCompression {
 	if replicas > 1 {
 		return jetstream.NoCompression
@@ -58,8 +59,8 @@ func compression(replicas int) jetstream.StoreCompression {
 	return jetstream.S2Compression
 }
 
-// endCompression ends the compression of streams that have several replicas: of an older version, or because an operator
-// gave them more.
+// endCompression ends the compression of streams that have several replicas: of an older version, or because an
+// operator gave them more.
 func (l *Log) endCompression(ctx context.Context, infos []*jetstream.StreamInfo) error {
 	for _, info := range infos {
 		if info.Config.Compression == jetstream.NoCompression || info.Config.Replicas == 1 || l.cfg.LookOnly {
