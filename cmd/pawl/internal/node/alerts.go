@@ -4,7 +4,6 @@ import (
 	"context"
 	"maps"
 	"slices"
-	"time"
 
 	"github.com/nats-io/nats.go"
 
@@ -14,9 +13,6 @@ import (
 	"github.com/pawl-run/pawl/ops/alert"
 	"github.com/pawl-run/pawl/ops/explain"
 )
-
-// lastLook bounds the look for alerts before the engine is stopped.
-const lastLook = 5 * time.Second
 
 // alerting finds what a person is told of. The zero value looks for nothing.
 type alerting struct{ raiser *alert.Raiser }
@@ -63,27 +59,4 @@ func (n *Node) workflows() []eventlog.WorkflowName {
 		}
 	}
 	return slices.Sorted(maps.Keys(stopped))
-}
-
-// alertDuring looks for alerts while work is done, and once more at its end. The engine is ready.
-func (n *Node) alertDuring(ctx context.Context, work func(context.Context) error) error {
-	raiser := n.alerts.raiser
-	if raiser == nil || n.Data.Broker.Shared { // it is a duty of one engine then
-		return work(ctx)
-	}
-	looking, stop := context.WithCancel(context.WithoutCancel(ctx))
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		raiser.Run(looking)
-	}()
-	err := work(ctx)
-	stop()
-	<-ended
-	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastLook)
-	defer cancel()
-	if err := raiser.Look(last); err != nil {
-		n.Data.Logger.Warn("alerts cannot be noted; the next start tells of them", "error", err)
-	}
-	return err
 }

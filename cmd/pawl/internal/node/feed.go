@@ -2,8 +2,6 @@ package node
 
 import (
 	"cmp"
-	"context"
-	"time"
 
 	"github.com/nats-io/nats.go"
 	"github.com/prometheus/client_golang/prometheus"
@@ -18,9 +16,6 @@ import (
 
 // feeding publishes what the engine records, where that is asked for. The zero value publishes nothing.
 type feeding struct{ feeder *feed.Feeder }
-
-// feedEnd is how long an engine that ends waits for the feed. What is left is published after the next start.
-const feedEnd = 2 * time.Second
 
 // openFeed prepares the feed, on a connection of its own. space says why nothing may be written now.
 func openFeed(d *storage.Data, space func() error) (feeding, error) {
@@ -56,26 +51,4 @@ func (f feeding) figures() prometheus.Collector {
 		return nil
 	}
 	return f.feeder.Figures()
-}
-
-// StartFeed begins to publish the feed, if one is asked for. The function that it returns stops the feed: as soon as
-// all that is recorded is published, at the latest after feedEnd. It is called when the engine has ended.
-func (n *Node) StartFeed(ctx context.Context) (end func()) {
-	feeder := n.feed.feeder
-	if feeder == nil || n.Data.Broker.Shared { // it is a duty of one engine then
-		return func() {}
-	}
-	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		feeder.Run(ctx)
-	}()
-	return func() {
-		last, stop := context.WithTimeout(ctx, feedEnd)
-		defer stop()
-		_ = feeder.Await(last) // the next start goes on with the rest
-		cancel()
-		<-done
-	}
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/nats-io/nats.go"
 
@@ -17,9 +16,6 @@ import (
 	"github.com/pawl-run/pawl/ops/feed"
 	"github.com/pawl-run/pawl/ops/subscription"
 )
-
-// outgoingEnd is how long an engine that ends waits for its webhooks. What is left is delivered after the next start.
-const outgoingEnd = 5 * time.Second
 
 // openOutgoing prepares the webhooks, on a connection of their own; nil where none are configured. Before is where the
 // log ends, by partition.
@@ -99,25 +95,4 @@ func positions(ends []uint64) string {
 		places = append(places, eventlog.Position{Partition: partition, Seq: seq}.String())
 	}
 	return strings.Join(places, ",")
-}
-
-// StartOutgoing begins to deliver webhooks, if there are any. The function that it returns stops that: as soon as all
-// is delivered that can be, at the latest after outgoingEnd. It is called when the feed has ended.
-func (n *Node) StartOutgoing(ctx context.Context) (end func()) {
-	if n.outgoing == nil || n.Data.Broker.Shared { // they are a duty of one engine then
-		return func() {}
-	}
-	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		n.outgoing.Run(ctx)
-	}()
-	return func() {
-		last, stop := context.WithTimeout(ctx, outgoingEnd)
-		defer stop()
-		_ = n.outgoing.Await(last) // the next start goes on with the rest
-		cancel()
-		<-done
-	}
 }

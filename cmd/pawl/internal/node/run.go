@@ -3,10 +3,6 @@ package node
 import (
 	"context"
 	"errors"
-	"fmt"
-	"log/slog"
-
-	sdaemon "github.com/coreos/go-systemd/v22/daemon"
 
 	"github.com/pawl-run/pawl/cmd/pawl/internal/exit"
 	"github.com/pawl-run/pawl/cmd/pawl/internal/storage"
@@ -24,7 +20,7 @@ func (n *Node) Run(ctx context.Context, work func(context.Context) error) error 
 
 	checked := n.check.start(apiCtx)
 	defer checked()
-	delivered := n.StartOutgoing(apiCtx)
+	delivered := n.startOutgoing(apiCtx)
 	defer delivered() // after the feed has ended
 	fed := n.StartFeed(apiCtx)
 	defer fed()
@@ -95,14 +91,4 @@ func (n *Node) waitIdle(ctx context.Context) error {
 		return errors.Join(err, context.Cause(ctx))
 	}
 	return nil
-}
-
-// tellSupervisor tells the service manager that started this process (systemd, with Type=notify) what it is doing:
-// sdaemon.SdNotifyReady once it answers, sdaemon.SdNotifyStopping once it ends. Without a service manager it
-// does nothing.
-func tellSupervisor(logger *slog.Logger, state string) {
-	if _, err := sdaemon.SdNotify(false, state); err != nil {
-		logger.Warn("the service manager was not told; it may take this engine for one that does not start",
-			"state", state, "error", fmt.Errorf("write to NOTIFY_SOCKET: %w", err))
-	}
 }

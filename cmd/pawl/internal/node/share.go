@@ -3,7 +3,6 @@ package node
 import (
 	"cmp"
 	"context"
-	"sync"
 
 	"github.com/nats-io/nats.go"
 
@@ -26,19 +25,4 @@ func (n *Node) share(ctx context.Context, c *engine.Config, version string) erro
 	d.Opened.Add(func() error { nc.Close(); return nil })
 	c.Leases, c.Peers, c.Duties = leases, peer.New(nc, datadir.NATSPrefix), n.dutiesOfAll
 	return nil
-}
-
-// dutiesOfAll does what one engine does for all, until ctx ends: the feed, outgoing webhooks and alerts.
-func (n *Node) dutiesOfAll(ctx context.Context) {
-	var all sync.WaitGroup
-	defer all.Wait()
-	if n.feed.feeder != nil {
-		all.Go(func() { n.feed.feeder.Run(ctx) })
-	}
-	if n.outgoing != nil {
-		all.Go(func() { n.outgoing.Run(ctx) })
-	}
-	if n.alerts.raiser != nil {
-		all.Go(func() { n.alerts.raiser.Run(ctx) })
-	}
 }
