@@ -45,6 +45,17 @@ func callContext(ctx context.Context, timeout time.Duration, call Call) (context
 	return context.WithDeadline(ctx, end)
 }
 
+// PageTime is when a page of a list is to end before it is full: after half of the call's time. Items that take long
+// to read must not use up the time of the call, since then none of them would ever be listed.
+func PageTime(ctx context.Context) time.Time {
+	now := time.Now()
+	deadline, ok := ctx.Deadline()
+	if !ok {
+		deadline = now.Add(DefaultTimeout)
+	}
+	return now.Add(deadline.Sub(now) / 2)
+}
+
 // MayLeave says why a mutation must not be sent (any more), or nil. A connector asks it immediately
 // before the first byte: to connect may take its time. The wall clock is asked beside the context, whose
 // timer stands still while the machine is suspended.

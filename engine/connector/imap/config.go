@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/pawl-run/pawl/engine/connector"
+	"github.com/pawl-run/pawl/engine/connector/publicnet"
 	"github.com/pawl-run/pawl/engine/connector/redact"
 )
 
@@ -76,7 +77,7 @@ func newServer(config Config) (*server, error) {
 			config.Server)
 	}
 	s := &server{address: config.Server, mode: config.TLS, username: config.Username, password: config.Password}
-	loopback := isLoopback(host)
+	loopback := publicnet.IsLoopback(host)
 	switch {
 	case s.mode == "" && port == "993":
 		s.mode = tlsImplicit
@@ -104,12 +105,4 @@ func newServer(config Config) (*server, error) {
 		return nil, wrong("connections", "want a number from 1 to %d, not %d", maxConnections, config.Connections)
 	}
 	return s, nil
-}
-
-func isLoopback(host string) bool {
-	if strings.EqualFold(host, "localhost") {
-		return true
-	}
-	ip := net.ParseIP(host)
-	return ip != nil && ip.IsLoopback()
 }

@@ -87,7 +87,7 @@ func (c *Connector) list(ctx context.Context, call connector.Call) (any, error) 
 		return nil, failure
 	}
 	defer release()
-	enough := pageTime(ctx)
+	enough := connector.PageTime(ctx)
 	var result page
 	err := c.pool.use(ctx, func(s *session) (err error) {
 		result, err = c.page(ctx, call, s, chosen, enough)
@@ -209,15 +209,4 @@ func (c *Connector) deleted(ctx context.Context, s *session, asked []imap.UID, c
 		}
 	}
 	return nil
-}
-
-// pageTime is when a page is to end before it is full: mails that take long to fetch must not use up the time of the
-// call, since then none of them would ever be listed.
-func pageTime(ctx context.Context) time.Time {
-	now := time.Now()
-	deadline, ok := ctx.Deadline()
-	if !ok {
-		deadline = now.Add(connector.DefaultTimeout)
-	}
-	return now.Add(deadline.Sub(now) / 2)
 }

@@ -65,7 +65,7 @@ func (c *Connector) list(ctx context.Context, call connector.Call) (any, *eventl
 	}
 	result := listResult{Mails: []mailparse.Head{}}
 	size := 0
-	enough := pageTime(ctx)
+	enough := connector.PageTime(ctx)
 	for i, file := range files {
 		if failure := connector.ContextFailure(ctx, call); failure != nil {
 			return nil, failure
@@ -90,15 +90,4 @@ func (c *Connector) list(ctx context.Context, call connector.Call) (any, *eventl
 		result.Mails = append(result.Mails, head)
 	}
 	return result, nil
-}
-
-// pageTime is when a page is to end before it is full: mails that take long to take apart must not use up
-// the time of the call, since then none of them would ever be listed.
-func pageTime(ctx context.Context) time.Time {
-	now := time.Now()
-	deadline, ok := ctx.Deadline()
-	if !ok {
-		deadline = now.Add(connector.DefaultTimeout)
-	}
-	return now.Add(deadline.Sub(now) / 2)
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/pawl-run/pawl/engine/connector"
+	"github.com/pawl-run/pawl/engine/connector/publicnet"
 	"github.com/pawl-run/pawl/engine/connector/redact"
 )
 
@@ -79,7 +80,7 @@ func newServer(config Config) (*server, error) {
 	}
 	s := &server{address: config.Server, mode: config.TLS, username: config.Username, password: config.Password,
 		hello: config.Hello}
-	loopback := isLoopback(host)
+	loopback := publicnet.IsLoopback(host)
 	switch {
 	case s.mode == "" && port == "465":
 		s.mode = tlsImplicit
@@ -116,12 +117,4 @@ func newServer(config Config) (*server, error) {
 		s.from = append(s.from, address)
 	}
 	return s, nil
-}
-
-func isLoopback(host string) bool {
-	if strings.EqualFold(host, "localhost") {
-		return true
-	}
-	ip := net.ParseIP(host)
-	return ip != nil && ip.IsLoopback()
 }

@@ -12,6 +12,8 @@ import (
 	"strings"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/pawl-run/pawl/engine/connector/publicnet"
 )
 
 // maxMessage is the most bytes that one message of a server may have: a row that does not fit a result by far is not
@@ -74,7 +76,7 @@ func newServer(name string, config DatabaseConfig) (*pgx.ConnConfig, error) {
 	if !inside {
 		password = config.Password
 	}
-	near := socket != "" || isLoopback(host)
+	near := socket != "" || publicnet.IsLoopback(host)
 	mode := said.Get("sslmode")
 	switch {
 	case mode == "" && near:
@@ -135,21 +137,13 @@ func overruled(said url.Values, mode string) url.Values {
 	return all
 }
 
-func isLoopback(host string) bool {
-	if strings.EqualFold(host, "localhost") {
-		return true
-	}
-	ip := net.ParseIP(host)
-	return ip != nil && ip.IsLoopback()
-}
-
 // dialLoopback connects to this machine only: an unencrypted connection must not go to another machine.
 func dialLoopback(ctx context.Context, network, address string) (net.Conn, error) {
 	conn, err := (&net.Dialer{}).DialContext(ctx, network, address)
 	if err != nil {
 		return nil, err
 	}
-	if host, _, err := net.SplitHostPort(conn.RemoteAddr().String()); err != nil || !isLoopback(host) {
+	if host, _, err := net.SplitHostPort(conn.RemoteAddr().String()); err != nil || !publicnet.IsLoopback(host) {
 		return nil, errors.Join(fmt.Errorf("%s is not this machine, and the connection would not be encrypted", address),
 			conn.Close())
 	}
