@@ -124,7 +124,14 @@ func newExchange() *exchange {
 type clock struct {
 	mu      sync.Mutex
 	now     time.Time
+	passing *passing // nil while the time stands still
 	waiting []*wait
+}
+
+// passing is a time that passes: d in all, while the driver sleeps.
+type passing struct {
+	began     time.Time // of the sleep
+	d, asleep time.Duration
 }
 
 type wait struct {
@@ -139,7 +146,25 @@ func newClock() *clock { return &clock{now: time.Date(2026, 3, 1, 12, 0, 0, 0, t
 func (c *clock) Now() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if p := c.passing; p != nil {
+		return c.now.Add(time.Duration(float64(p.d) * float64(time.Since(p.began)) / float64(p.asleep)))
+	}
 	return c.now
+}
+
+// pass lets d pass while the driver sleeps. Those that wait for a time that has come are woken at the end.
+func (c *clock) pass(d, asleep time.Duration) {
+	c.mu.Lock()
+	end := c.now.Add(d)
+	if asleep > 0 {
+		c.passing = &passing{time.Now(), d, asleep}
+	}
+	c.mu.Unlock()
+	time.Sleep(asleep)
+	c.mu.Lock()
+	c.passing = nil
+	c.mu.Unlock()
+	c.to(end)
 }
 
 // to moves the clock forward and wakes those that waited for a time that has come. It reports
