@@ -1,5 +1,5 @@
-// Package engine runs workflows: it performs what decide.Next says a workflow owes the world and
-// records what came of it.
+// Package engine runs workflows: it performs what decide.Owed says a workflow owes the world and records what came of
+// it.
 //
 // Guaranteed:
 //
@@ -16,12 +16,12 @@
 // ([Config.Linger]): that event then costs one run instead of two. Any other change of the
 // workflow ends the wait.
 //
-// Each workflow has three parts. Its aggregate holds the state and the one way to change it, record; per workflow
-// only that is serialized. Its runner steps: it looks at the state, runs scripts and reports. Its calls are the
-// mutations that have left. Scripts, calls and reconciles run beside the recording, so events and operator
-// actions are taken while a run is busy; what waits to be recorded is recorded together (C10, proposal.go). Where a
-// consumer is concurrent (C1), the scripts of several runs are at work at once as the runner's tasks (step.go). How a
-// request comes to be sent stands there too.
+// Each workflow has three parts. Its aggregate holds the state and the one way to change it, record; per workflow only
+// that is serialized. Its runner steps: it looks at the state, runs scripts and reports. Its calls are the mutations
+// that have left. Scripts, calls and reconciles run beside the recording, so events and operator actions are taken
+// while a run is busy; what waits to be recorded is recorded together (C10, proposal.go). Where a consumer is
+// concurrent (C1), the scripts of several runs are at work at once as the runner's tasks (step.go). step.go also
+// describes the way of a request.
 //
 // Where damage is met: stop (aggregate.go) ends the work of a workflow with a record that cannot be followed; the check
 // of the whole log (audit.go) holds one with a damaged past; what a person accepts as lost is given up by
@@ -38,15 +38,31 @@
 // workflow goes on where it is read by itself, as after a conflict, from a damaged replica; readings of a whole
 // partition ask the leader for what a replica lacks.
 //
-// An engine's life from its start to its end is run.go. What a call came to is told in settlement.go, which asks
-// where nothing says so. The checkpoint of what is folded is written and trusted by writebehind.go; what no longer
-// has to be in memory leaves it after that (aggregate.go, package engine/memory) and comes back by backlog.go. The
-// packages below: process (what all workflows share, and Config), decide (all rules, pure), schedule (times and
-// policies), deploy (whether a script may replace another), handler (one call of a script), connector (the outside),
-// hook and secret (what requests are verified by), underway (calls that have left), capability (grants), hint (what
-// to do next), lease and peer (a cluster), rehearsal (`pawl test`), recording and effectdiff (`pawl diff`, with
-// difference), runlog, checkpoint, memory, loss, clock, signal and ids. Tests that live through everything are in
-// lifecycle, cluster and simulation; enginetest starts their engines.
+// An engine's life from its start to its end is run.go. settlement.go records the outcome of a call. Where no outcome
+// is known, it asks the connector. The checkpoint of what is folded is written and trusted by writebehind.go; what no
+// longer has to be in memory leaves it after that (aggregate.go, package engine/memory) and comes back by backlog.go.
+//
+// The packages below:
+//   - process: what all workflows share, and Config
+//   - decide: all rules, pure
+//   - schedule: times and policies
+//   - deploy: whether a script may replace another
+//   - handler: one call of a script
+//   - connector: the outside
+//   - hook, secret: what requests are verified by
+//   - underway: calls that have left
+//   - capability: grants
+//   - hint: what to do next
+//   - lease, peer: a cluster
+//   - rehearsal: `pawl test`
+//   - recording, effectdiff, difference: `pawl diff`
+//   - runlog: the lines that scripts log
+//   - checkpoint: how far the log is dealt with
+//   - memory: what the engine keeps of one workflow
+//   - loss: a damaged past that a person gives up
+//   - clock, signal, ids: time, waiting, fresh ids
+//
+// Tests that live through everything are in lifecycle, cluster and simulation; enginetest starts their engines.
 //
 // Not guaranteed: that a script runs only once. Prepare and next may run again after a crash;
 // what they buffered is visible only with the commit.

@@ -132,8 +132,8 @@ func (c *calls) pinned(m *projections.Mutation) (op eventlog.Operation, ok bool)
 }
 
 // turnAfterStart waits for the turn of a call that is recorded as started already: a person has approved it, and it
-// would need another approval if it had to begin anew. Its time passes already, so that its turn has to come in the
-// first half of it: the rest belongs to the request. What stops it says so instead of a turn.
+// would need another approval if it had to begin anew. Its timeout runs already: the turn must come in the first half,
+// the second half is for the request. If it does not come, or the call may not leave any more, the failure says why.
 func (c *calls) turnAfterStart(s started, call connector.Call) (connector.Turn, *eventlog.Failure) {
 	engine, paused := c.workflow.engine, c.workflow.state().Pause != nil
 	ctx, cancel := context.WithTimeout(engine.Life, callTimeout(s.Mutation)/2)
@@ -154,8 +154,8 @@ func (c *calls) turnAfterStart(s started, call connector.Call) (connector.Turn, 
 	return turn, c.mayLeave(s)
 }
 
-// denied says which grant of the call has been taken from the workflow since it was recorded, nil for none. What a
-// person has approved needs no other grant to be sent than not to be forbidden.
+// denied says which grant of the call has been taken from the workflow since it was recorded, nil for none. A call that
+// a person has approved needs no grant; it is stopped only by a grant that forbids it.
 func (c *calls) denied(call connector.Call) *eventlog.Failure {
 	s, connectors := c.workflow.state(), c.workflow.engine.Config.Connectors
 	if denied := capability.DeniedSecret(c.workflow.name, s.Grants, connectors.Secrets(call)); denied != nil {
@@ -176,9 +176,9 @@ func (c *calls) neverSent(s started) *eventlog.Failure {
 	return c.mayLeave(s)
 }
 
-// forgotten says that the other side may not know the key of a call any more that is to be sent again, nil while it
-// does: by what the configuration promises now, and by whichever clock says first that the time of the promise is over.
-// The record was decided by one that may have been set back.
+// forgotten is the failure of a resend whose key the other side may have forgotten, nil while it knows the key. The
+// promise is the one in the configuration now. Of the two clocks the one that says first that the promise is over
+// counts, since the clock that decided the record may have been set back.
 func (c *calls) forgotten(m *projections.Mutation, call connector.Call) *eventlog.Failure {
 	promised := c.workflow.engine.Config.Connectors.Resends(call)
 	if promised == 0 {

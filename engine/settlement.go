@@ -147,8 +147,8 @@ func (c *calls) ask(ctx context.Context, m *projections.Mutation) decide.SettleM
 	return s
 }
 
-// withoutAnswer is a reconcile's report before the connector was asked: whether the call is over. That has to
-// be looked at first, since the connector's answer may take its time.
+// withoutAnswer is the report of a reconcile that has not asked yet. It says only whether the call is over. That is
+// looked at before the question, since the connector's answer may take its time.
 func (c *calls) withoutAnswer(m *projections.Mutation) decide.SettleMutation {
 	s := decide.SettleMutation{Mutation: m.ID, By: eventlog.ResolvedByReconcile}
 	if left := c.underWay(m); left > 0 {
@@ -211,8 +211,8 @@ func timeAfterDeadline(m *projections.Mutation, ending connector.Ending) time.Du
 	return ending.Unseen
 }
 
-// unseenOf is how long the outside may go on with the calls that active runs have in flight, if the ends of their
-// exchanges are not seen: the longest of them.
+// unseenOf is the longest time for which the outside may still work on a call that an active run has in flight, if this
+// process does not see the end of its exchange.
 func (c *calls) unseenOf(s *projections.State) (unseen time.Duration) {
 	see := func(run *projections.Run) {
 		if run == nil || run.Mutation == "" {

@@ -31,7 +31,7 @@ type wireFact struct {
 	Data     msgpack.RawMessage
 }
 
-// upcast turns the stored body of an older version into one of the next version.
+// upcasts hold, by type and version, what turns a stored body into one of the next version.
 var upcasts = map[FactType]map[int]func([]byte) ([]byte, error){
 	"workflow.deployed":            {1: unchanged, 2: unchanged, 3: unchanged, 4: unchanged},
 	"workflow.backoff_started":     {1: unchanged},

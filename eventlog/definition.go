@@ -89,7 +89,8 @@ type Consumer struct {
 	// Approval says whether a person approves its calls although they are granted: each one, those of which its script
 	// says so, or none (O5).
 	Approval Approval `msgpack:"approval,omitempty" json:"approval,omitempty"`
-	// DeadLetter is the topic in which an event of its own stands for each that it discards; empty for none (J7).
+	// DeadLetter is a topic. For each event that the consumer discards, a new event is published there; empty for none
+	// (J7).
 	DeadLetter Topic `msgpack:"deadLetter,omitempty" json:"deadLetter,omitempty"`
 }
 
@@ -141,7 +142,7 @@ type Hook struct {
 	Respond *HookAnswer `msgpack:"respond,omitempty" json:"respond,omitempty"`
 }
 
-// HookVerify says what shows that a request comes from whom it should. Package engine/hook gives it its meaning.
+// HookVerify says how a request proves who sent it. Package engine/hook gives it its meaning.
 type HookVerify struct {
 	// Scheme is that of a known sender, or "hmac", "token" or "none".
 	Scheme string `msgpack:"scheme" json:"scheme"`

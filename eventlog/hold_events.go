@@ -18,7 +18,7 @@ func HeldReasons() []HeldReason {
 }
 
 type (
-	// EventHeld: it is not offered to any run, or the run that has it does not go on, until it is freed or ended.
+	// EventHeld: no run gets the event, and a run that has it stands still, until the event is freed or ended.
 	EventHeld struct {
 		Topic     Topic     `msgpack:"topic" json:"topic"`
 		MessageID MessageID `msgpack:"messageId" json:"messageId"`
@@ -51,8 +51,8 @@ type (
 		// after it ends the row.
 		Began uint64 `msgpack:"began,omitempty" json:"began,omitempty"`
 	}
-	// HandlerProbeScheduled: the target is to blame. The consumer is tried one run at a time, the next time at At;
-	// Attempt probes have failed since it began, the row counted as the first (C7).
+	// HandlerProbeScheduled: the consumer's target is to blame. One run at a time tries it; the next try is at At. Attempt
+	// counts the failed tries so far. The failures that led here count as one (C7).
 	HandlerProbeScheduled struct {
 		Handler   Handler `msgpack:"handler" json:"handler"`
 		Class     Class   `msgpack:"class" json:"class"`

@@ -101,9 +101,9 @@ type resident struct {
 	event *TopicEvent
 }
 
-// PageOut returns the state with at most so many of the pending events in memory; the others keep
-// their place in the queue. The oldest of each topic stay, with an equal share for each topic. Stored
-// says whether the store has the event as it is: what it has not stays.
+// PageOut returns the state with at most so many of the pending events in memory; the others keep their place in the
+// queue. The oldest of each topic stay, with an equal share for each topic. stored reports whether the store has the
+// event in its present form; an event that it does not have stays in memory.
 func (s State) PageOut(most Window, stored func(Key) bool) State {
 	topics := map[eventlog.Topic][]resident{}
 	count, bytes := 0, 0

@@ -13,9 +13,8 @@ import (
 // the value is cheap and safe; see the package comment.
 type State struct {
 	Workflow
-	// Touched lists the entities that the last Apply changed, and those that became live or
-	// finished with it; but not pending events whose topic has won or lost its consumer: the
-	// latter are in Parked, with the keys of their topics.
+	// Touched lists the entities that the last Apply changed, and those that became live or finished by it. Parked lists
+	// the pending events whose topic got or lost its consumer, and the keys of those topics; they are not in Touched.
 	Touched []Key
 	Parked  []Key
 	// touched is the set of what is in Touched, once that is long.

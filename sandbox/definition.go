@@ -150,14 +150,14 @@ type MutateCall struct {
 	Place     Place  `json:"place"`
 	// ReadsByID is the consumer's `mutateReads: "byId"`.
 	ReadsByID bool `json:"readsById,omitempty"`
-	// Parallel are calls that are made together with it, Later those behind a statement that makes it.
+	// Parallel are the calls that are made at the same time as this one, Later those that stand after the statement of
+	// this call.
 	Parallel CallRange `json:"beside,omitzero"`
 	Later    CallRange `json:"later,omitzero"`
-	// After is the code behind a statement that makes it, Finally that of a finally around it; the zero
-	// value is none.
+	// After is the code after that statement, Finally the code of a finally block around the call; the zero value is none.
 	After   Place `json:"after,omitzero"`
 	Finally Place `json:"finally,omitzero"`
-	// Loop is what makes it again and again: "this loop" or the name of a method; empty for nothing.
+	// Loop is what makes the call again and again: "this loop" or the name of a method; empty for nothing.
 	Loop string `json:"loop,omitempty"`
 }
 
@@ -230,8 +230,8 @@ const (
 	WrittenObject  WrittenKind = "object"
 )
 
-// Place is where a member of the definition is written: Place("consumers", "record", "subscribe", "0").
-// For one that the text does not show it is the nearest one around it that it does.
+// Place is where a member of the definition is written: Place("consumers", "record", "subscribe", "0"). For a member
+// that is not in the text it is the place of the nearest enclosing member that is.
 func (d *Definition) Place(path ...string) Place {
 	for ; len(path) > 0; path = path[:len(path)-1] {
 		if at, ok := d.Places[PlaceKey(path)]; ok {

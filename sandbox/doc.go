@@ -22,8 +22,12 @@
 // What a script finds besides the language is on the page SCRIPTS.md.
 //
 // How do I add a limit? Give it a field of Limits and a default in limits.go, and its code limit.NAME a place in
-// failure.go. Limits.Effective and schedule.Default name
-// it too. Keep it in vm, by a LimitFault, and carry it to the processes in worker/wire.go; worker/limits_test.go
-// breaks each one. A limit of what a script answers is checked again in worker/recheck.go. Make it a setting in
-// engine/schedule/policy.go, which engine/handler/invoke.go hands over, and name it in SCRIPTS.md and in CONFIG.md.
+// failure.go. Limits.Effective and schedule.Default name it too. Keep it in vm, by a LimitFault, and carry it to the
+// processes in worker/wire.go; worker/limits_test.go breaks each one. A limit of what a script answers is checked again
+// in worker/recheck.go. Make it a setting in engine/schedule/policy.go, which engine/handler/invoke.go hands over, and
+// name it in SCRIPTS.md and in CONFIG.md.
+//
+// How large may an event be? One payload has no limit of its own. A push is bounded by rpc.MaxBody, a webhook by
+// hook.MaxBody, the publishes of a handler by Limits.Publish, and a transition by jslog's maxTransition, checked in
+// engine/record.go (entry).
 package sandbox

@@ -90,10 +90,11 @@ func (l Limits) Exceeded(wall, cpu, while time.Duration) *Error {
 	return LimitFault("limit.wall", "the script ran for longer than %s", l.Wall)
 }
 
-// EventCost is what an event costs beside its text, so that a script cannot publish without end what has hardly any.
+// EventCost is added to the size of each event. Without it a script could publish any number of events that are nearly
+// empty.
 const EventCost = 128
 
-// LogLineCost is what a line costs beside its text, so that empty lines end too.
+// LogLineCost is added to the size of each line, so that a log of empty lines ends too.
 const LogLineCost = 16
 
 // MaxLogLines is how many lines a log of this limit can have, with the one that says that it was cut.

@@ -28,7 +28,7 @@ type layer struct {
 	project []string
 	// external are the libraries; anyLibrary leaves them to the restrictions below.
 	external []string
-	// pure forbids what would let a clock, chance or the outside in; see pureImports and pureCalls.
+	// pure forbids what would let a clock, chance or the outside in; see pureImports and impureCalls.
 	pure bool
 }
 

@@ -66,7 +66,7 @@ func described(schema json.RawMessage) (d description) {
 	return d
 }
 
-// maxDescribed bounds how deep a schema is told, and how many values or parts of it are listed.
+// maxDescribedDepth bounds how deep a schema is told, maxDescribedParts how many values or parts of it are listed.
 const (
 	maxDescribedDepth = 4
 	maxDescribedParts = 20

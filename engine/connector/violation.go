@@ -56,8 +56,8 @@ type Violation struct {
 	Write string
 }
 
-// Judge is a connector that knows of parameters, as far as they are known, that a call with them would fail for
-// another cause than the operation's schema, such as a host that is not configured.
+// Judge is a connector that can tell from (partly known) parameters that a call would fail for a reason that is not in
+// the operation's schema, such as a host that is not configured.
 type Judge interface {
 	Judge(operation string, params *Partial) []Violation
 }

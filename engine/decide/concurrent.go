@@ -157,8 +157,8 @@ type Standing struct {
 	// Offers is how many of its events nothing but time and a place keeps from beginning, Behind how many wait for
 	// others of their key (C2).
 	Offers, Behind int
-	// Waits say what keeps it from beginning more now, what only a person ends first. Without any, what waits has a
-	// place and is about to begin, or nothing waits.
+	// Waits are the reasons why it begins no further run now; those that only a person ends come first. Without reasons
+	// the next run is about to begin, or nothing waits.
 	Waits []Wait
 }
 

@@ -44,7 +44,7 @@ func Decide(s projections.State, w eventlog.WorkflowName, env Env, known Known, 
 			d.queued()
 		}
 	}
-	// A defect goes before the answer: that may follow from what was not known.
+	// A defect is returned first: the answer may be wrong because history was missing.
 	if d.err != nil {
 		return Decision{}, fmt.Errorf("decide %T on %s: %w", cmd, w, d.err)
 	}

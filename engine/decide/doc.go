@@ -2,16 +2,17 @@
 // owes the world. It is pure: no context, clock, randomness, logger or I/O. RULES.md lists the rules by
 // the ids that code and tests cite, each with its tests.
 //
-// [Decide] turns a state and a command into the facts of one transition. What a rule may know is
-// in its arguments: time, ids and chance come in [Env], history rows that the command names
-// ([Names]) are hydrated into the state and listed as [Known]. [Next] names the one thing that a
-// state still owes the world, or says what it waits for, from a closed list of reasons.
+// [Decide] turns a state and a command into the facts of one transition. What a rule may know is in its arguments:
+// time, ids and chance come in [Env], history rows that the command names ([Names]) are hydrated into the state and
+// listed as [Known]. [Owed] names all that a state still owes the world, or says what it waits for, from a closed list
+// of reasons; [Next] is the part of the plain handlers, which owe one thing at a time.
 //
-// The files stand in layers, each using those before it: reason, next and concurrent (what a state owes, and why it
-// waits); decision (the transition in the making, and its answers); publish (with dead letters), backoff, oneevent,
-// repair, failure and commit (what becomes of runs, events and handlers); settlement and reconcile (what became of a
-// call); prepare, mutation, resolution, deploy, event, workflow, loss with remains, restore, and installation
-// (tokens, logins, webhooks): the commands; start; and decide, which drives them.
+// The files stand in layers, each using those before it: what a state owes, and why it waits; the transition in the
+// making, and its answers; what becomes of runs, events and handlers; what became of a call; the commands; which run
+// starts; and decide.go, which drives them.
+//
+// What becomes of a failed run: failure.go chooses; backoff.go (plain handlers, and a target that is down) and
+// oneevent.go (concurrent consumers) say when it is tried again; engine/schedule/backoff.go how long that is.
 //
 // A transition lists everything that became true: when the state after a command's facts owes
 // the start of a run, the same transition starts it. That happens in one place.

@@ -10,8 +10,8 @@ import (
 
 // What a person can do to topic events and their jobs (O7, J3, J4).
 type (
-	// SkipEvent ends an event unprocessed, whatever its job is doing, unless a mutation made for
-	// it is not resolved (O7). Of one that has ended with an accepted loss it says that it was handled.
+	// SkipEvent ends an event unprocessed, whatever its job is doing, unless a mutation made for it is not resolved (O7).
+	// For an event that ended with an accepted loss it records that the event was handled.
 	SkipEvent struct {
 		Topic     eventlog.Topic
 		MessageID eventlog.MessageID
@@ -40,8 +40,8 @@ type (
 		// IncludingUnknown allows a redrive that may repeat effects; without it one such event refuses
 		// them all (O11). Count changes nothing and only counts such events.
 		IncludingUnknown, Count bool
-		// Held, if set, leaves alone what is not held for this reason any more: what was counted is what is changed,
-		// and nothing that has become of it since (C11).
+		// Held, if set, restricts the change to events still held for this reason, so that only what was counted is changed
+		// (C11).
 		Held eventlog.HeldReason
 	}
 )

@@ -85,8 +85,8 @@ func (d *decision) acceptTokenLoss(detail string) {
 	d.closeLogins(func(projections.Login) bool { return true })
 }
 
-// ConfirmNames records, with the installation, that a person knows each workflow that there was, also those that a loss
-// took with their names: a name that the log does not know is then a new one.
+// ConfirmNames records, with the installation, that a person knows the names of all lost workflows. From then on a name
+// that is not in the log counts as new.
 type ConfirmNames struct{}
 
 func (ConfirmNames) names(*projections.State, func(projections.Key)) {}

@@ -240,8 +240,8 @@ func oldestVisible(s *projections.State, c eventlog.Consumer, now eventlog.Insta
 }
 
 // NeedsAttention reports whether what backs off has failed so often that a person should look, although it goes on by
-// itself (F8): the workflow; of a concurrent consumer its probes, or all that waits for its next try. A retry that its
-// job counts ends by itself (J2), so that it never does.
+// itself (F8): the workflow; of a concurrent consumer its probes, or all that waits for its next try. Retries that
+// count against a job end by themselves (J2), so they never need attention.
 func NeedsAttention(s *projections.State, wait Wait) bool {
 	c, ok := s.Definition().Consumer(eventlog.Handler(wait.Subject))
 	h := s.Handler(c.Name)

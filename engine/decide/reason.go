@@ -129,7 +129,8 @@ func (h HoldReason) Wait() Wait {
 type Wait struct {
 	Reason Reason
 	Until  eventlog.Instant
-	// Subject names the run, mutation or handler that is waited for.
+	// Subject names what is waited for: a run, a mutation, a handler or, for ReasonBackoff of a plain handler, an event's
+	// message id.
 	Subject string
 }
 

@@ -108,10 +108,11 @@ func (d *decision) countCertain(run *projections.Run, m *projections.Mutation) {
 	}
 }
 
-// firstReconcile lies past the call's own deadline by wall clock, and as long again after the record was
-// first read, whichever is later: the caller's clock may be behind. That another process's call was applied
-// is believed from then on. That it was not, and what a person says, counts once nothing of it can be under
-// way any more: from overAt on for an own call, 0 while that is not known.
+// firstReconcile schedules the first question. For a call of this process, which has ended, it comes after the call's
+// deadline and the usual wait. For another process's call it comes after the deadline by the wall clock, and also after
+// the call's timeout counted from now: the caller's clock may be behind. From then on the answer "applied" is believed.
+// The answer "not applied", and a person's word, count only from OverAt on, when nothing of the call can be under way.
+// For a call of this process overAt says when that is, 0 while it is not known.
 func (d *decision) firstReconcile(m *projections.Mutation, f eventlog.Failure,
 	overAt eventlog.Instant) *eventlog.MutationReconcileScheduled {
 	timeout := time.Duration(m.Call.TimeoutMS) * time.Millisecond
@@ -138,9 +139,9 @@ func (d *decision) afterDeadline(m *projections.Mutation) eventlog.Instant {
 	return m.Deadline.Add(ReconcileMargin)
 }
 
-// counted is how many attempts have been made to find out, after the call was over. Attempts without
-// that time are an older version's, which counted while the call was open: they prove nothing (F5). A resend counts
-// when it is recorded.
+// counted is how many attempts have been made to find out, after the call was over. Older versions also counted
+// attempts made while the call was open. Those have no OverAt and prove nothing (F5). A resend counts when it is
+// recorded.
 func counted(m *projections.Mutation) int {
 	if m.OverAt == 0 && m.ResentAt == 0 {
 		return 0

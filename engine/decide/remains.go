@@ -46,8 +46,8 @@ type GivenUpCall struct {
 	Events []eventlog.EventRef
 }
 
-// Calls lists the mutation calls that an acceptance on the state gives up: those that are open in it, and those
-// that were taken in and are not settled in it, in their order.
+// Calls lists the mutation calls that an acceptance on the state gives up: the open calls of the state, then the calls
+// read from the remains that the state has not settled, in their order.
 func (r *Remains) Calls(s *projections.State) []GivenUpCall {
 	var calls []GivenUpCall
 	runs := append([]*projections.Run{s.CurrentRun(), s.RetryRun()}, slices.Collect(s.OpenRuns())...)
@@ -253,8 +253,8 @@ func (x *remnant) outcome(ref eventlog.EventRef) *eventlog.EventGivenUp {
 	return f
 }
 
-// asking are grants under which no mutation leaves without a person's word. Where the script is lost, they are there
-// before the next one comes, which would be allowed all that it uses.
+// asking are grants under which no mutation leaves without a person's word. If the script is lost too, these grants
+// must exist before the next deploy, or that deploy would be allowed everything it uses.
 func asking(s *projections.State) map[string]eventlog.Grant {
 	if s.Version == "" && len(s.Grants) == 0 {
 		return map[string]eventlog.Grant{"*": eventlog.GrantAsk}

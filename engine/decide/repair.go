@@ -6,8 +6,10 @@ import (
 	"github.com/pawl-run/pawl/projections"
 )
 
-// RepairRefused says that a repair was not accepted: it counts as a failure of the script,
-// or a repairer could try forever (F9).
+// RepairRefused says that a repair was not accepted: it counts as a failure of the script, or a repairer could try
+// forever (F9). A repair is judged in three steps: Engine.Repair (engine/deploy.go) asks whether one is wanted,
+// engine/deploy/redeploy.go judges the script, and Deploy.allowed (deploy.go) judges it once more when it is recorded.
+// What is refused is counted here.
 type RepairRefused struct{ Reason string }
 
 func (RepairRefused) names(*projections.State, func(projections.Key)) {}

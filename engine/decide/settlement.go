@@ -90,11 +90,12 @@ func (c SettleMutation) decide(d *decision) error {
 	return nil
 }
 
-// believed is the report as far as it is taken for true: while something of the call may be under way,
-// it may still take effect after its connector has found no trace of it. Such a "failed" says no more
-// than "not known yet" (F5). Nor is a "failed" believed of a call that could not be asked about when it was made (O3):
-// the other side may not have kept its key then, and finds no trace of what it has done. Nor is it of a call that was
-// sent again since, unless the answer is one to a resend: the others know only of one request.
+// believed is the report as far as it is taken for true. A "failed" then says no more than "not known yet":
+//   - while something of the call may be under way: it may still take effect after its connector has found no trace of
+//     it (F5);
+//   - if the connector could not be asked when the call was made: the other side may not have kept the key, and then
+//     finds no trace of what it has done (O3);
+//   - after a resend, unless it answers a resend: the other answers know of one request only.
 func (c SettleMutation) believed(m *projections.Mutation) SettleMutation {
 	if c.Outcome.Status == Failed && m.ResentAt != 0 && !c.Resent {
 		c.Outcome = Settlement{Failure: c.Outcome.Failure}

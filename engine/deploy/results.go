@@ -69,7 +69,7 @@ func (c *check) resultOf(r *sandbox.ResultRead) (name, operation string, ok bool
 	return name, operation, ok
 }
 
-// found is what a schema lists at a place of a result.
+// foundMembers are what a schema lists at a place of a result.
 type foundMembers struct {
 	names []string
 	list  bool

@@ -18,6 +18,9 @@ import (
 	"github.com/pawl-run/pawl/eventlog"
 )
 
+// MaxBody bounds the body of a request, and of a sample, in bytes.
+const MaxBody = 1 << 20
+
 // Request is what another system has sent, as it was received.
 type Request struct {
 	Method string

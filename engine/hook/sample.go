@@ -18,9 +18,6 @@ import (
 	"github.com/pawl-run/pawl/eventlog"
 )
 
-// MaxSample bounds the body of a sample, in bytes: that of a request.
-const MaxSample = 1 << 20
-
 // Sample makes a request that becomes an event of the hook: a POST to the address, with values for all placeholders of
 // its templates, unsigned. A nil body is made up, too; name tells samples apart. The error says that the declaration
 // cannot be read.

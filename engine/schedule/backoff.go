@@ -22,7 +22,7 @@ func (p Transient) Delay(attempt int, jitter float64) time.Duration {
 	return spreadAndCap(delay, jitter, p.Max)
 }
 
-// shortWait is how long a target is left alone at most however short its outage was.
+// shortWait is the longest wait after a short outage.
 const shortWait = 15 * time.Second
 
 // Delay is how long to wait before the attempt-th scheduled reconcile (F5), counted from 1:

@@ -13,8 +13,8 @@ import (
 )
 
 const (
-	// fromInFiles and fromInMemory are how many waiting transitions are sent as one batch at least, where the server
-	// stages batches in files, which it makes, syncs and removes for each, and where it stages them in memory.
+	// A batch has at least so many transitions: fromInFiles where the server stages batches in files, which it makes,
+	// syncs and removes for each; fromInMemory where it stages them in memory. Fewer are sent singly.
 	fromInFiles  = 32
 	fromInMemory = 12
 	// window is how many transitions are sent singly at once where batches are staged in memory: those behind them

@@ -45,9 +45,9 @@ type Config struct {
 	MaxBatch int
 	// MaxBatchBytes is the most bytes in one atomic batch; 0 means 4 MiB.
 	MaxBatchBytes int
-	// BatchFrom is how many waiting transitions are sent as one batch at least: a batch has a fixed cost (files that
-	// the server makes, syncs and removes), a single transition costs a sync. 0 means 32, or 12 where Stage makes the
-	// fixed cost small.
+	// BatchFrom is how many waiting transitions are sent as one batch at least: a batch has a fixed cost (files that the
+	// server makes, syncs and removes), a single transition costs a sync. 0 means fromInFiles, or fromInMemory where Stage
+	// makes the fixed cost small.
 	BatchFrom int
 	// Stage makes the server stage the batches of a stream at little cost; nil or an error: it does not.
 	// It is asked again when the server cannot stage one.

@@ -102,7 +102,7 @@ func skipMagic(in io.Reader, name string) error {
 	return nil
 }
 
-// Workflows are the names of those in the backup, by partition of the backup; also that of the installation itself.
+// workflows are the names of those in the backup, by partition of the backup; also that of the installation itself.
 func (f *Folder) workflows() iter.Seq[eventlog.WorkflowName] {
 	return func(yield func(eventlog.WorkflowName) bool) {
 		for _, places := range f.places {

@@ -27,7 +27,7 @@ func TestAnnouncedBodiesTakeNoRoom(t *testing.T) {
 	t.Parallel()
 	rc := New(Config{})
 	rc.bodyTimeout = time.Minute
-	for _, length := range []int64{MaxBody, -1} {
+	for _, length := range []int64{hook.MaxBody, -1} {
 		taken := 0
 		r := httptest.NewRequest("POST", "/hooks/w/h", announced{func() { taken = rc.bodies.Taken() }})
 		r.ContentLength = length

@@ -102,7 +102,7 @@ func (rc *Receiver) read(w http.ResponseWriter, r *http.Request) (body []byte, l
 	if r.ContentLength == 0 {
 		return nil, leave, nil
 	}
-	if r.ContentLength > MaxBody {
+	if r.ContentLength > hook.MaxBody {
 		return nil, leave, tooLarge()
 	}
 	sender := &rpc.Caller{Key: senderOf(r)}
@@ -116,9 +116,9 @@ func (rc *Receiver) read(w http.ResponseWriter, r *http.Request) (body []byte, l
 	connection := http.NewResponseController(w)
 	// Not every ResponseWriter has deadlines; a test's recorder needs none.
 	_ = connection.SetReadDeadline(time.Now().Add(rc.bodyTimeout))
-	from := http.MaxBytesReader(w, r.Body, MaxBody)
+	from := http.MaxBytesReader(w, r.Body, hook.MaxBody)
 	// One byte more than a body may have, so that its end is seen.
-	most := MaxBody + 1
+	most := hook.MaxBody + 1
 	if r.ContentLength > 0 {
 		most = int(r.ContentLength) + 1
 	}

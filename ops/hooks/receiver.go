@@ -30,8 +30,6 @@ type Engine interface {
 }
 
 const (
-	// MaxBody bounds the body of a request in bytes.
-	MaxBody = hook.MaxSample
 	// bodyTimeout is how long a sender may take for a body.
 	bodyTimeout = 15 * time.Second
 	// firstRoom is the room in bytes that a body has at first. Whenever it is full, it is doubled: a sender takes room
@@ -65,9 +63,8 @@ type Config struct {
 // Receiver answers at the addresses of all hooks.
 type Receiver struct {
 	Config
-	bodies *auth.Quota
-	// bodyTimeout is how long a sender may take for a body.
-	bodyTimeout time.Duration
+	bodies      *auth.Quota
+	bodyTimeout time.Duration // the constant, but in tests
 	// told is when the operator was last warned that a hook cannot verify, by its address.
 	mu   sync.Mutex
 	told map[string]time.Time
@@ -251,7 +248,7 @@ func refusal(status int, err error) error {
 
 func tooLarge() *rpc.Problem {
 	return rpc.Problemf(http.StatusRequestEntityTooLarge, codeTooLarge,
-		"the body of a hook's request may have at most %d bytes; nothing was stored", MaxBody).
+		"the body of a hook's request may have at most %d bytes; nothing was stored", hook.MaxBody).
 		WithHint("send less, for example the address of the rest")
 }
 

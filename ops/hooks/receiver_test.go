@@ -287,7 +287,7 @@ func TestRefusedRequestsStoreNothing(t *testing.T) {
 		"malformed JSON":      {w.sample("github", `{"a":`, ""), 400, "json.invalid"},
 		"nested too deep":     {w.sample("github", deep, ""), 400, "json.invalid"},
 		"no id":               {w.sample("shopify", `{"ID":1}`, ""), 400, hook.CodeID},
-		"too large":           {w.sample("github", `"`+strings.Repeat("x", MaxBody)+`"`, ""), 413, codeTooLarge},
+		"too large":           {w.sample("github", `"`+strings.Repeat("x", hook.MaxBody)+`"`, ""), 413, codeTooLarge},
 		"a body in no scheme": {method("POST", at("/hooks/inbox/open")), 400, hook.CodeID},
 	} {
 		res, text := w.send(c.request)
@@ -356,7 +356,7 @@ func TestBodiesOfUnknownLength(t *testing.T) {
 	t.Parallel()
 	w := setup(t)
 	before := w.last()
-	for size, want := range map[int]int{100: 202, MaxBody: 202, MaxBody + 1: 413, 3 * MaxBody: 413} {
+	for size, want := range map[int]int{100: 202, hook.MaxBody: 202, hook.MaxBody + 1: 413, 3 * hook.MaxBody: 413} {
 		first, last := fmt.Sprintf(`{"id":"%d","x":"`, size), `"}`
 		body := io.MultiReader(strings.NewReader(first),
 			io.LimitReader(endless{}, int64(size-len(first)-len(last))), strings.NewReader(last))

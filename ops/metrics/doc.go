@@ -7,7 +7,8 @@
 //
 // Not guaranteed: that a workflow shows at once; it may be a flush of the local store late.
 //
-// How do I add a figure? Give it a description in metrics.go (progress.go for what is counted, workers.go for the
-// processes that run scripts), and name
-// that in Describe and Collect. Name the figure in ops/OPERATIONS.md if a person should watch it.
+// How do I add a figure? A gauge: give it a description in metrics.go (partitions.go for the partitions, workers.go for
+// the processes that run scripts), and name that in Describe and Collect. A counter of what the log says: make it in
+// NewProgress and count it in Observe (progress.go). Any other counter: make it in New, and register it there. Name the
+// figure in ops/OPERATIONS.md if a person should watch it.
 package metrics

@@ -36,9 +36,9 @@ type Reply struct {
 
 // Transport takes reads to the host. Its functions are called by the script's goroutine.
 type Transport interface {
-	// start begins a read, whose answer goes to replies; they have room for it.
+	// Start begins a read, whose answer goes to replies; they have room for it.
 	Start(ctx context.Context, id int, op sandbox.Operation, params json.RawMessage, replies chan<- Reply)
-	// waiting tells that nothing goes on before a further answer; so many have been taken so far.
+	// Waiting tells that nothing goes on before a further answer; so many have been taken so far.
 	Waiting(answers int)
 }
 

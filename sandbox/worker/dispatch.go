@@ -23,9 +23,9 @@ func (p *Pool) dispatch() {
 
 func (p *Pool) mayStart() bool { return len(p.all)+p.starting < p.config.MaxWorkers }
 
-// idleProcess finds an idle process for a waiter that needs one: the one that was last used of those that
-// know its script (what it needs is still in the processor's caches), else the one that has been idle
-// longest. Without any, the waiter starts one.
+// idleProcess finds an idle process for a waiter that needs one. Of the processes that know the waiter's script it
+// takes the one used last, because its data is still in the processor's caches. If none knows the script, it takes the
+// one that has been idle longest. If none is idle, the waiter starts one.
 func (p *Pool) idleProcess(w *waiter) assignment {
 	if w.process {
 		return assignment{}

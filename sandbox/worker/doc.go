@@ -13,19 +13,18 @@
 //     (package confine); Report says how much of that this machine could do. It dies with its
 //     engine. Its answer is bounded before it is unpacked and checked again against the call. It serves one
 //     call at a time, and one that says more than its answer is ended, not handed on.
-//   - A call whose worker is killed from outside fails with worker.lost. It has sent nothing: a mutation
-//     call leaves a worker only in its result. A worker that ends before it has read all of a call has
-//     run nothing of it: the call goes to another worker, once, and only Report tells. (Where the
-//     operating system does not say what was read, which only Linux does, that is so if the call could
-//     not be written.)
+//   - A call whose worker is killed from outside fails with worker.lost. It has sent nothing: a mutation call leaves a
+//     worker only in its result. A worker that ends before it has read all of a call has run nothing of it: the call
+//     goes to another worker, once, and only Report tells. On systems other than Linux this holds only if the call
+//     could not be written at all.
 //   - Where there are two slots or more, workflows that compute long leave one to those that do not.
 //     A call that waits for a connector's read holds a process, but no slot.
-//   - A workflow whose calls have lately waited long for reads is slow. Slow ones together, and any one
-//     workflow alone, hold at most Config.MaxWorkers - Size processes, so one whose reads are quick
-//     waits for the calls of others like it, never for those of the slow. (That a workflow is slow shows
-//     only at the end of its first long call: until then such calls can keep others waiting for as long as
-//     their reads may take.) No call waits for ever: of those that may go on, the one that came first goes first,
-//     and each gives its process back within Limits.Wall of its own time and Limits.Reads of its reads'.
+//   - A workflow whose calls have lately waited long for reads is slow. All slow workflows together hold at most
+//     Config.MaxWorkers - Size processes, and so does any one workflow alone. So a workflow with quick reads never
+//     waits for the calls of slow ones, only for those of other quick ones. (That a workflow is slow shows only at the
+//     end of its first long call: until then such calls can keep others waiting for as long as their reads may take.)
+//     No call waits for ever. Of those that may go on, the one that came first goes first. Each gives its process back
+//     within Limits.Wall of its own time and Limits.Reads of the time of its reads.
 //
 // Date's local-time methods use UTC in workers.
 //

@@ -10,9 +10,10 @@ type appendParams struct {
 	Header []string `json:"header"`
 }
 
-// appendSchema is their JSON Schema.
+// appendResultSchema is the JSON Schema of what appendRow returns.
 const appendResultSchema = `{"type": "object", "required": ["row"], "properties": {"row": {"type": "integer"}}}`
 
+// appendSchema is the JSON Schema of appendParams.
 const appendSchema = `{
   "type": "object", "additionalProperties": false, "required": ["file", "values"],
   "properties": {

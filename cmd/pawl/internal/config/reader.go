@@ -19,15 +19,14 @@ import (
 	"github.com/pawl-run/pawl/ops/trace"
 )
 
-// Reader comes to the settings of one command line.
+// Reader computes the settings of one command.
 type Reader struct {
 	Flags Common
 	// Env looks up a variable of the environment.
 	Env func(name string) (value string, ok bool)
-	// Home is where the command keeps data when it is not said where and there is none here; empty means with
-	// the user's state.
+	// Home is the data directory if none is named and this folder has none; empty means the one in the user's state.
 	Home string
-	// HTTP is the address of an engine that is told none; empty means defaultHTTP.
+	// HTTP is the address of an engine that is told none; empty means DefaultHTTP.
 	HTTP string
 }
 

@@ -104,7 +104,7 @@ func shown(command string) string {
 	}
 	lines := strings.Split(command, "\n")
 	for i := range lines {
-		lines[i] = term.OneLine(lines[i], hook.MaxSample)
+		lines[i] = term.OneLine(lines[i], hook.MaxBody)
 	}
 	return strings.Join(lines, "\n")
 }
@@ -194,11 +194,11 @@ func (c *testHook) read(screen term.Screen) ([]byte, error) {
 		from = file
 	}
 	var body bytes.Buffer
-	if _, err := body.ReadFrom(io.LimitReader(from, hook.MaxSample+1)); err != nil {
+	if _, err := body.ReadFrom(io.LimitReader(from, hook.MaxBody+1)); err != nil {
 		return nil, exit.Misconfigured("", "read the body: %v", err)
 	}
-	if body.Len() > hook.MaxSample {
-		return nil, exit.Misconfigured("send less", "the body has more than %d bytes", hook.MaxSample)
+	if body.Len() > hook.MaxBody {
+		return nil, exit.Misconfigured("send less", "the body has more than %d bytes", hook.MaxBody)
 	}
 	return body.Bytes(), nil
 }
