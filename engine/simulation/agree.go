@@ -82,33 +82,33 @@ func (j *judge) agree(n *node, have *projections.State, b *book, rev uint64) {
 	for k := range keys {
 		j.same(n, have, want, k)
 	}
-	if got, all := order(have), order(want); !slices.Equal(got, all) {
+	if got, all := pendingPlaces(have), pendingPlaces(want); !slices.Equal(got, all) {
 		j.sim.violate("engine %d knows the pending events of %s as %q, the log as %q", n.number, b.name, got, all)
 	}
 }
 
-// order lists the places of pending events and what is hidden until when: a state knows them whether the
+// pendingPlaces lists the places of pending events and what is hidden until when: a state knows them whether the
 // events are paged out or not.
-func order(s *projections.State) (order []string) {
+func pendingPlaces(s *projections.State) (places []string) {
 	for _, c := range s.Definition().Consumers {
 		for _, topic := range c.Subscribe {
 			for q := range s.Queue(topic) {
 				if c.Key == "" {
 					q.Key = 0 // it means nothing here
 				}
-				order = append(order, fmt.Sprint(topic, q))
+				places = append(places, fmt.Sprint(topic, q))
 			}
 		}
 		if c.Concurrent() {
-			order = append(order, fmt.Sprint(offers(s, c)))
+			places = append(places, fmt.Sprint(offers(s, c)))
 		}
 	}
 	for e := range s.Scheduled(0) {
 		if s.Subscribed(e.Topic) {
-			order = append(order, fmt.Sprint(e))
+			places = append(places, fmt.Sprint(e))
 		}
 	}
-	return order
+	return places
 }
 
 // same compares one entity. Of a pending event that is paged out the engine has the place only.

@@ -88,7 +88,7 @@ func (s *sim) resendAnswer(o *op) (performAnswer, string) {
 		return r.effects > 0
 	}
 	uncertain := func(answered bool) performAnswer {
-		out := connector.UncertainWith(transient("world.broken", "the line broke"))
+		out := connector.UncertainWith(transientFailure("world.broken", "the line broke"))
 		out.Answered = answered
 		return performAnswer{outcome: out}
 	}

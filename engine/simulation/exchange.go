@@ -53,7 +53,7 @@ func (s *sim) listen(r *request) {
 		defer s.asking.Done()
 		defer leave()
 		defer stop()
-		out := connector.UncertainWith(transient("world.silent", "no reply"))
+		out := connector.UncertainWith(transientFailure("world.silent", "no reply"))
 		select {
 		case out = <-x.end:
 		case <-givenUp:
@@ -71,13 +71,13 @@ func (s *sim) listen(r *request) {
 
 // endExchange ends an exchange that is listened to: with what has become of the request, or without an answer.
 func (s *sim) endExchange(r *request) {
-	out, how := connector.UncertainWith(transient("world.broken", "the line broke")), "the line breaks"
+	out, how := connector.UncertainWith(transientFailure("world.broken", "the line broke")), "the line breaks"
 	if !r.open() {
 		switch answered := s.chance(0.8); {
 		case answered && r.effects > 0:
 			out, how = connector.Outcome{Status: connector.Applied, Result: r.result()}, "applied"
 		case answered:
-			failure := transient(lateNo(r), "no, after all")
+			failure := transientFailure(lateNo(r), "no, after all")
 			failure.Class = s.class()
 			out, how = connector.FailedWith(failure), "failed"
 		default:
@@ -120,7 +120,7 @@ func (j *judge) bounded(n *node) {
 	}
 }
 
-func transient(code, message string) *eventlog.Failure {
+func transientFailure(code, message string) *eventlog.Failure {
 	return &eventlog.Failure{Class: eventlog.Transient, Code: code, Message: message}
 }
 
@@ -163,4 +163,55 @@ func (s *sim) apply(r *request) {
 func (s *sim) class() eventlog.Class {
 	return pick(s, eventlog.Transient, eventlog.Transient, eventlog.Logic, eventlog.Permission, eventlog.Auth,
 		eventlog.Precondition, eventlog.Internal)
+}
+
+// lately lets an accepted request take effect or fail for good, or a silent call answer after
+// its time.
+func (s *sim) lately() {
+	var some []*request
+	for _, r := range s.world.order {
+		slow := r.busy(s.clock.Now()) && s.chance(s.profile.dawdles)
+		if r.open() && !slow || r.answerable(s.bubbleNow()) || r.listening() && r.node.ready() && s.chance(0.3) {
+			some = append(some, r)
+		}
+	}
+	if len(some) == 0 {
+		return
+	}
+	r := pick(s, some...)
+	if r.listening() && r.node.ready() && !r.toldLate && (!r.open() || s.chance(0.3)) {
+		s.endExchange(r)
+		return
+	}
+	if r.open() {
+		// The receiver is still busy with what it has taken.
+		if s.clock.Now().Before(r.until) && s.chance(0.5) {
+			s.apply(r)
+		} else {
+			r.refused = true
+		}
+		s.say("%s is decided late: %d effects", s.alias(r.key), r.effects)
+		s.did("late effect")
+		return
+	}
+	r.toldLate = true
+	if !r.node.ready() || r.node.late == nil {
+		return
+	}
+	outcome := connector.FailedWith(&eventlog.Failure{Class: s.class(), Code: lateNo(r), Message: "no, after all"})
+	if r.effects > 0 {
+		outcome = connector.Outcome{Status: connector.Applied, Result: r.result()}
+	}
+	s.say("%s answers late: %d effects", s.alias(r.key), r.effects)
+	s.did("late reply")
+	s.asking.Add(1)
+	go func() {
+		defer s.asking.Done()
+		r.node.late(r.call, outcome)
+	}()
+}
+
+// answerable reports whether the call's own reply may still come: it was silent and has ended.
+func (r *request) answerable(now time.Time) bool {
+	return r.exchange == nil && !r.silentUntil.IsZero() && now.After(r.silentUntil) && !r.toldLate && !r.open()
 }

@@ -3,6 +3,7 @@ package simulation
 import (
 	"bytes"
 	"encoding/json"
+	"time"
 
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/projections"
@@ -236,4 +237,38 @@ func (j *judge) pinned(o *op) {
 		j.sim.violate("mutation %s is about to leave for a tool that is not what version %s was deployed with",
 			j.sim.alias(o.call.Key), run.Version)
 	}
+}
+
+// entitled: a request leaves only from the engine that holds the partition, in the epoch in which its start was
+// decided.
+func (j *judge) entitled(r *request) {
+	s := j.sim
+	if s.sharing == nil {
+		return
+	}
+	epoch := s.sharing.net.Epoch(*r.node.name.Load(), s.memory.PartitionOf(r.call.Workflow))
+	switch started := s.sharing.epochs[r.key]; {
+	case epoch == 0:
+		s.violate("mutation %s leaves from engine %d, which does not hold its partition any more", s.alias(r.key),
+			r.node.number)
+	case epoch != started:
+		s.violate("mutation %s leaves in epoch %d of its partition, and was started in %d", s.alias(r.key), epoch, started)
+	}
+}
+
+// startedIn notes in which epoch a mutation was started.
+func (j *judge) startedIn(b *book, key string) {
+	if s := j.sim; s.sharing != nil && b.writer != nil {
+		s.sharing.epochs[key] = s.sharing.net.Epoch(*b.writer.name.Load(), s.memory.PartitionOf(b.name))
+	}
+}
+
+// trueTime is a time that the writer of a record has read from its machine's clock, by the clock that was not set.
+func (j *judge) trueTime(r eventlog.Record, at eventlog.Instant) eventlog.Instant {
+	if j.sim.sharing != nil {
+		if ahead, ok := j.sim.sharing.offsets.Load(r.ID); ok {
+			return at.Add(-ahead.(time.Duration))
+		}
+	}
+	return at
 }

@@ -24,7 +24,7 @@ func (s *sim) acceptLoss() {
 	s.say("every engine dies")
 	s.did("loss accepted")
 	lost := loss.Loss{
-		Actor: operator, At: eventlog.At(s.clock.Now()), Cause: eventlog.Cause{Kind: "command", ID: "accept"},
+		Actor: byOperator, At: eventlog.At(s.clock.Now()), Cause: eventlog.Cause{Kind: "command", ID: "accept"},
 		Detail: "damaged",
 		Report: func(calls []loss.GivenUp) error {
 			for _, call := range calls {
@@ -239,7 +239,7 @@ func (j *judge) done(state *projections.State, ref eventlog.EventRef) {
 		return
 	}
 	env := decide.Env{Now: eventlog.At(j.sim.clock.Now()), Policies: schedule.Default(), Hold: decide.HeldByEngine,
-		Actor: operator}
+		Actor: byOperator}
 	redrive := decide.RedriveJob{Topic: ref.Topic, MessageID: ref.MessageID}
 	if _, err := decide.Decide(*state, state.Name, env, decide.Known{}, redrive); err == nil {
 		j.sim.violate("event %s of topic %s in %s has had its effect, and after a loss a plain redrive repeats it (O11): %+v",

@@ -5,7 +5,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/pawl-run/pawl/engine/connector"
+	"github.com/pawl-run/pawl/engine/decide"
+
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/eventlog/memlog"
 )
@@ -188,23 +189,6 @@ func (s *sim) pause(o *op) {
 	}
 }
 
-// tool lets the connector go away or come back, or become another one than was deployed with.
-func (s *sim) tool() {
-	switch {
-	case s.away.Load():
-		s.away.Store(false)
-		s.say("the connector is back")
-	case s.chance(0.5):
-		s.away.Store(true)
-		s.say("the connector is gone")
-		s.did("tool gone")
-	default:
-		s.mute.Store(!s.mute.Load())
-		s.say("the connector has changed: send cannot be asked: %v", s.mute.Load())
-		s.did("tool changed")
-	}
-}
-
 func (s *sim) flush() {
 	for _, n := range s.live() {
 		if n.ready() && s.chance(0.6) {
@@ -216,65 +200,66 @@ func (s *sim) flush() {
 	}
 }
 
-// lately lets an accepted request take effect or fail for good, or a silent call answer after
-// its time.
-func (s *sim) lately() {
-	var some []*request
-	for _, r := range s.world.order {
-		slow := r.busy(s.clock.Now()) && s.chance(s.profile.dawdles)
-		if r.open() && !slow || r.answerable(s.bubbleNow()) || r.listening() && r.node.ready() && s.chance(0.3) {
-			some = append(some, r)
+// operate lets an operator do something to some workflow.
+func (s *sim) operate() {
+	var nodes []*node
+	for _, n := range s.live() {
+		if n.ready() && !n.stopping {
+			nodes = append(nodes, n)
 		}
 	}
-	if len(some) == 0 {
+	if len(nodes) == 0 {
 		return
 	}
-	r := pick(s, some...)
-	if r.listening() && r.node.ready() && !r.toldLate && (!r.open() || s.chance(0.3)) {
-		s.endExchange(r)
+	n, w := pick(s, nodes...), pick(s, s.workflows...)
+	state := s.judge.book(w.name).state()
+	if s.sharing != nil && s.chance(0.2) {
+		s.readAfter(n, w)
 		return
 	}
-	if r.open() {
-		// The receiver is still busy with what it has taken.
-		if s.clock.Now().Before(r.until) && s.chance(0.5) {
-			s.apply(r)
-		} else {
-			r.refused = true
+	if s.concurrent && s.chance(0.3) && s.assistHeld(n, w) || s.chance(0.4) && s.assist(n, w) {
+		return
+	}
+	if s.chance(s.profile.resubscribe) {
+		s.resubscribe(n, w)
+		return
+	}
+	switch x := s.rng.IntN(40); {
+	case x < 14:
+		s.push(n, w)
+	case x < 17:
+		s.deploy(n, w)
+	case x == 17:
+		s.command(n, w, "pause", decide.Pause{})
+	case x < 21:
+		s.command(n, w, "resume", decide.Resume{})
+	case x == 21:
+		s.command(n, w, "run-now", decide.RunNow{})
+	case x < 25:
+		s.command(n, w, "resolve",
+			decide.Resolve{Mutation: s.mutation(&state), Resolution: pick(s, decide.DidHappen, decide.DidNotHappen, decide.Skip,
+				decide.TryAgain)})
+	case x < 28:
+		s.command(n, w, "approve", decide.Approve{Mutation: s.mutation(&state)})
+	case x == 28:
+		s.command(n, w, "reject", decide.Reject{Mutation: s.mutation(&state), Comment: "not this one"})
+	case x < 35:
+		s.change(n, w)
+	case x == 35:
+		grant := pick(s, eventlog.GrantAllow, eventlog.GrantAsk, eventlog.GrantDeny)
+		switch s.rng.IntN(3) {
+		case 0:
+			s.command(n, w, "grants", decide.ChangeGrants{Changes: map[string]*eventlog.Grant{"world.send": &grant}})
+		case 1:
+			s.command(n, w, "grants", decide.ChangeGrants{Changes: map[string]*eventlog.Grant{"world.send": nil}})
+		default:
+			s.command(n, w, "grants", decide.SetGrants{Grants: map[string]eventlog.Grant{"*": grant}})
 		}
-		s.say("%s is decided late: %d effects", s.alias(r.key), r.effects)
-		s.did("late effect")
-		return
+	case x < 38:
+		s.repair(n, w, &state)
+	case x == 38:
+		s.command(n, w, "repair-refused", decide.RepairRefused{Reason: "not good enough"})
+	case s.chance(0.15):
+		s.command(n, w, "archive", decide.Archive{})
 	}
-	r.toldLate = true
-	if !r.node.ready() || r.node.late == nil {
-		return
-	}
-	outcome := connector.FailedWith(&eventlog.Failure{Class: s.class(), Code: lateNo(r), Message: "no, after all"})
-	if r.effects > 0 {
-		outcome = connector.Outcome{Status: connector.Applied, Result: r.result()}
-	}
-	s.say("%s answers late: %d effects", s.alias(r.key), r.effects)
-	s.did("late reply")
-	s.asking.Add(1)
-	go func() {
-		defer s.asking.Done()
-		r.node.late(r.call, outcome)
-	}()
-}
-
-// answerable reports whether the call's own reply may still come: it was silent and has ended.
-func (r *request) answerable(now time.Time) bool {
-	return r.exchange == nil && !r.silentUntil.IsZero() && now.After(r.silentUntil) && !r.toldLate && !r.open()
-}
-
-// outage lets the target fail every call alike, or work again (C7).
-func (s *sim) outage() {
-	if s.down != "" {
-		s.down = ""
-		s.say("the target works again")
-		return
-	}
-	s.down = pick(s, eventlog.Transient, eventlog.Transient, eventlog.Auth, eventlog.Permission, eventlog.Internal)
-	s.say("the target is down: every call fails as %s", s.down)
-	s.did("outage")
 }

@@ -5,8 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/pawl-run/pawl/engine"
 	"github.com/pawl-run/pawl/engine/decide"
@@ -16,7 +18,8 @@ import (
 	"github.com/pawl-run/pawl/sandbox"
 )
 
-var operator = eventlog.Actor{Kind: "user", Name: "operator"}
+// byOperator is the actor of all that operators do.
+var byOperator = eventlog.Actor{Kind: "user", Name: "operator"}
 
 // ask lets an operator ask an engine for something, beside everything else.
 func (s *sim) ask(n *node, w *workflow, what string, do func(context.Context) error) {
@@ -40,7 +43,7 @@ func (s *sim) ask(n *node, w *workflow, what string, do func(context.Context) er
 }
 
 func (s *sim) command(n *node, w *workflow, what string, cmd decide.Command) {
-	s.ask(n, w, what, func(ctx context.Context) error { return n.engine.Operate(ctx, operator, w.name, cmd, what) })
+	s.ask(n, w, what, func(ctx context.Context) error { return n.engine.Operate(ctx, byOperator, w.name, cmd, what) })
 }
 
 // giveUp lets the operator who asked last hang up, whether or not there was an answer.
@@ -50,70 +53,6 @@ func (s *sim) giveUp() {
 		s.hangUp = s.hangUp[:last]
 		s.say("an operator hangs up")
 		s.did("hang up")
-	}
-}
-
-// operate lets an operator do something to some workflow.
-func (s *sim) operate() {
-	var nodes []*node
-	for _, n := range s.live() {
-		if n.ready() && !n.stopping {
-			nodes = append(nodes, n)
-		}
-	}
-	if len(nodes) == 0 {
-		return
-	}
-	n, w := pick(s, nodes...), pick(s, s.workflows...)
-	state := s.judge.book(w.name).state()
-	if s.sharing != nil && s.chance(0.2) {
-		s.readAfter(n, w)
-		return
-	}
-	if s.concurrent && s.chance(0.3) && s.assistHeld(n, w) || s.chance(0.4) && s.assist(n, w) {
-		return
-	}
-	if s.chance(s.profile.resubscribe) {
-		s.resubscribe(n, w)
-		return
-	}
-	switch x := s.rng.IntN(40); {
-	case x < 14:
-		s.push(n, w)
-	case x < 17:
-		s.deploy(n, w)
-	case x == 17:
-		s.command(n, w, "pause", decide.Pause{})
-	case x < 21:
-		s.command(n, w, "resume", decide.Resume{})
-	case x == 21:
-		s.command(n, w, "run-now", decide.RunNow{})
-	case x < 25:
-		s.command(n, w, "resolve",
-			decide.Resolve{Mutation: s.mutation(&state), Resolution: pick(s, decide.DidHappen, decide.DidNotHappen, decide.Skip,
-				decide.TryAgain)})
-	case x < 28:
-		s.command(n, w, "approve", decide.Approve{Mutation: s.mutation(&state)})
-	case x == 28:
-		s.command(n, w, "reject", decide.Reject{Mutation: s.mutation(&state), Comment: "not this one"})
-	case x < 35:
-		s.change(n, w)
-	case x == 35:
-		grant := pick(s, eventlog.GrantAllow, eventlog.GrantAsk, eventlog.GrantDeny)
-		switch s.rng.IntN(3) {
-		case 0:
-			s.command(n, w, "grants", decide.ChangeGrants{Changes: map[string]*eventlog.Grant{"world.send": &grant}})
-		case 1:
-			s.command(n, w, "grants", decide.ChangeGrants{Changes: map[string]*eventlog.Grant{"world.send": nil}})
-		default:
-			s.command(n, w, "grants", decide.SetGrants{Grants: map[string]eventlog.Grant{"*": grant}})
-		}
-	case x < 38:
-		s.repair(n, w, &state)
-	case x == 38:
-		s.command(n, w, "repair-refused", decide.RepairRefused{Reason: "not good enough"})
-	case s.chance(0.15):
-		s.command(n, w, "archive", decide.Archive{})
 	}
 }
 
@@ -133,7 +72,7 @@ func (s *sim) push(n *node, w *workflow) {
 		items = append(items, item)
 	}
 	s.ask(n, w, "push", func(ctx context.Context) error {
-		_, err := n.engine.Push(ctx, operator, w.name, topic, items)
+		_, err := n.engine.Push(ctx, byOperator, w.name, topic, items)
 		if err == nil {
 			s.mu.Lock()
 			for _, item := range items {
@@ -167,7 +106,7 @@ func (s *sim) install(n *node, w *workflow, p program) {
 			eventlog.GrantDeny), "*": eventlog.GrantAllow}
 	}
 	s.ask(n, w, "deploy", func(ctx context.Context) error {
-		result, err := n.engine.Deploy(ctx, operator, req)
+		result, err := n.engine.Deploy(ctx, byOperator, req)
 		if result.Refused && !slices.ContainsFunc(result.Problems, func(p deploy.Problem) bool {
 			return p.Code == deploy.CodeConnector
 		}) {
@@ -266,7 +205,7 @@ func (s *sim) redeploy(n *node, w *workflow, state *projections.State) {
 	w.versions++
 	p.Version, p.Broken = w.versions, false
 	s.ask(n, w, "redeploy", func(ctx context.Context) error {
-		_, err := n.engine.Deploy(ctx, operator, engine.DeployRequest{Source: p.source(), Filename: "simulated.js",
+		_, err := n.engine.Deploy(ctx, byOperator, engine.DeployRequest{Source: p.source(), Filename: "simulated.js",
 			GrantUsed: true})
 		return err
 	})
@@ -277,4 +216,52 @@ func sourceOf(state *projections.State) sandbox.Source {
 		return sandbox.Source{Filename: script.Filename, Code: script.Source}
 	}
 	return sandbox.Source{}
+}
+
+// readAfter has a client read through any engine, and holds that it sees no less than it has seen before.
+func (s *sim) readAfter(n *node, w *workflow) {
+	s.ask(n, w, "read", func(ctx context.Context) error {
+		s.sharing.mu.Lock()
+		known := maps.Clone(s.sharing.clients)
+		s.sharing.mu.Unlock()
+		before, ok := known[w.name]
+		if !ok {
+			return nil
+		}
+		ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+		defer cancel()
+		after := before
+		if s.cfg.After != nil {
+			after = s.cfg.After(after)
+		}
+		if err := n.engine.AwaitPositions(ctx, after); err != nil {
+			return err
+		}
+		state, _ := n.engine.State(w.name)
+		if state.Head.Seq < before.Seq {
+			s.violate("a client that has seen %s up to %s reads it from engine %d up to %d", w.name, before, n.number,
+				state.Head.Seq)
+		}
+		s.seen(w.name, eventlog.Position{Partition: before.Partition, Seq: state.Head.Seq})
+		return nil
+	})
+}
+
+// learned takes in what a client was answered.
+func (s *sim) learned(w eventlog.WorkflowName, recorded *engine.Recorded) {
+	if s.sharing == nil {
+		return
+	}
+	for _, at := range recorded.Positions() {
+		s.seen(w, at)
+	}
+}
+
+// seen takes in how far a client has seen the workflow.
+func (s *sim) seen(w eventlog.WorkflowName, at eventlog.Position) {
+	s.sharing.mu.Lock()
+	defer s.sharing.mu.Unlock()
+	if at.Seq > s.sharing.clients[w].Seq {
+		s.sharing.clients[w] = at
+	}
 }

@@ -78,7 +78,7 @@ func (o *outside) Similar(string) []string { return nil }
 // Read implements engine.Connectors.
 func (o *outside) Read(_ context.Context, call connector.Call) (json.RawMessage, error) {
 	if o.sim.away.Load() {
-		return nil, gone()
+		return nil, notOffered()
 	}
 	var params struct{ Fail eventlog.Class }
 	if err := json.Unmarshal(call.Params, &params); err != nil {
@@ -90,8 +90,8 @@ func (o *outside) Read(_ context.Context, call connector.Call) (json.RawMessage,
 	return json.RawMessage(`[]`), nil
 }
 
-// gone is what the gate says of a tool that is not offered now.
-func gone() *eventlog.Failure {
+// notOffered is what the gate says of a tool that is not offered now.
+func notOffered() *eventlog.Failure {
 	return &eventlog.Failure{Class: eventlog.Transient, Code: connector.CodeUnknown,
 		Message: "there is no connector world now"}
 }
@@ -100,7 +100,7 @@ func gone() *eventlog.Failure {
 func (o *outside) Perform(ctx context.Context, call connector.Call) connector.Outcome {
 	if o.sim.away.Load() {
 		o.turn(call)
-		return connector.FailedWith(gone())
+		return connector.FailedWith(notOffered())
 	}
 	noticed, stop := o.sim.noticing(ctx, o.node)
 	defer stop()
@@ -170,7 +170,7 @@ func (o *outside) Turn(context.Context, connector.Call) (connector.Turn, *eventl
 // Reconcile implements engine.Connectors.
 func (o *outside) Reconcile(ctx context.Context, call connector.Call) connector.Reconciliation {
 	if o.sim.away.Load() || o.sim.mute.Load() {
-		return connector.RetryWith(gone())
+		return connector.RetryWith(notOffered())
 	}
 	answer, err := o.sim.gate.park(ctx, &op{node: o.node, workflow: call.Workflow, kind: opReconcile, call: call,
 		about: aboutCall(call)})
@@ -207,4 +207,33 @@ func aboutCall(call connector.Call) string {
 func runsBeside(call connector.Call) bool {
 	var params prepared
 	return json.Unmarshal(call.Params, &params) == nil && params.Beside
+}
+
+// tool lets the connector go away or come back, or become another one than was deployed with.
+func (s *sim) tool() {
+	switch {
+	case s.away.Load():
+		s.away.Store(false)
+		s.say("the connector is back")
+	case s.chance(0.5):
+		s.away.Store(true)
+		s.say("the connector is gone")
+		s.did("tool gone")
+	default:
+		s.mute.Store(!s.mute.Load())
+		s.say("the connector has changed: send cannot be asked: %v", s.mute.Load())
+		s.did("tool changed")
+	}
+}
+
+// outage lets the target fail every call alike, or work again (C7).
+func (s *sim) outage() {
+	if s.down != "" {
+		s.down = ""
+		s.say("the target works again")
+		return
+	}
+	s.down = pick(s, eventlog.Transient, eventlog.Transient, eventlog.Auth, eventlog.Permission, eventlog.Internal)
+	s.say("the target is down: every call fails as %s", s.down)
+	s.did("outage")
 }

@@ -203,7 +203,7 @@ func (s *sim) parkedAsks(n *node) (count int64) {
 		if o.kind != opAppend && o.kind != opAck {
 			continue
 		}
-		if t, err := eventlog.Decode(o.entry.Stored); err == nil && t.Actor == operator {
+		if t, err := eventlog.Decode(o.entry.Stored); err == nil && t.Actor == byOperator {
 			count++
 		}
 	}
@@ -259,4 +259,23 @@ func (s *sim) standStill() bool {
 		return true
 	}
 	return false
+}
+
+// end lets every goroutine go and waits for it.
+func (s *sim) end() {
+	close(s.gate.over)
+	if s.sharing != nil {
+		s.sharing.net.Close()
+	}
+	for _, n := range s.nodes {
+		n.stop()
+	}
+	for _, n := range s.nodes {
+		<-n.ended
+	}
+	s.asking.Wait()
+	for _, st := range s.stores {
+		_ = st.Close()
+	}
+	_ = s.memory.Close()
 }

@@ -6,69 +6,6 @@ import (
 	"github.com/pawl-run/pawl/engine/schedule"
 )
 
-// profile is how likely what is in this seed. A seed leaves about half of the faults out: those
-// that remain meet each other more often, and long undisturbed histories occur too.
-type profile struct {
-	crash, freeze, second, stop float64 // per move
-	full, tight, hangUp, tool   float64 // per move
-	busyCrash                   float64 // per move: the caller of a receiver that is busy dies
-	lostAck, refused, slow, die float64 // per append
-	uncertain, definite, silent float64 // per call
-	scriptFails                 float64 // per invocation
-	operator                    float64 // per move
-	honestRetry                 float64 // per reconcile
-	careless                    float64 // per reconcile of what the receiver is still busy with
-	lingers                     float64 // per silent call: its connector listens on after the deadline
-	busy                        float64 // per definite transient failure: it says when to come again
-	dawdles                     float64 // per look at a receiver that is busy: it takes its time
-	limited                     float64 // per version: it limits its jobs' attempts
-	// per move: every process dies, and a person accepts that a part of the log is lost
-	loss        float64
-	shared      bool    // two workflows are in one partition, and engines look into what others write
-	resubscribe float64 // per operator's action: a topic loses its consumer, or gets it back
-	outage      float64 // per move: the target goes down, or works again
-	// per move, where engines share the partitions: something happens between them; leases have time to end
-	disturb, idle float64
-	stand         float64 // per move while a request is about to leave: its process stands still for as long as a lease
-}
-
-// Focus is what a seed makes happen again and again, because it seldom comes together by chance.
-type Focus int
-
-// What a seed may be about; about two in nine are about nothing.
-const (
-	// Drawn lets the seed decide.
-	Drawn Focus = iota
-	// LostAnswers: few requests of a history lose their answers; here most do, at a receiver that is busy for long.
-	LostAnswers
-	// LostCallers: the same, and the engine that sent it dies before the receiver is done.
-	LostCallers
-	// Resubscriptions: between two writes to the store, events come and end while their topic loses its consumer
-	// and gets it back.
-	Resubscriptions
-	// BusyReceivers have too much to do, and say when to come again.
-	BusyReceivers
-	// SharedPartition: two engines are at work on two workflows of a partition.
-	SharedPartition
-	// OpenExchanges: calls stay open after their deadlines, and the engine that listens may die.
-	OpenExchanges
-	// Losses: persons accept again and again that a part of the log is lost.
-	Losses
-	// Anything leaves the profile as it was drawn.
-	Anything
-	// SideBySide: concurrent consumers in a world in which little goes wrong but what operators do.
-	SideBySide
-	// Outages: their target goes down and comes back, again and again.
-	Outages
-	// Doubts: the outcomes of most of their calls are not known.
-	Doubts
-	// Resends: the receiver knows a call by its key, and most answers are lost.
-	Resends
-	// Sharing: the engines share the partitions by leases; they stand still, are cut off from each other, from the leases
-	// or from the log, follow late, and their clocks are set.
-	Sharing
-)
-
 func (s *sim) drawProfile() profile {
 	rate := func(most float64) float64 {
 		if s.chance(0.45) {

@@ -253,3 +253,19 @@ func (j *judge) describe(r eventlog.Record) string {
 	}
 	return strings.Join(words, " ")
 }
+
+// look waits for quiescence and checks everything.
+func (s *sim) look() error {
+	s.cfg.AwaitBlocked()
+	s.breathe()
+	for s.exchanges() {
+		s.cfg.AwaitBlocked() // one that gives way is told of
+	}
+	s.judge.look()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.bad == "" {
+		return nil
+	}
+	return &Violation{Seed: s.cfg.Seed, Focus: s.cfg.Focus, Message: s.bad, Trace: s.trace}
+}

@@ -86,22 +86,6 @@ func (s *sim) life() error {
 	return s.settleDown()
 }
 
-// look waits for quiescence and checks everything.
-func (s *sim) look() error {
-	s.cfg.AwaitBlocked()
-	s.breathe()
-	for s.exchanges() {
-		s.cfg.AwaitBlocked() // one that gives way is told of
-	}
-	s.judge.look()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.bad == "" {
-		return nil
-	}
-	return &Violation{Seed: s.cfg.Seed, Focus: s.cfg.Focus, Message: s.bad, Trace: s.trace}
-}
-
 // calmMoves is within how many moves everything comes to rest once nothing goes wrong any more.
 const calmMoves = 2000
 
@@ -292,21 +276,31 @@ func (s *sim) finish(n *node) error {
 	return s.look()
 }
 
-// end lets every goroutine go and waits for it.
-func (s *sim) end() {
-	close(s.gate.over)
-	if s.sharing != nil {
-		s.sharing.net.Close()
+// awaitOwner holds that an engine which is left alone comes to own every partition.
+func (s *sim) awaitOwner(n *node) error {
+	if s.sharing == nil {
+		return nil
 	}
-	for _, n := range s.nodes {
-		n.stop()
+	s.heal(n)
+	for range calmMoves {
+		if err := s.look(); err != nil || n.over() {
+			return err
+		}
+		owns := 0
+		for _, p := range n.engine.Partitions() {
+			if p.Owned {
+				owns++
+			}
+		}
+		if owns == s.memory.Partitions() {
+			return nil
+		}
+		if ops := s.gate.waiting((*node).running); len(ops) > 0 {
+			s.release(ops[s.rng.IntN(len(ops))])
+		} else {
+			s.pass(time.Second)
+		}
 	}
-	for _, n := range s.nodes {
-		<-n.ended
-	}
-	s.asking.Wait()
-	for _, st := range s.stores {
-		_ = st.Close()
-	}
-	_ = s.memory.Close()
+	s.violate("engine %d is left alone and does not come to own every partition", n.number)
+	return s.look()
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"maps"
 	"sync"
 	"time"
 
@@ -95,40 +94,6 @@ func (s *sim) working(n *node, w eventlog.WorkflowName) bool {
 	return p.Owned && !p.Draining
 }
 
-// entitled: a request leaves only from the engine that holds the partition, in the epoch in which its start was
-// decided.
-func (j *judge) entitled(r *request) {
-	s := j.sim
-	if s.sharing == nil {
-		return
-	}
-	epoch := s.sharing.net.Epoch(*r.node.name.Load(), s.memory.PartitionOf(r.call.Workflow))
-	switch started := s.sharing.epochs[r.key]; {
-	case epoch == 0:
-		s.violate("mutation %s leaves from engine %d, which does not hold its partition any more", s.alias(r.key),
-			r.node.number)
-	case epoch != started:
-		s.violate("mutation %s leaves in epoch %d of its partition, and was started in %d", s.alias(r.key), epoch, started)
-	}
-}
-
-// startedIn notes in which epoch a mutation was started.
-func (j *judge) startedIn(b *book, key string) {
-	if s := j.sim; s.sharing != nil && b.writer != nil {
-		s.sharing.epochs[key] = s.sharing.net.Epoch(*b.writer.name.Load(), s.memory.PartitionOf(b.name))
-	}
-}
-
-// trueTime is a time that the writer of a record has read from its machine's clock, by the clock that was not set.
-func (j *judge) trueTime(r eventlog.Record, at eventlog.Instant) eventlog.Instant {
-	if j.sim.sharing != nil {
-		if ahead, ok := j.sim.sharing.offsets.Load(r.ID); ok {
-			return at.Add(-ahead.(time.Duration))
-		}
-	}
-	return at
-}
-
 // keptBack asks what a connector asks right before the first byte of a request. Without leases nothing happens between
 // that and the engine's own look.
 func (s *sim) keptBack(o *op) *eventlog.Failure {
@@ -159,54 +124,6 @@ func (s *sim) noticing(ctx context.Context, n *node) (context.Context, func()) {
 		stop()
 		cancel(nil)
 	}
-}
-
-// learned takes in what a client was answered.
-func (s *sim) learned(w eventlog.WorkflowName, recorded *engine.Recorded) {
-	if s.sharing == nil {
-		return
-	}
-	for _, at := range recorded.Positions() {
-		s.seen(w, at)
-	}
-}
-
-// seen takes in how far a client has seen the workflow.
-func (s *sim) seen(w eventlog.WorkflowName, at eventlog.Position) {
-	s.sharing.mu.Lock()
-	defer s.sharing.mu.Unlock()
-	if at.Seq > s.sharing.clients[w].Seq {
-		s.sharing.clients[w] = at
-	}
-}
-
-// readAfter has a client read through any engine, and holds that it sees no less than it has seen before.
-func (s *sim) readAfter(n *node, w *workflow) {
-	s.ask(n, w, "read", func(ctx context.Context) error {
-		s.sharing.mu.Lock()
-		known := maps.Clone(s.sharing.clients)
-		s.sharing.mu.Unlock()
-		before, ok := known[w.name]
-		if !ok {
-			return nil
-		}
-		ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
-		defer cancel()
-		after := before
-		if s.cfg.After != nil {
-			after = s.cfg.After(after)
-		}
-		if err := n.engine.AwaitPositions(ctx, after); err != nil {
-			return err
-		}
-		state, _ := n.engine.State(w.name)
-		if state.Head.Seq < before.Seq {
-			s.violate("a client that has seen %s up to %s reads it from engine %d up to %d", w.name, before, n.number,
-				state.Head.Seq)
-		}
-		s.seen(w.name, eventlog.Position{Partition: before.Partition, Seq: state.Head.Seq})
-		return nil
-	})
 }
 
 // disturb does something to what lies between the engines, or mends it, or sets a clock.
@@ -281,33 +198,4 @@ func (s *sim) heal(n *node) {
 		n.link.Cut(way, false)
 	}
 	n.offset.Store(0)
-}
-
-// awaitOwner holds that an engine which is left alone comes to own every partition.
-func (s *sim) awaitOwner(n *node) error {
-	if s.sharing == nil {
-		return nil
-	}
-	s.heal(n)
-	for range calmMoves {
-		if err := s.look(); err != nil || n.over() {
-			return err
-		}
-		owns := 0
-		for _, p := range n.engine.Partitions() {
-			if p.Owned {
-				owns++
-			}
-		}
-		if owns == s.memory.Partitions() {
-			return nil
-		}
-		if ops := s.gate.waiting((*node).running); len(ops) > 0 {
-			s.release(ops[s.rng.IntN(len(ops))])
-		} else {
-			s.pass(time.Second)
-		}
-	}
-	s.violate("engine %d is left alone and does not come to own every partition", n.number)
-	return s.look()
 }

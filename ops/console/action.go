@@ -148,10 +148,6 @@ type (
 		Operation  string                `json:"operation,omitempty"`
 		UITitle    *string               `json:"uiTitle,omitempty"`
 	}
-	eventItem struct {
-		Topic     eventlog.Topic     `json:"topic"`
-		MessageID eventlog.MessageID `json:"messageId"`
-	}
 	manyAnswer struct {
 		Matched int            `json:"matched"`
 		More    bool           `json:"more"`
@@ -266,17 +262,6 @@ func (v *visit) chooseMany(a *action, form url.Values, view *actionView, hide fu
 
 // maxManyAtOnce bounds what one form is about: what a person can look through.
 const maxManyAtOnce = 500
-
-// given are the fields of a form that are not empty.
-func given(form url.Values, names ...string) map[string]any {
-	fields := map[string]any{}
-	for _, name := range names {
-		if value := form.Get(name); value != "" {
-			fields[name] = value
-		}
-	}
-	return fields
-}
 
 // act carries an action out, and leads back with what has become of it.
 func (c *Console) act(w http.ResponseWriter, r *http.Request) {

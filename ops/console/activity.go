@@ -114,12 +114,12 @@ func (a *activity) dayAgo(ctx context.Context, p int, end uint64) uint64 {
 	low, high := uint64(1), end+1 // the answer lies between them, both included
 	for low < high {
 		middle := low + (high-low)/2
-		at, found := eventlog.Instant(0), false
+		at, known := eventlog.Instant(0), false
 		for record, err := range a.log.Read(ctx, p, middle) {
-			at, found = record.At, err == nil
+			at, known = record.At, err == nil
 			break
 		}
-		if found && at < since {
+		if known && at < since {
 			low = middle + 1
 		} else {
 			high = middle

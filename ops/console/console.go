@@ -8,6 +8,7 @@ import (
 	"html/template"
 	"log/slog"
 	"net/http"
+	"net/url"
 	"strings"
 	"sync"
 	"time"
@@ -79,6 +80,12 @@ type redrive struct {
 	workflow eventlog.WorkflowName
 	at       eventlog.Instant
 	events   []eventItem
+}
+
+// eventItem is what names an event, in answers to many at once.
+type eventItem struct {
+	Topic     eventlog.Topic     `json:"topic"`
+	MessageID eventlog.MessageID `json:"messageId"`
 }
 
 // Owns reports whether a request is answered by the console. The first page is, where a browser asks for it.
@@ -183,4 +190,15 @@ func ask[Answer any](v *visit, id string, fields map[string]any) (Answer, error)
 		return answer, fmt.Errorf("read the answer to %s: %w", id, err)
 	}
 	return answer, nil
+}
+
+// given are the fields of a form that are not empty.
+func given(form url.Values, names ...string) map[string]any {
+	fields := map[string]any{}
+	for _, name := range names {
+		if value := form.Get(name); value != "" {
+			fields[name] = value
+		}
+	}
+	return fields
 }

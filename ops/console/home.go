@@ -120,13 +120,13 @@ func (v *visit) schedules(w eventlog.WorkflowName) ([]schedule, error) {
 
 // all reads a list page by page.
 func all[Item any](v *visit, id string, fields map[string]any) ([]Item, error) {
-	asked := map[string]any{"limit": readmodel.MaxLimit}
+	wanted := map[string]any{"limit": readmodel.MaxLimit}
 	for name, value := range fields {
-		asked[name] = value
+		wanted[name] = value
 	}
 	var items []Item
 	for {
-		page, err := ask[readmodel.Page[Item]](v, id, asked)
+		page, err := ask[readmodel.Page[Item]](v, id, wanted)
 		if err != nil {
 			return nil, err
 		}
@@ -134,7 +134,7 @@ func all[Item any](v *visit, id string, fields map[string]any) ([]Item, error) {
 		if page.Next == nil {
 			return items, nil
 		}
-		asked["cursor"] = *page.Next
+		wanted["cursor"] = *page.Next
 	}
 }
 

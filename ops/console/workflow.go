@@ -15,7 +15,7 @@ type (
 	workflowView struct {
 		header
 		Chart   chartView
-		Sources []source
+		Sources []sourceItem
 		Inputs  readmodel.Page[readmodel.Input]
 		Outputs readmodel.Page[readmodel.Mutation]
 		Query   url.Values
@@ -28,8 +28,8 @@ type (
 		// Schedules are its producers, which can be told to run now.
 		Schedules []schedule
 	}
-	// source is some of what came in from one source. Arrived is how much has in the last day.
-	source struct {
+	// sourceItem is some of what came in from one source. Arrived is how much has in the last day.
+	sourceItem struct {
 		Source, Type string
 		Arrived      int
 		Inputs       []readmodel.Input
@@ -92,17 +92,17 @@ func (v *visit) header(tab string) (header, error) {
 func (h header) Head() header { return h }
 
 // bySource groups inputs by where they came from, in the order of the names.
-func bySource(inputs []readmodel.Input, arrived map[origin]int) []source {
-	var groups []source
+func bySource(inputs []readmodel.Input, arrived map[origin]int) []sourceItem {
+	var groups []sourceItem
 	for _, in := range inputs {
-		i := slices.IndexFunc(groups, func(g source) bool { return g.Source == in.Source && g.Type == in.Type })
+		i := slices.IndexFunc(groups, func(g sourceItem) bool { return g.Source == in.Source && g.Type == in.Type })
 		if i < 0 {
 			i = len(groups)
-			groups = append(groups, source{Source: in.Source, Type: in.Type, Arrived: arrived[origin{in.Source, in.Type}]})
+			groups = append(groups, sourceItem{Source: in.Source, Type: in.Type, Arrived: arrived[origin{in.Source, in.Type}]})
 		}
 		groups[i].Inputs = append(groups[i].Inputs, in)
 	}
-	slices.SortFunc(groups, func(a, b source) int {
+	slices.SortFunc(groups, func(a, b sourceItem) int {
 		return cmp.Or(cmp.Compare(a.Source, b.Source), cmp.Compare(a.Type, b.Type))
 	})
 	return groups
