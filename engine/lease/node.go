@@ -69,19 +69,25 @@ func (k *Keeper) left(ctx context.Context) {
 
 // keepNode tells the others that this engine runs, and learns which of the others do.
 func (k *Keeper) keepNode(ctx context.Context) error {
-	ticker := time.NewTicker(k.cfg.Renew)
-	defer ticker.Stop()
+	timer := time.NewTimer(0)
+	defer timer.Stop()
 	own := Node{Engine: k.cfg.Engine, URL: k.cfg.URL, Version: k.cfg.Version, Format: k.cfg.Format}
 	leaving := k.leaving.Done()
 	seen := map[string]*view{}
-	for entered := false; ; {
-		err := k.announce(ctx, &own, entered)
-		if errors.Is(err, ErrNodeName) {
-			return err
+	entered, due := false, k.cfg.Elapsed()
+	for {
+		var err error
+		if now := k.cfg.Elapsed(); now >= due {
+			if err = k.announce(ctx, &own, entered); errors.Is(err, ErrNodeName) {
+				return err
+			}
+			if err == nil {
+				entered, due = true, now+k.cfg.Renew
+			}
 		}
+		again := k.cfg.Renew / 4
 		if err == nil {
-			entered = true
-			err = k.meet(ctx, seen)
+			again, err = k.meet(ctx, seen)
 		}
 		if err != nil && ctx.Err() == nil {
 			k.cfg.Logger.Warn("cannot tell or learn which engines run", "error", err)
@@ -89,11 +95,15 @@ func (k *Keeper) keepNode(ctx context.Context) error {
 				v.blind()
 			}
 		}
+		if rest := due - k.cfg.Elapsed(); rest > 0 {
+			again = min(again, rest)
+		}
+		timer.Reset(again)
 		select {
-		case <-ticker.C:
+		case <-timer.C:
 		case <-k.meetNow:
 		case <-leaving:
-			own.Leaving, leaving = true, nil
+			own.Leaving, leaving, due = true, nil, k.cfg.Elapsed()
 		case <-ctx.Done():
 			return nil
 		}
@@ -118,24 +128,28 @@ func (k *Keeper) announce(ctx context.Context, own *Node, entered bool) error {
 	return nil
 }
 
-// meet looks at the entries of all nodes.
-func (k *Keeper) meet(ctx context.Context, seen map[string]*view) error {
+// meet looks at the entries of all nodes, and says after how long it should do so again.
+func (k *Keeper) meet(ctx context.Context, seen map[string]*view) (again time.Duration, err error) {
+	again = k.cfg.Renew / 2
 	ctx, cancel := context.WithTimeout(ctx, k.cfg.Renew)
 	defer cancel()
 	keys, err := k.cfg.Bucket.Keys(ctx, nodePrefix)
 	if err != nil {
-		return err
+		return k.cfg.Renew / 4, err
 	}
 	live := map[string]Node{}
 	for _, key := range keys {
 		node, revision, err := get[Node](ctx, k.cfg.Bucket, key)
 		if err != nil {
-			return err
+			return k.cfg.Renew / 4, err
 		}
 		if seen[key] == nil {
 			seen[key] = &view{renew: k.cfg.Renew}
 		}
 		seen[key].see(revision, k.cfg.Elapsed())
+		if node.Engine != "" {
+			again = min(again, seen[key].again())
+		}
 		if name := strings.TrimPrefix(key, nodePrefix); node.Engine != "" && (name == k.cfg.Node || !seen[key].stale()) {
 			live[name] = node
 		}
@@ -157,7 +171,7 @@ func (k *Keeper) meet(ctx context.Context, seen map[string]*view) error {
 			k.poke(p)
 		}
 	}
-	return nil
+	return again, nil
 }
 
 // Nodes are the nodes whose engines run, by name.

@@ -9,22 +9,27 @@ import (
 
 // tend renews the partition's lease, or looks whether it may be taken, until ctx ends.
 func (k *Keeper) tend(ctx context.Context, partition int) {
-	ticker := time.NewTicker(k.cfg.Renew)
-	defer ticker.Stop()
+	timer := time.NewTimer(0)
+	defer timer.Stop()
 	seen := view{renew: k.cfg.Renew}
 	for {
+		again := k.cfg.Renew
 		k.mu.Lock()
 		l := k.leases[partition]
 		k.mu.Unlock()
 		switch {
 		case l == nil:
 			k.look(ctx, partition, &seen)
+			again = seen.again()
 		case !l.isGone():
 			seen.blind()
-			k.renew(ctx, l)
+			if !k.renew(ctx, l) {
+				again /= 4
+			}
 		}
+		timer.Reset(again)
 		select {
-		case <-ticker.C:
+		case <-timer.C:
 		case <-k.pokes[partition]:
 		case <-ctx.Done():
 			return
@@ -34,7 +39,11 @@ func (k *Keeper) tend(ctx context.Context, partition int) {
 
 // look sees which engine holds the partition, and takes it if it may.
 func (k *Keeper) look(ctx context.Context, partition int, seen *view) {
-	limited, cancel := context.WithTimeout(ctx, k.cfg.Renew)
+	within := k.cfg.Renew
+	if !seen.sighted {
+		within /= 2 // what is asked during an election is never answered
+	}
+	limited, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
 	entry, revision, err := get[Entry](limited, k.cfg.Bucket, partitionKey(partition))
 	if err != nil {
@@ -77,8 +86,9 @@ func (k *Keeper) mayTake(partition int, entry Entry, seen *view) bool {
 	return free && k.waiting[partition] != nil && len(k.leases) < k.share
 }
 
-// renew writes the entry anew. One attempt follows another while the time of the lease lasts.
-func (k *Keeper) renew(ctx context.Context, l *Lease) {
+// renew writes the entry anew. One attempt follows another while the time of the lease lasts; false says that this one
+// failed.
+func (k *Keeper) renew(ctx context.Context, l *Lease) bool {
 	limited, cancel := context.WithTimeout(ctx, k.cfg.Renew)
 	defer cancel()
 	for {
@@ -88,23 +98,23 @@ func (k *Keeper) renew(ctx context.Context, l *Lease) {
 		if err == nil {
 			l.renewed(sent+k.cfg.holdFor(), revision)
 			k.handOverSurplus(l)
-			return
+			return true
 		}
 		if !errors.Is(err, errChanged) {
 			k.failed(ctx, "cannot renew the lease of a partition", l.partition, err)
-			return
+			return false
 		}
 		now, at, err := get[Entry](limited, k.cfg.Bucket, partitionKey(l.partition))
 		switch {
 		case err != nil:
 			k.failed(ctx, "cannot read the lease of a partition", l.partition, err)
-			return
+			return false
 		case l.isGone(): // given back meanwhile
-			return
+			return true
 		case now.Engine != k.cfg.Engine || now.Epoch != l.entry.Epoch:
 			k.cfg.Logger.Warn("another engine has taken a partition", "partition", l.partition, "by", now.Node)
 			l.lose(errLost)
-			return
+			return true
 		}
 		l.revision = at // an earlier renewal whose answer was lost
 	}

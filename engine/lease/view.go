@@ -38,6 +38,15 @@ func (v *view) see(revision uint64, now time.Duration) {
 // blind notes that the entry could not be read: the time since it was last seen does not count.
 func (v *view) blind() { v.sighted = false }
 
+// again is how long after a look the next one follows. An entry that has missed a renewal, or could not be read, is
+// looked at more often: nobody works on its partition, perhaps.
+func (v *view) again() time.Duration {
+	if !v.sighted || v.unchanged > v.renew*3/2 && !v.stale() {
+		return v.renew / 4
+	}
+	return v.renew / 2
+}
+
 // stale reports whether the entry was unchanged for so long that its writer has given it up or is gone.
 func (v *view) stale() bool { return v.unchanged >= 10*v.renew }
 
