@@ -63,8 +63,12 @@ func (c *Cluster) apply(o *server.Options) error {
 		}
 		o.Routes = append(o.Routes, &url.URL{Scheme: "nats-route", Host: r})
 	}
+	o.LameDuckDuration, o.LameDuckGracePeriod = leaveTime, leaveTime/10
 	return c.secure(o)
 }
+
+// leaveTime is over how long a node that leaves closes its connections, which are of its own process.
+const leaveTime = 100 * time.Millisecond
 
 // secure gives the routes their TLS. Without it every program that reaches the address could join the cluster and read
 // and write all streams, so it may be left out on loopback alone.

@@ -298,11 +298,15 @@ func (s *Server) Healthy() error {
 }
 
 // Shutdown stops the server, waits until everything is closed and frees the data directory. It
-// may be called more than once.
+// may be called more than once. A node of a cluster first hands over what it leads, so that the others
+// need not find out that it is gone: that takes a second.
 func (s *Server) Shutdown() {
 	s.stop.Do(func() {
 		if s.gate != nil {
 			s.gate.Close()
+		}
+		if s.ready && s.cluster != "" {
+			s.nats.LameDuckShutdown()
 		}
 		s.nats.Shutdown()
 		s.nats.WaitForShutdown()

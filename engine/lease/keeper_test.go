@@ -382,30 +382,6 @@ func TestLeasesOutliveABucketWithoutLeader(t *testing.T) {
 	})
 }
 
-// Where the leader of the bucket ends with an engine, its partitions are taken once the entries were seen long enough,
-// and little later.
-func TestATakeOverAfterAnElectionIsPrompt(t *testing.T) {
-	t.Parallel()
-	bubble(t, 7, func(e *engines) {
-		a, b, c := e.start("a"), e.start("b"), e.start("c")
-		e.pass(20 * time.Second)
-		e.wantSpread(a, b, c)
-		cut := func(cut bool) {
-			for _, o := range []*owner{a, c} {
-				o.way.mu.Lock()
-				o.way.cut = cut
-				o.way.mu.Unlock()
-			}
-		}
-		b.kill()
-		cut(true)
-		e.pass(8 * time.Second)
-		cut(false)
-		e.pass(takeAfter + 3*time.Second/2)
-		e.wantSpread(a, c)
-	})
-}
-
 // A second engine under the name of a running one does not start. One whose earlier process was killed does.
 func TestNodeNames(t *testing.T) {
 	t.Parallel()

@@ -24,6 +24,8 @@ const (
 	// goesOn is how long after a fault all workflows are at work again, at most: leases are waited for 20 s, and before
 	// that servers may have to elect a leader, which takes up to 9 s. The rest is for a busy machine.
 	goesOn = 30 * time.Second
+	// handOver is how long a push may take, at most, while a node ends as it should.
+	handOver = time.Second
 	// settled is when nothing of before a fault can arrive any more.
 	settled = 200 * time.Millisecond
 )
@@ -78,6 +80,9 @@ func TestNodesEnd(t *testing.T) {
 		}
 		took := time.Since(began)
 		c.working(time.Now())
+		if slow := l.slow(); slow > handOver {
+			t.Errorf("%s ends: a push took %s", n.cfg.Name, slow)
+		}
 		t.Logf("%s ended in %s: the slowest push meanwhile took %s", n.cfg.Name, took, l.slow())
 		n.start()
 		c.whole(2 * time.Minute)
