@@ -210,6 +210,18 @@ func (m *member) kill() {
 	_ = m.process.Wait()
 }
 
+// buildWorker builds the program that runs scripts.
+func buildWorker(t *testing.T) string {
+	t.Helper()
+	worker := filepath.Join(t.TempDir(), "worker")
+	build := exec.Command("go", "build", "-buildvcs=false", "-o", worker, "../../../../sandbox/worker/testdata/worker")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("build a worker: %v\n%s", err, out)
+	}
+	return worker
+}
+
 // Two nodes on three servers that are there without them share the work: what is pushed through either is done once,
 // also while one is killed, and the feed holds it all. A node that is stopped hands over at once.
 func TestNodesOnServersOfOnesOwn(t *testing.T) {
@@ -218,12 +230,7 @@ func TestNodesOnServersOfOnesOwn(t *testing.T) {
 	}
 	t.Parallel()
 	const workflows, each = 4, 5
-	worker := filepath.Join(t.TempDir(), "worker")
-	build := exec.Command("go", "build", "-buildvcs=false", "-o", worker, "../../../../sandbox/worker/testdata/worker")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("build a worker: %v\n%s", err, out)
-	}
+	worker := buildWorker(t)
 	servers := natstest.NewCluster(t, 3, natstest.Fast, func(c *embeddednats.Config) {
 		c.ListenAddr, c.Insecure = "127.0.0.1:0", true
 	})

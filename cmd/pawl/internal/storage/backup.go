@@ -51,6 +51,17 @@ type Restoration struct {
 	Progress   func(done, all int)
 }
 
+func (w Restoration) at(now time.Time) backup.Wish {
+	return backup.Wish{Actor: w.Actor, At: eventlog.At(now), Cause: eventlog.Cause{Kind: "api", ID: "restore"},
+		NamesKnown: w.NamesKnown, Progress: w.Progress}
+}
+
+// restoring names the log that is made of a backup: the installation is the same, its generation a new one.
+func restoring(from *backup.Folder) *jslog.Restoring {
+	return &jslog.Restoring{Backup: from.ID,
+		Installation: eventlog.InstallationID(from.Installation) + "." + strings.ToLower(rand.Text()[:8])}
+}
+
 // Restore makes a log of a backup, in a data directory that holds none.
 func Restore(ctx context.Context, s config.Settings, with Parts, logger *slog.Logger, from *backup.Folder,
 	wish Restoration) (result backup.Restored, err error) {
@@ -63,9 +74,7 @@ func Restore(ctx context.Context, s config.Settings, with Parts, logger *slog.Lo
 			return result, ExplainLog(s.Data, fmt.Errorf("%w: there is a log in %s", jslog.ErrNotEmpty, term.Path(s.Data)))
 		}
 	}
-	d := &Data{Settings: s, With: with, Logger: logger, stopped: true, restoring: &jslog.Restoring{
-		Installation: eventlog.InstallationID(from.Installation) + "." + strings.ToLower(rand.Text()[:8]), Backup: from.ID,
-	}}
+	d := &Data{Settings: s, With: with, Logger: logger, stopped: true, restoring: restoring(from)}
 	defer func() { err = d.End(err) }()
 	// First: an engine that is started in between makes no log of its own.
 	err = os.MkdirAll(s.Data, 0o700)
@@ -91,11 +100,7 @@ func Restore(ctx context.Context, s config.Settings, with Parts, logger *slog.Lo
 	if err != nil {
 		return result, exit.Failed("", err)
 	}
-	result, err = backup.Restore(ctx, from, d.Log, backup.Wish{
-		Actor: wish.Actor, At: eventlog.At(clock.Now()), Cause: eventlog.Cause{Kind: "api", ID: "restore"},
-		NamesKnown: wish.NamesKnown, Progress: wish.Progress,
-	})
-	if err != nil {
+	if result, err = backup.Restore(ctx, from, d.Log, wish.at(clock.Now())); err != nil {
 		return result, ExplainLog(s.Data, err)
 	}
 	if err := os.Remove(restoreFile(s.Data)); err != nil {

@@ -50,15 +50,21 @@ func Form(ctx context.Context, nc *nats.Conn, logger *slog.Logger, want Layout) 
 	if err := log.Close(); err != nil {
 		return made, exit.Failed("", err)
 	}
+	err = addLeases(ctx, js, &made)
+	return made, err
+}
+
+// addLeases makes the bucket of the leases, on as many servers as the log, which made is then told.
+func addLeases(ctx context.Context, js jetstream.JetStream, made *Layout) error {
 	first, err := js.Stream(ctx, jslog.StreamName("", 0))
 	if err != nil {
-		return made, exit.Failed("repeat the command", fmt.Errorf("look up the log: %w", err))
+		return exit.Failed("repeat the command", fmt.Errorf("look up the log: %w", err))
 	}
 	made.Replicas = first.CachedInfo().Config.Replicas
 	if _, err := bucket.Create(ctx, js, LeasesBucket, made.Replicas); err != nil {
-		return made, exit.Failed("repeat the command", err)
+		return exit.Failed("repeat the command", err)
 	}
-	return made, nil
+	return nil
 }
 
 // Servers connects to the servers of a shared log for a command that runs no engine, and looks at them. The connection

@@ -3,8 +3,11 @@ package rest
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"strings"
 	"time"
+
+	"github.com/nats-io/nats.go"
 
 	"github.com/pawl-run/pawl/cmd/pawl/internal/client"
 	"github.com/pawl-run/pawl/cmd/pawl/internal/config"
@@ -33,35 +36,18 @@ type ClusterInit struct {
 
 // Run makes the streams and says how they are.
 func (c *ClusterInit) Run(ctx context.Context, conf config.Reader, screen term.Screen) error {
-	s, err := conf.SharedSettings(config.Engine{}, c.ServerFlags, config.NodeFlags{}, nil)
+	at, err := reachCluster(ctx, conf, c.ServerFlags, term.Logger(screen))
 	if err != nil {
 		return err
 	}
-	local := false
-	if s.Servers.URL == "" {
-		if s.Servers.URL, err = storage.LocalCluster(s.Data, false); err != nil {
-			return exit.Failed("", err)
-		}
-		local = true
-	}
-	if s.Servers.URL == "" {
+	if at == nil {
 		return exit.Misconfigured("pawl cluster init --nats nats://HOST:4222 --creds FILE; for nodes that form a cluster "+
 			"themselves, pawl cluster init --data DIR on the machine of one that runs",
 			"it is not said which NATS servers are to keep the log")
 	}
+	defer at.nc.Close()
 	logger := term.Logger(screen)
-	nc, err := storage.Servers(ctx, s.Servers, logger)
-	if err != nil {
-		return err
-	}
-	defer nc.Close()
-	want := storage.Layout{Partitions: c.Partitions, Replicas: c.Replicas}
-	if want.Replicas == 0 {
-		if want.Replicas = 1; nc.ConnectedClusterName() != "" {
-			want.Replicas = 3
-		}
-	}
-	made, err := storage.Form(ctx, nc, logger, want)
+	made, err := storage.Form(ctx, at.nc, logger, at.layout(c.Partitions, c.Replicas))
 	if err != nil {
 		return err
 	}
@@ -70,11 +56,51 @@ func (c *ClusterInit) Run(ctx context.Context, conf config.Reader, screen term.S
 	if made.Replicas < 3 {
 		logger.Warn("one disk that is lost takes the log", "hint", "make it on three servers: --replicas 3")
 	}
-	if local {
+	if at.local {
 		return nil // the nodes that wait for it begin
 	}
 	fmt.Fprintln(screen.Out, "start a node on each machine: pawl serve --nats URL,URL --creds FILE --node NAME")
 	return nil
+}
+
+// reached are the servers that keep a shared log, or are to keep one. Local ones are those of nodes that form a cluster
+// themselves, of which one runs on this machine.
+type reached struct {
+	nc    *nats.Conn
+	local bool
+}
+
+// reachCluster connects to the servers that the flags name, or those of the node that runs on the data directory. It is
+// nil where there are neither. The connection is the caller's.
+func reachCluster(
+	ctx context.Context, conf config.Reader, flags config.ServerFlags, logger *slog.Logger,
+) (*reached, error) {
+	s, err := conf.SharedSettings(config.Engine{}, flags, config.NodeFlags{}, nil)
+	if err != nil {
+		return nil, err
+	}
+	at := &reached{}
+	if s.Servers.URL == "" {
+		at.local = true
+		if s.Servers.URL, err = storage.LocalCluster(s.Data, false); err != nil {
+			return nil, exit.Failed("", err)
+		}
+	}
+	if s.Servers.URL == "" {
+		return nil, nil
+	}
+	at.nc, err = storage.Servers(ctx, s.Servers, logger)
+	return at, err
+}
+
+// layout is how a new log is kept there; no replicas means as many as are of use.
+func (r *reached) layout(partitions, replicas int) storage.Layout {
+	if replicas == 0 {
+		if replicas = 1; r.nc.ConnectedClusterName() != "" {
+			replicas = 3
+		}
+	}
+	return storage.Layout{Partitions: partitions, Replicas: replicas}
 }
 
 // ClusterRemove is `pawl cluster remove`.

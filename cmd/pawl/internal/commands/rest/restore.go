@@ -1,6 +1,7 @@
 package rest
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -16,8 +17,10 @@ import (
 
 // Restore is `pawl restore`: make a log of a backup.
 type Restore struct {
+	config.ServerFlags
 	Dir        string `arg:"" type:"existingdir" help:"The backup."`
-	Partitions int    `placeholder:"N" help:"In how many partitions the log is kept from now on; else in as many as before."`
+	Partitions int    `placeholder:"N" help:"In how many partitions the log is kept from now on; else in as many as before, and in a cluster 16."`
+	Replicas   int    `placeholder:"N" help:"In a cluster: how many servers keep each part (3 where the servers are a cluster, else 1)."`
 	NamesKnown bool   `help:"Say that no workflow was made after the backup. Otherwise one that the backup does not know is held at its first deploy."`
 	As         string `placeholder:"NAME" setting:"" help:"Your name, for the record ($USER)."`
 	JSON       bool   `name:"json" help:"Print JSON."`
@@ -27,7 +30,8 @@ type Restore struct {
 func (*Restore) Help() string {
 	return "The log is made in the data directory, which must hold none, and is as it was when the backup was made. " +
 		"What was done after that is not known to it. So each workflow is paused until you resume it, and each named " +
-		"token is revoked. A restore that was interrupted goes on when it is repeated. It is refused while the engine " +
+		"token is revoked. With --nats, or --data of a node that waits for the log of its cluster, the log is made there, " +
+		"in the place of pawl cluster init. A restore that was interrupted goes on when it is repeated. It is refused while the engine " +
 		"whose log was copied answers."
 }
 
@@ -49,22 +53,11 @@ func (c *Restore) Run(ctx context.Context, screen term.Screen, conf config.Reade
 		return exit.Failed("", err)
 	}
 	defer func() { _ = folder.Close() }()
-	file, err := conf.ReadConfig()
-	if err != nil {
-		return err
-	}
-	s, err := conf.Merge(file, config.Engine{}, nil)
-	if err != nil {
-		return err
-	}
-	s.NATSListen = "" // nothing runs yet
 	actor := c.As
 	if actor == "" {
 		actor = conf.As()
 	}
-	fmt.Fprintf(screen.Err, "restoring %s of %s into %s\n", term.Plural(folder.Records(), "transition"), folder.TakenAt,
-		term.Path(s.Data))
-	result, err := storage.Restore(ctx, s, with, term.Logger(screen), folder, storage.Restoration{
+	result, err := c.restore(ctx, screen, conf, with, folder, storage.Restoration{
 		Actor: config.ActorNamed(actor), Partitions: c.Partitions, NamesKnown: c.NamesKnown,
 	})
 	if err != nil {
@@ -96,4 +89,36 @@ func (c *Restore) Run(ctx context.Context, screen term.Screen, conf config.Reade
 	fmt.Fprintf(screen.Out, "%s in %s: restored\n", term.Plural(result.Transitions, "transition"),
 		term.Plural(result.Partitions, "partition"))
 	return nil
+}
+
+// restore makes the log in a cluster where one is named or a node of it runs on the data directory, else in that
+// directory.
+func (c *Restore) restore(ctx context.Context, screen term.Screen, conf config.Reader, with storage.Parts,
+	folder *backup.Folder, wish storage.Restoration) (backup.Restored, error) {
+	logger := term.Logger(screen)
+	begin := func(into string) {
+		fmt.Fprintf(screen.Err, "restoring %s of %s into %s\n", term.Plural(folder.Records(), "transition"), folder.TakenAt,
+			into)
+	}
+	at, err := reachCluster(ctx, conf, c.ServerFlags, logger)
+	if err != nil {
+		return backup.Restored{}, err
+	}
+	if at != nil {
+		defer at.nc.Close()
+		begin("the cluster")
+		return storage.RestoreShared(ctx, at.nc, logger, folder,
+			at.layout(cmp.Or(c.Partitions, storage.SharedPartitions), c.Replicas), wish)
+	}
+	file, err := conf.ReadConfig()
+	if err != nil {
+		return backup.Restored{}, err
+	}
+	s, err := conf.Merge(file, config.Engine{}, nil)
+	if err != nil {
+		return backup.Restored{}, err
+	}
+	s.NATSListen = "" // nothing runs yet
+	begin(term.Path(s.Data))
+	return storage.Restore(ctx, s, with, logger, folder, wish)
 }
