@@ -72,6 +72,55 @@ func (s *Server) Members() (Members, error) {
 	return m, nil
 }
 
+// StepAside has the other nodes lead the streams that this one leads, so that nothing waits for an election once it
+// ends. It returns when that is so, or with an error when ctx ends before: no other node may have all of a stream.
+// Outside a cluster it does nothing.
+func (s *Server) StepAside(ctx context.Context) error {
+	if s.cluster == "" {
+		return nil
+	}
+	nc, err := s.Connect(nats.Name("pawl steps aside"))
+	if err != nil {
+		return err
+	}
+	defer nc.Close()
+	for {
+		led, err := s.leads()
+		if err != nil || len(led) == 0 {
+			return err
+		}
+		for _, stream := range led {
+			if err := nc.Publish("$JS.API.STREAM.LEADER.STEPDOWN."+stream, nil); err != nil {
+				return fmt.Errorf("step aside: %w", err)
+			}
+		}
+		select {
+		case <-time.After(stepPause):
+		case <-ctx.Done():
+			return fmt.Errorf("step aside: this node still leads %s: %w", strings.Join(led, ", "), context.Cause(ctx))
+		}
+	}
+}
+
+// stepPause is after how long a node looks whether it still leads streams: a few times what the others take.
+const stepPause = 200 * time.Millisecond
+
+// leads are the streams of the engine's account that this server leads and others have copies of.
+func (s *Server) leads() (streams []string, err error) {
+	info, err := s.nats.Jsz(&server.JSzOptions{Account: s.nats.GlobalAccount().GetName(), Streams: true})
+	if err != nil {
+		return nil, fmt.Errorf("ask which streams this node leads: %w", err)
+	}
+	for _, account := range info.AccountDetails {
+		for _, one := range account.Streams {
+			if c := one.Cluster; c != nil && c.Leader == s.Name() && len(c.Replicas) > 0 {
+				streams = append(streams, one.Name)
+			}
+		}
+	}
+	return streams, nil
+}
+
 // ConnectSystem opens an in-process connection to the account in which the servers of the cluster speak about
 // themselves. It fails with ErrAlone outside a cluster; other errors are those of Connect.
 func (s *Server) ConnectSystem(opts ...nats.Option) (*nats.Conn, error) {

@@ -21,7 +21,7 @@ var (
 	// ErrStandaloneData: the data of a server that was alone, in a cluster.
 	ErrStandaloneData = errors.New("it holds the data of an engine that ran alone, " +
 		"and a server that joins a cluster would delete it; " +
-		"it is untouched; pawl backup DIR copies it, and pawl restore DIR --partitions N makes a log of N partitions of it")
+		"it is untouched; pawl backup DIR copies it, and pawl restore DIR makes the log of a cluster of it")
 	// ErrClusterData: the data of a server of a cluster, alone or in another cluster, or under another name.
 	ErrClusterData = errors.New("it holds the data of a node of a cluster")
 )

@@ -65,6 +65,7 @@ const (
 	noDiskSpace     failureKind = "noDiskSpace"
 	unknownFate     failureKind = "unknown"
 	tooLargeEntry   failureKind = "tooLarge"
+	heldFormat      failureKind = "heldFormat"
 	otherFailure    failureKind = "failed"
 )
 
@@ -261,6 +262,8 @@ func replyError(err error) reply {
 		r.Failure = unknownFate
 	case errors.Is(err, eventlog.ErrTooLarge):
 		r.Failure = tooLargeEntry
+	case errors.Is(err, eventlog.ErrHeldFormat):
+		r.Failure = heldFormat
 	}
 	return r
 }
@@ -283,6 +286,8 @@ func (r reply) err() error {
 		return wrapped(process.ErrUnknownOutcome)
 	case r.Failure == tooLargeEntry:
 		return wrapped(eventlog.ErrTooLarge)
+	case r.Failure == heldFormat:
+		return wrapped(eventlog.ErrHeldFormat)
 	}
 	return fmt.Errorf("the owner of the partition says: %s", r.Message)
 }

@@ -22,6 +22,9 @@ var (
 	ErrGone = fmt.Errorf("%w", ErrDamaged)
 	// ErrNewerFormat: the log was written by a newer version.
 	ErrNewerFormat = errors.New("log format is newer than this pawl reads")
+	// ErrHeldFormat: the entry needs a newer format than the log may get yet, since not all that read it know that one;
+	// nothing was written.
+	ErrHeldFormat = errors.New("the format of the log is held back")
 	// ErrClosed: the log was closed.
 	ErrClosed = errors.New("log is closed")
 )

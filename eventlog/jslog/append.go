@@ -2,6 +2,7 @@ package jslog
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"strconv"
@@ -64,7 +65,7 @@ func (l *Log) appendAll(ctx context.Context, entries []eventlog.Entry) ([]eventl
 	}
 	p := l.PartitionOf(first.Workflow)
 	if format > eventlog.FormatFirst {
-		if err := l.raiseFormat(ctx, p, format); err != nil {
+		if err := l.raiseFormat(ctx, p, format, l.cfg.HoldFormat); err != nil {
 			return nil, fmt.Errorf("append to %s: %w", first.Workflow, err)
 		}
 	}
@@ -135,8 +136,9 @@ func (l *Log) noteFate(e eventlog.Entry, err error) {
 
 // raiseFormat makes the partition's stream say that it holds what an older version does not know, before
 // the first such message is written: an older one then refuses the log by its format, and does not take
-// that message for damage. It never lowers what the stream says.
-func (l *Log) raiseFormat(ctx context.Context, p, want int) error {
+// that message for damage. It never lowers what the stream says. With held it leaves the stream as it is, and refuses
+// what is newer.
+func (l *Log) raiseFormat(ctx context.Context, p, want int, held bool) error {
 	f := &l.partitions[p].format
 	f.raising.Lock()
 	defer f.raising.Unlock()
@@ -154,17 +156,57 @@ func (l *Log) raiseFormat(ctx context.Context, p, want int) error {
 		if says, err = strconv.Atoi(cfg.Metadata[metaFormat]); err != nil || says >= want {
 			return err
 		}
+		if held {
+			return fmt.Errorf("%w: it has format %d, and this needs %d", eventlog.ErrHeldFormat, says, want)
+		}
 		cfg.Metadata = maps.Clone(cfg.Metadata)
 		cfg.Metadata[metaFormat] = strconv.Itoa(want)
 		_, err = l.js.UpdateStream(ctx, cfg)
 		return err
 	})
+	if errors.Is(err, eventlog.ErrHeldFormat) {
+		return err
+	}
 	if err != nil {
 		// Nothing of the entry was handed to the stream, or an earlier try has raised the format already.
 		return fmt.Errorf("%w: say that the log has format %d: %w", eventlog.ErrUnconfirmed, want, err)
 	}
 	f.known = max(want, says)
 	return nil
+}
+
+// RaiseFormat lets the log hold what needs the format: those that do not read it are refused from then on. It never
+// lowers what the log says. After an error some partitions may have it; it may be repeated.
+func (l *Log) RaiseFormat(ctx context.Context, format int) error {
+	if format > eventlog.FormatVersion {
+		return fmt.Errorf("%w: %d, this pawl knows up to %d", eventlog.ErrNewerFormat, format, eventlog.FormatVersion)
+	}
+	for p := range l.partitions {
+		if err := l.raiseFormat(ctx, p, format, false); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Format is the newest format that each partition may hold.
+func (l *Log) Format(ctx context.Context) (int, error) {
+	lowest := eventlog.FormatVersion
+	for p := range l.partitions {
+		err := l.retry(ctx, func() error {
+			info, err := l.info(ctx, l.names.stream(p))
+			if err != nil {
+				return err
+			}
+			says, err := strconv.Atoi(info.Config.Metadata[metaFormat])
+			lowest = min(lowest, says)
+			return err
+		})
+		if err != nil {
+			return 0, fmt.Errorf("read the format of the log: %w", err)
+		}
+	}
+	return lowest, nil
 }
 
 // lastForeign is the sequence of the last message, under the name of a workflow that has no transition yet, that was

@@ -15,6 +15,9 @@ const (
 	headerRoom = 1024
 	// maxPartitions is far above what is of use: more is a typing error.
 	maxPartitions = 1024
+	// defaultAck and replicatedAck are what Config.AckTimeout is where it is not said.
+	defaultAck    = 2 * time.Second
+	replicatedAck = 500 * time.Millisecond
 )
 
 // Config configures a Log. The zero value is a log of one partition on one server, without mark.
@@ -65,8 +68,13 @@ type Config struct {
 	// Unserved is asked about a stream of the log that the server does not know: why it does not serve what is in its
 	// store, nil if nothing is known of it, and whether an acceptance can bring it back. Nil: nothing is known.
 	Unserved func(stream string) (why error, acceptable bool)
+	// HoldFormat is for a log that programs of several versions write: a new one gets the newest format at once, and an
+	// older one keeps its format until [Log.RaiseFormat]. What needs a newer one is refused ([eventlog.ErrHeldFormat]).
+	// Otherwise a log gets a format with the first message that needs it.
+	HoldFormat bool
 	// AckTimeout is how long an answer is waited for before the same bytes are sent again;
-	// 0 means 2 s.
+	// 0 means 2 s, and 0.5 s where the log has several replicas: a leader that gives up its role answers nothing of
+	// what it has on its way.
 	AckTimeout time.Duration
 	// ReadTimeout is how long a read waits for a record that must be there before it asks the
 	// leader what became of it; 0 means 5 s.
@@ -99,7 +107,7 @@ func (c Config) withDefaults(nc *nats.Conn) (Config, error) {
 	orDefault(&c.MaxBatch, 500)
 	orDefault(&c.MaxBatchBytes, 4<<20)
 	if c.AckTimeout == 0 {
-		c.AckTimeout = 2 * time.Second
+		c.AckTimeout = defaultAck
 	}
 	if c.ReadTimeout == 0 {
 		c.ReadTimeout = 5 * time.Second

@@ -89,6 +89,9 @@ func (l *Log) start(ctx context.Context, infos []*jetstream.StreamInfo) error {
 		l.grouping = l.grouping && info.Config.AllowAtomicPublish && info.Config.Replicas == 1
 		if info.Config.Replicas > 1 {
 			l.patience = electionPatience
+			if l.cfg.AckTimeout == defaultAck {
+				l.cfg.AckTimeout = replicatedAck
+			}
 		}
 		c, err := newCommitter(l, p, info.Config)
 		if err != nil {

@@ -271,8 +271,12 @@ func (l *Log) create(ctx context.Context, p, n int) (*jetstream.StreamInfo, erro
 			installation = l.cfg.Restoring.Installation
 		}
 	}
+	format := eventlog.FormatFirst
+	if l.cfg.HoldFormat {
+		format = eventlog.FormatVersion
+	}
 	metadata := map[string]string{
-		metaFormat:       strconv.Itoa(eventlog.FormatFirst),
+		metaFormat:       strconv.Itoa(format),
 		metaPartitions:   strconv.Itoa(n),
 		metaInstallation: installation,
 	}

@@ -52,6 +52,9 @@ func Of(err error) *rpc.Problem {
 	case errors.Is(err, eventlog.ErrTooLarge):
 		return rpc.Problemf(http.StatusRequestEntityTooLarge, "transition.tooLarge", "%v; nothing was changed", err).
 			WithHint("send less at once")
+	case errors.Is(err, eventlog.ErrHeldFormat):
+		return rpc.Problemf(http.StatusConflict, "format.held", "%v; nothing was changed", err).
+			WithHint("once each node runs a version that reads it: pawl cluster upgrade")
 	case errors.As(err, &fault) && fault.Fault == sandbox.FaultTransient:
 		return rpc.Problemf(http.StatusServiceUnavailable, "worker.unavailable", "%v; nothing was changed", err).
 			WithHint("try again; pawl workers shows the processes that read and run scripts").WithCause(err)

@@ -124,7 +124,19 @@ func (c nodeConfig) run(ctx context.Context) error {
 	web := &http.Server{Handler: n.control(), ReadHeaderTimeout: time.Minute}
 	go func() { _ = web.Serve(control) }()
 	defer web.Close()
-	return n.engine.Run(ctx)
+	working, stop := context.WithCancel(context.WithoutCancel(ctx))
+	defer stop()
+	defer context.AfterFunc(ctx, func() {
+		if n.server != nil {
+			aside, cancel := context.WithTimeout(working, 3*time.Second)
+			defer cancel()
+			if err := n.server.StepAside(aside); err != nil {
+				n.logger.Warn("not all is led by others", "error", err)
+			}
+		}
+		stop()
+	})()
+	return n.engine.Run(working)
 }
 
 func (n *runningNode) dial() (*nats.Conn, error) {

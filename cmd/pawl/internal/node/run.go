@@ -3,6 +3,7 @@ package node
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/pawl-run/pawl/cmd/pawl/internal/exit"
 	"github.com/pawl-run/pawl/cmd/pawl/internal/storage"
@@ -11,8 +12,12 @@ import (
 // Run runs engine and interface until work is done, ctx ends or one of them fails. The interface
 // answers as long as the engine drains, so that an operator can see what it waits for.
 func (n *Node) Run(ctx context.Context, work func(context.Context) error) error {
-	engineCtx, stopEngine := context.WithCancel(ctx)
+	engineCtx, stopEngine := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopEngine()
+	defer context.AfterFunc(ctx, func() {
+		n.stepAside(engineCtx)
+		stopEngine()
+	})()
 	apiCtx, stopAPI := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopAPI()
 	workCtx, stopWork := context.WithCancel(ctx)
@@ -39,7 +44,9 @@ func (n *Node) Run(ctx context.Context, work func(context.Context) error) error 
 	var result, fatal error
 	select {
 	case result = <-finished:
-		stopEngine()
+		if ctx.Err() == nil {
+			stopEngine()
+		}
 		fatal = <-ended
 	case fatal = <-ended:
 		stopWork()
@@ -59,6 +66,21 @@ func (n *Node) Run(ctx context.Context, work func(context.Context) error) error 
 		return storage.ExplainLog(n.Data.Settings.Data, fatal)
 	}
 	return result
+}
+
+// stepTime bounds how long the other nodes may take to lead what this one led.
+const stepTime = 3 * time.Second
+
+// stepAside lets the other nodes lead the streams, where this process has a node of a cluster, before its engine ends.
+func (n *Node) stepAside(ctx context.Context) {
+	if n.Data.Broker.Server == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, stepTime)
+	defer cancel()
+	if err := n.Data.Broker.Server.StepAside(ctx); err != nil {
+		n.Data.Logger.Warn("the other nodes wait for an election once this one has ended", "error", err)
+	}
 }
 
 // serve answers at every address until ctx ends or one of them fails.

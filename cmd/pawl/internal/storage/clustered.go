@@ -28,7 +28,7 @@ func clusterRefused(err error) (explained error, ok bool) {
 	switch {
 	case errors.Is(err, embeddednats.ErrStandaloneData):
 		return exit.Failed("start it without --cluster as before, or give this node a directory of its own: --data DIR; "+
-			"a backup cannot be restored into a cluster yet", err), true
+			"pawl backup copies what is there, and pawl restore makes the cluster's log of that", err), true
 	case errors.Is(err, embeddednats.ErrClusterData):
 		return exit.Failed("start it as the node that it was, or give this pawl a directory of its own: --data DIR",
 			err), true

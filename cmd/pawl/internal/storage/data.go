@@ -85,7 +85,7 @@ func (d *Data) logConfig() jslog.Config {
 	c := jslog.Config{
 		Mark:         filepath.Join(d.Settings.Data, datadir.MarkFile),
 		EmbeddedSync: synced && !d.stopped, Unsynced: !synced, KeepMark: d.stopped && d.restoring == nil,
-		LookOnly: d.looks(), Restoring: d.restoring, Replicas: d.Broker.Replicas,
+		HoldFormat: d.Broker.Shared, LookOnly: d.looks(), Restoring: d.restoring, Replicas: d.Broker.Replicas,
 		Healthy: d.Broker.Healthy, BeforeUpdate: d.Broker.KeepMetadata, Logger: d.Logger,
 	}
 	server := d.Broker.Server

@@ -41,7 +41,8 @@ func Form(ctx context.Context, nc *nats.Conn, logger *slog.Logger, want Layout) 
 	if err != nil {
 		return want, exit.Failed("", err)
 	}
-	log, err := jslog.Open(ctx, nc, jslog.Config{Partitions: want.Partitions, Replicas: want.Replicas, Logger: logger})
+	log, err := jslog.Open(ctx, nc, jslog.Config{Partitions: want.Partitions, Replicas: want.Replicas, HoldFormat: true,
+		Logger: logger})
 	if err != nil {
 		return want, exit.Failed("the servers must be able to place as many replicas; nothing is lost: repeat the command",
 			err)

@@ -26,11 +26,11 @@ func RestoreShared(ctx context.Context, nc *nats.Conn, logger *slog.Logger, from
 	if err != nil {
 		return result, exit.Failed("", err)
 	}
-	log, err := jslog.Open(ctx, nc, jslog.Config{Partitions: want.Partitions, Replicas: want.Replicas, Logger: logger,
-		Restoring: restoring(from)})
+	log, err := jslog.Open(ctx, nc, jslog.Config{Partitions: want.Partitions, Replicas: want.Replicas, HoldFormat: true,
+		Logger: logger, Restoring: restoring(from)})
 	switch {
 	case errors.Is(err, jslog.ErrNotEmpty):
-		return result, exit.Failed("restore into a cluster that holds no log yet: restore in the place of pawl cluster init", err)
+		return result, exit.Failed("restore into a cluster that holds no log yet, in the place of pawl cluster init", err)
 	case err != nil:
 		return result, exit.Failed("the servers must be able to place as many replicas; nothing is lost: repeat the command",
 			err)

@@ -30,9 +30,9 @@ type Restore struct {
 func (*Restore) Help() string {
 	return "The log is made in the data directory, which must hold none, and is as it was when the backup was made. " +
 		"What was done after that is not known to it. So each workflow is paused until you resume it, and each named " +
-		"token is revoked. With --nats, or --data of a node that waits for the log of its cluster, the log is made there, " +
-		"in the place of pawl cluster init. A restore that was interrupted goes on when it is repeated. It is refused while the engine " +
-		"whose log was copied answers."
+		"token is revoked. With --nats, or --data of a node that waits for the log of its cluster, the log is made " +
+		"there, in the place of pawl cluster init. A restore that was interrupted goes on when it is repeated. It is " +
+		"refused while the engine whose log was copied answers."
 }
 
 // maxPartitions is that of a log.
