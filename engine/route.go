@@ -164,8 +164,9 @@ func (e *Engine) tryOwner(ctx context.Context, p *partition, name eventlog.Workf
 	return e.learn(ctx, p, name, r), nil
 }
 
-// readTimeout is how long a request waits until this engine has read what the owner has recorded for it.
-const readTimeout = 5 * time.Second
+// readTimeout is how long a request waits until this engine has read what the owner has recorded for it. What it reads
+// from may be gone with another node, which it finds out later than that.
+const readTimeout = 500 * time.Millisecond
 
 // learn takes the owner's answer in, and waits until this engine has read what it speaks of: who asks here next finds
 // it. Where that takes too long, the position that is noted says what is lacking.
