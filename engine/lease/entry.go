@@ -53,8 +53,8 @@ type Bucket interface {
 // errChanged says that a value is not the one that was to be replaced.
 var errChanged = errors.New("the entry was changed by another engine")
 
-// nodePrefix begins the keys of the nodes.
-const nodePrefix = "node."
+// NodePrefix begins the keys of the nodes in the bucket; what follows is the name.
+const NodePrefix = "node."
 
 // partitionPrefix begins the keys of the partitions.
 const partitionPrefix = "partition."

@@ -176,7 +176,7 @@ func (k *Keeper) watch(ctx context.Context) {
 			switch {
 			case ok && released[Entry](value, func(e Entry) bool { return e.Engine == "" }):
 				k.poke(p)
-			case strings.HasPrefix(key, nodePrefix) && released[Node](value, came):
+			case strings.HasPrefix(key, NodePrefix) && released[Node](value, came):
 				select {
 				case k.meetNow <- struct{}{}:
 				default:

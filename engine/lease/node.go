@@ -15,7 +15,7 @@ import (
 // ErrNodeName says that two engines run under the same name of a node.
 var ErrNodeName = errors.New("another engine runs under the name of this node")
 
-func (k *Keeper) nodeKey() string { return nodePrefix + k.cfg.Node }
+func (k *Keeper) nodeKey() string { return NodePrefix + k.cfg.Node }
 
 func (k *Keeper) nameTaken() error {
 	return fmt.Errorf("%w, %s: give each engine a name of its own", ErrNodeName, k.cfg.Node)
@@ -133,7 +133,7 @@ func (k *Keeper) meet(ctx context.Context, seen map[string]*view) (again time.Du
 	again = k.cfg.Renew / 2
 	ctx, cancel := context.WithTimeout(ctx, k.cfg.Renew)
 	defer cancel()
-	keys, err := k.cfg.Bucket.Keys(ctx, nodePrefix)
+	keys, err := k.cfg.Bucket.Keys(ctx, NodePrefix)
 	if err != nil {
 		return k.cfg.Renew / 4, err
 	}
@@ -150,7 +150,7 @@ func (k *Keeper) meet(ctx context.Context, seen map[string]*view) (again time.Du
 		if node.Engine != "" {
 			again = min(again, seen[key].again())
 		}
-		if name := strings.TrimPrefix(key, nodePrefix); node.Engine != "" && (name == k.cfg.Node || !seen[key].stale()) {
+		if name := strings.TrimPrefix(key, NodePrefix); node.Engine != "" && (name == k.cfg.Node || !seen[key].stale()) {
 			live[name] = node
 		}
 	}

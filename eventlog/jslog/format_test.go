@@ -1,6 +1,7 @@
 package jslog_test
 
 import (
+	"errors"
 	"testing"
 
 	"github.com/nats-io/nats.go"
@@ -102,5 +103,52 @@ func TestFormatOfTheInstallation(t *testing.T) {
 		if err != nil {
 			t.Errorf("%s: %v", r.Position, err)
 		}
+	}
+}
+
+// A shared log that was made by an older version keeps its format until it is raised: what needs a newer one is refused
+// and can be written afterwards, without another opening. A new one has the newest at once.
+func TestTheFormatOfASharedLogIsHeld(t *testing.T) {
+	t.Parallel()
+	nc := natstest.Connect(t, natstest.NewServer(t, natstest.Fast))
+	made := mustOpen(t, nc, jslog.Config{HoldFormat: true, Partitions: 2})
+	if got, err := made.Format(t.Context()); err != nil || got != eventlog.FormatVersion {
+		t.Errorf("a new log has format %d, %v; want %d", got, err, eventlog.FormatVersion)
+	}
+	for _, stream := range []string{"PAWL_LOG_0", "PAWL_LOG_1"} { // as an older version has made it
+		js, config := streamOf(t, nc, stream)
+		config.Metadata["pawl.format"] = "6"
+		if _, err := js.UpdateStream(t.Context(), config); err != nil {
+			t.Fatal(err)
+		}
+	}
+	l := mustOpen(t, nc, jslog.Config{HoldFormat: true})
+	append := func(w eventlog.WorkflowName, f eventlog.Fact) error {
+		e, err := eventlog.NewEntry(eventlog.Transition{ID: eventlog.TransitionID("T" + string(w) + string(f.FactType())), Workflow: w,
+			At: 1, Actor: eventlog.System, Kind: f.FactType(), Facts: []eventlog.Fact{f}}, eventlog.Head{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = l.Append(t.Context(), e)
+		return err
+	}
+	restored := &eventlog.LogRestored{From: "a backup"} // format 7
+	if err := append("w", restored); !errors.Is(err, eventlog.ErrHeldFormat) || errors.Is(err, eventlog.ErrUnconfirmed) {
+		t.Errorf("a message that needs a newer format: %v", err)
+	}
+	if err := append("other", &eventlog.EventTraced{}); err != nil {
+		t.Errorf("a message that the format knows: %v", err)
+	}
+	if err := l.RaiseFormat(t.Context(), eventlog.FormatVersion+1); !errors.Is(err, eventlog.ErrNewerFormat) {
+		t.Errorf("a format that this version does not know: %v", err)
+	}
+	if err := l.RaiseFormat(t.Context(), 7); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := l.Format(t.Context()); err != nil || got != 7 {
+		t.Errorf("the log has format %d, %v; want 7", got, err)
+	}
+	if err := append("w", restored); err != nil {
+		t.Errorf("after the format was raised: %v", err)
 	}
 }

@@ -19,13 +19,44 @@ import (
 
 // Cluster is `pawl cluster`: what engines share that have one log.
 type Cluster struct {
-	Init   ClusterInit   `cmd:"" help:"Make the log on NATS servers of your own, or of nodes that form a cluster, once; the nodes wait for it."`
-	Status clusterStatus `cmd:"" help:"Show which engines share the work, and which of them runs what."`
-	Remove ClusterRemove `cmd:"" help:"Take a node out of a cluster that nodes form; one that lost its data comes back under another name."`
+	Init    ClusterInit    `cmd:"" help:"Make the log on NATS servers of your own, or of nodes that form a cluster, once; the nodes wait for it."`
+	Status  clusterStatus  `cmd:"" help:"Show which engines share the work, and which of them runs what."`
+	Upgrade clusterUpgrade `cmd:"" help:"Let the log hold what a newer pawl adds, once every node runs one; older ones cannot read it from then on."`
+	Remove  ClusterRemove  `cmd:"" help:"Take a node out of a cluster that nodes form; one that lost its data comes back under another name."`
 }
 
 // clusterStatus is `pawl cluster status`.
 type clusterStatus struct{ client.Flags }
+
+// clusterUpgrade is `pawl cluster upgrade`.
+type clusterUpgrade struct {
+	config.ServerFlags
+	Without []string `placeholder:"NODE" help:"Do not count this node, which is gone for good."`
+}
+
+// Run raises the format of the log.
+func (c *clusterUpgrade) Run(ctx context.Context, conf config.Reader, screen term.Screen) error {
+	at, err := reachCluster(ctx, conf, c.ServerFlags, term.Logger(screen))
+	if err != nil {
+		return err
+	}
+	if at == nil {
+		return exit.Misconfigured("pawl cluster upgrade --nats nats://HOST:4222 --creds FILE, or --data DIR on the machine "+
+			"of a node that runs", "it is not said which NATS servers keep the log")
+	}
+	defer at.nc.Close()
+	done, err := storage.RaiseFormat(ctx, at.nc, term.Logger(screen), c.Without)
+	if err != nil {
+		return err
+	}
+	if done.To == done.From {
+		fmt.Fprintf(screen.Out, "pawl: the log has format %d already, the newest that all nodes read\n", done.To)
+		return nil
+	}
+	fmt.Fprintf(screen.Out, "pawl: the log has format %d now, and had %d; no older pawl reads it any more\n", done.To,
+		done.From)
+	return nil
+}
 
 // ClusterInit is `pawl cluster init`.
 type ClusterInit struct {
