@@ -124,8 +124,9 @@ func TestTheFormatOfASharedLogIsHeld(t *testing.T) {
 	}
 	l := mustOpen(t, nc, jslog.Config{HoldFormat: true})
 	append := func(w eventlog.WorkflowName, f eventlog.Fact) error {
-		e, err := eventlog.NewEntry(eventlog.Transition{ID: eventlog.TransitionID("T" + string(w) + string(f.FactType())), Workflow: w,
-			At: 1, Actor: eventlog.System, Kind: f.FactType(), Facts: []eventlog.Fact{f}}, eventlog.Head{})
+		id := eventlog.TransitionID("T" + string(w) + string(f.FactType()))
+		e, err := eventlog.NewEntry(eventlog.Transition{ID: id, Workflow: w, At: 1,
+			Actor: eventlog.System, Kind: f.FactType(), Facts: []eventlog.Fact{f}}, eventlog.Head{})
 		if err != nil {
 			t.Fatal(err)
 		}
