@@ -134,3 +134,22 @@ func sendsMutation(facts []eventlog.Fact) bool {
 	}
 	return false
 }
+
+// entry encodes a transition that is decided on that head.
+func (a *aggregate) entry(t eventlog.Transition, head eventlog.Head) (eventlog.Entry, error) {
+	t.ID = eventlog.TransitionID(a.engine.IDs.Next(a.engine.Config.Clock.Now()))
+	entry, err := eventlog.NewEntry(t, head)
+	switch {
+	case errors.Is(err, eventlog.ErrTooLarge):
+		return entry, err
+	case err != nil:
+		return entry, fmt.Errorf("%w: %w", process.ErrDefect, err)
+	}
+	// The loss of a revocation must be noticed as well: the token would open the engine again.
+	entry.Barrier = sendsMutation(t.Facts) || a.name == eventlog.Installation
+	if size, most := len(entry.Stored), a.engine.Config.Log.MaxSize(); size > most {
+		return entry, fmt.Errorf("%w: %s of %s would take %d bytes, at most %d fit", eventlog.ErrTooLarge,
+			t.Kind, a.name, size, most)
+	}
+	return entry, nil
+}

@@ -2,8 +2,13 @@ package engine
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"slices"
 	"sync"
+
+	"github.com/pawl-run/pawl/engine/process"
+	"github.com/pawl-run/pawl/projections"
 
 	"github.com/pawl-run/pawl/engine/decide"
 	"github.com/pawl-run/pawl/eventlog"
@@ -82,4 +87,35 @@ func mayShare(cmd decide.Command) bool {
 		return true
 	}
 	return false
+}
+
+// settled answers the proposals whose fate the append has decided: the first written entries are in the log, and the
+// next one failed with err. It returns how many proposals it answered; the others are decided again.
+func (a *aggregate) settled(decided []*proposal, written int, err error) int {
+	final := errors.Is(err, eventlog.ErrUnconfirmed) || process.LogUnwritable(err) || errors.Is(err, projections.ErrBroken)
+	for i, p := range decided {
+		switch {
+		case err == nil, p.needs < written, p.needs == written && !p.isEntry: // all that it needs is written
+			if p.isEntry {
+				a.warn(p.cmd, p.decision.Warnings)
+			}
+		case errors.Is(err, eventlog.ErrConflict): // it and the rest were decided on what is not the past
+			return i
+		case p.isEntry:
+			p.err = err
+			if !final { // it alone is refused: what follows was decided on it
+				return i + 1
+			}
+		default: // what it was decided on may not be written
+			p.decision, p.err = decide.Decision{}, fmt.Errorf("%w: %w", process.ErrNothingRecorded, err)
+		}
+	}
+	return len(decided)
+}
+
+// refuseAll answers a whole group with one error.
+func refuseAll(group []*proposal, err error) {
+	for _, p := range group {
+		p.decision, p.err = decide.Decision{}, err
+	}
 }

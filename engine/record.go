@@ -183,56 +183,6 @@ func mayRecord(cmd decide.Command, owned *process.Tenure) bool {
 	return settles || owned.Holds()
 }
 
-// entry encodes a transition that is decided on that head.
-func (a *aggregate) entry(t eventlog.Transition, head eventlog.Head) (eventlog.Entry, error) {
-	t.ID = eventlog.TransitionID(a.engine.IDs.Next(a.engine.Config.Clock.Now()))
-	entry, err := eventlog.NewEntry(t, head)
-	switch {
-	case errors.Is(err, eventlog.ErrTooLarge):
-		return entry, err
-	case err != nil:
-		return entry, fmt.Errorf("%w: %w", process.ErrDefect, err)
-	}
-	// The loss of a revocation must be noticed as well: the token would open the engine again.
-	entry.Barrier = sendsMutation(t.Facts) || a.name == eventlog.Installation
-	if size, most := len(entry.Stored), a.engine.Config.Log.MaxSize(); size > most {
-		return entry, fmt.Errorf("%w: %s of %s would take %d bytes, at most %d fit", eventlog.ErrTooLarge,
-			t.Kind, a.name, size, most)
-	}
-	return entry, nil
-}
-
-// settled answers the proposals whose fate the append has decided: the first written entries are in the log, and the
-// next one failed with err. It returns how many proposals it answered; the others are decided again.
-func (a *aggregate) settled(decided []*proposal, written int, err error) int {
-	final := errors.Is(err, eventlog.ErrUnconfirmed) || process.LogUnwritable(err) || errors.Is(err, projections.ErrBroken)
-	for i, p := range decided {
-		switch {
-		case err == nil, p.needs < written, p.needs == written && !p.isEntry: // all that it needs is written
-			if p.isEntry {
-				a.warn(p.cmd, p.decision.Warnings)
-			}
-		case errors.Is(err, eventlog.ErrConflict): // it and the rest were decided on what is not the past
-			return i
-		case p.isEntry:
-			p.err = err
-			if !final { // it alone is refused: what follows was decided on it
-				return i + 1
-			}
-		default: // what it was decided on may not be written
-			p.decision, p.err = decide.Decision{}, fmt.Errorf("%w: %w", process.ErrNothingRecorded, err)
-		}
-	}
-	return len(decided)
-}
-
-// refuseAll answers a whole group with one error.
-func refuseAll(group []*proposal, err error) {
-	for _, p := range group {
-		p.decision, p.err = decide.Decision{}, err
-	}
-}
-
 // refused passes a decision's refusals through and marks everything else as a defect.
 func (a *aggregate) refused(err error) error {
 	var refusal *decide.Refusal
