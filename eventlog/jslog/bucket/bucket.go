@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
 )
@@ -66,16 +67,28 @@ func (b *Bucket) Get(ctx context.Context, key string) ([]byte, uint64, error) {
 // without an error means that the value has another revision and nothing was written. After an error it may have been
 // written.
 func (b *Bucket) Put(ctx context.Context, key string, value []byte, revision uint64) (uint64, error) {
-	written, err := b.kv.Update(ctx, key, value, revision)
-	var refused *jetstream.APIError
-	switch {
-	case errors.As(err, &refused) && refused.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequence:
-		return 0, nil
-	case err != nil:
+	for pause := time.Millisecond; ; pause = min(2*pause, busyPause) {
+		written, err := b.kv.Update(ctx, key, value, revision)
+		var refused *jetstream.APIError
+		switch {
+		case err == nil:
+			return written, nil
+		case !errors.As(err, &refused):
+		case refused.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequence:
+			return 0, nil
+		case refused.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequenceConstant: // another write is in process
+			select {
+			case <-time.After(pause):
+				continue
+			case <-ctx.Done():
+			}
+		}
 		return 0, fmt.Errorf("write %s: %w", key, err)
 	}
-	return written, nil
 }
+
+// busyPause is the longest pause before a write is sent again that was refused for another one in process.
+const busyPause = 50 * time.Millisecond
 
 // Keys lists the keys that begin with the prefix, in their order.
 func (b *Bucket) Keys(ctx context.Context, prefix string) ([]string, error) {
