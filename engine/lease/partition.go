@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/pawl-run/pawl/engine/clock"
 )
 
 // tend renews the partition's lease, or looks whether it may be taken, until ctx ends.
@@ -146,23 +148,33 @@ func (k *Keeper) giveBack(ctx context.Context, l *Lease) error {
 		k.mu.Unlock()
 		k.poke(l.partition)
 	}()
-	limited, cancel := context.WithTimeout(ctx, k.cfg.Renew)
+	limited, cancel := context.WithTimeout(ctx, 2*k.cfg.Renew)
 	defer cancel()
 	for {
-		now, revision, err := get[Entry](limited, k.cfg.Bucket, partitionKey(l.partition))
-		if err == nil && (now.Engine != k.cfg.Engine || now.Epoch != l.entry.Epoch) {
-			return nil // it is another's by now
-		}
+		err := k.tryGiveBack(limited, l)
 		if err == nil {
-			_, err = put(limited, k.cfg.Bucket, partitionKey(l.partition), Entry{Node: k.cfg.Node, Epoch: now.Epoch}, revision)
-		}
-		switch {
-		case err == nil:
 			return nil
-		case !errors.Is(err, errChanged): // by the last renewal, which was under way
+		}
+		if limited.Err() != nil {
 			return fmt.Errorf("give partition %d back: %w", l.partition, err)
 		}
+		if !errors.Is(err, errChanged) { // by the last renewal, which was under way
+			clock.Sleep(limited, k.cfg.Renew/20)
+		}
 	}
+}
+
+// tryGiveBack writes an entry without an owner, unless it is another's by now. What is asked during an election is
+// never answered, so no attempt takes long.
+func (k *Keeper) tryGiveBack(ctx context.Context, l *Lease) error {
+	ctx, cancel := context.WithTimeout(ctx, k.cfg.Renew/4)
+	defer cancel()
+	now, revision, err := get[Entry](ctx, k.cfg.Bucket, partitionKey(l.partition))
+	if err != nil || now.Engine != k.cfg.Engine || now.Epoch != l.entry.Epoch {
+		return err
+	}
+	_, err = put(ctx, k.cfg.Bucket, partitionKey(l.partition), Entry{Node: k.cfg.Node, Epoch: now.Epoch}, revision)
+	return err
 }
 
 // failed logs what may succeed the next time.

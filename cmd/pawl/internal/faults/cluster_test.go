@@ -38,16 +38,18 @@ type process struct {
 	errors  *os.File
 }
 
-func newCluster(t *testing.T, options ...func(*nodeConfig)) *cluster {
+func newCluster(t *testing.T, options ...func(*nodeConfig)) *cluster { return newClusterOf(t, 3, options...) }
+
+func newClusterOf(t *testing.T, nodes int, options ...func(*nodeConfig)) *cluster {
 	c := &cluster{t: t, sink: newSink(t), net: newNetwork(t), web: &http.Client{Timeout: 5 * time.Second}}
 	var routes, listen []string
-	for range 3 {
+	for range nodes {
 		listen = append(listen, freeAddress(t))
 	}
 	for i, address := range listen {
 		routes = append(routes, c.net.listen(fmt.Sprintf("n%d", i+1), address))
 	}
-	for i := range 3 {
+	for i := range nodes {
 		name := fmt.Sprintf("n%d", i+1)
 		n := &process{cluster: c, cfg: nodeConfig{Name: name, Dir: filepath.Join(t.TempDir(), name), Forms: i == 0,
 			Listen: listen[i], Routes: routes, Advertise: routes[i], Sink: c.sink.host(), Renew: renew(),
@@ -181,7 +183,7 @@ func (c *cluster) whole(within time.Duration) {
 		owned := 0
 		for _, n := range c.nodes {
 			s, err := n.status("")
-			if err != nil || s.Owned < partitions/3 {
+			if err != nil || s.Owned < partitions/len(c.nodes) {
 				return false
 			}
 			if len(s.Stopped) > 0 {
@@ -241,7 +243,7 @@ func (c *cluster) deploy(workflows int) {
 			members = "concurrency: 4,"
 		}
 		source := strings.NewReplacer("NAME", workflow(i), "SINK", c.sink.host(), "MEMBERS", members).Replace(orders)
-		if _, err := c.nodes[i%3].ask(c.t.Context(), http.MethodPost, "/deploy", source); err != nil {
+		if _, err := c.nodes[i%len(c.nodes)].ask(c.t.Context(), http.MethodPost, "/deploy", source); err != nil {
 			c.t.Fatalf("deploy %s: %v", workflow(i), err)
 		}
 	}
@@ -284,7 +286,7 @@ func (l *load) push(ctx context.Context, w int, id string) {
 	began := time.Now()
 	path := "/push?" + url.Values{"workflow": {workflow(w)}, "id": {id}}.Encode()
 	for i := w; ctx.Err() == nil; i++ {
-		if _, err := l.cluster.nodes[i%3].ask(ctx, http.MethodPost, path, ""); err == nil {
+		if _, err := l.cluster.nodes[i%len(l.cluster.nodes)].ask(ctx, http.MethodPost, path, ""); err == nil {
 			l.mu.Lock()
 			l.acknowledged = append(l.acknowledged, id)
 			l.slowest = max(l.slowest, time.Since(began))

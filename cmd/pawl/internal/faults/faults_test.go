@@ -72,22 +72,28 @@ func TestNodesEnd(t *testing.T) {
 	t.Logf("%d kills: at work again after %s at least, %s in the middle, %s at most", len(took), took[0],
 		took[len(took)/2], took[len(took)-1])
 	for _, n := range c.nodes[:ended()] {
-		l.since()
-		began := time.Now()
-		n.signal(syscall.SIGTERM)
-		if err := n.wait(); err != nil {
-			t.Errorf("%s ends: %v", n.cfg.Name, err)
-		}
-		took := time.Since(began)
-		c.working(time.Now())
-		if slow := l.slow(); slow > handOver {
-			t.Errorf("%s ends: a push took %s", n.cfg.Name, slow)
-		}
-		t.Logf("%s ended in %s: the slowest push meanwhile took %s", n.cfg.Name, took, l.slow())
-		n.start()
-		c.whole(2 * time.Minute)
+		c.endsInOrder(l, n)
 	}
 	l.finish()
+}
+
+// endsInOrder ends a node as it should, and starts it again.
+func (c *cluster) endsInOrder(l *load, n *process) {
+	c.t.Helper()
+	l.since()
+	began := time.Now()
+	n.signal(syscall.SIGTERM)
+	if err := n.wait(); err != nil {
+		c.t.Errorf("%s ends: %v", n.cfg.Name, err)
+	}
+	took := time.Since(began)
+	c.working(time.Now())
+	if slow := l.slow(); slow > handOver {
+		c.t.Errorf("%s ends: a push took %s", n.cfg.Name, slow)
+	}
+	c.t.Logf("%s ended in %s: the slowest push meanwhile took %s", n.cfg.Name, took, l.slow())
+	n.start()
+	c.whole(2 * time.Minute)
 }
 
 // ended is how many nodes end as they should.
