@@ -299,6 +299,7 @@ func bubble(t *testing.T, partitions int, test func(e *engines)) {
 		for _, o := range e.all {
 			<-o.ended
 		}
+		<-time.After(time.Minute) // what they still try to give back; in the time of the bubble
 	})
 }
 

@@ -38,7 +38,9 @@ type process struct {
 	errors  *os.File
 }
 
-func newCluster(t *testing.T, options ...func(*nodeConfig)) *cluster { return newClusterOf(t, 3, options...) }
+func newCluster(t *testing.T, options ...func(*nodeConfig)) *cluster {
+	return newClusterOf(t, 3, options...)
+}
 
 func newClusterOf(t *testing.T, nodes int, options ...func(*nodeConfig)) *cluster {
 	c := &cluster{t: t, sink: newSink(t), net: newNetwork(t), web: &http.Client{Timeout: 5 * time.Second}}

@@ -109,7 +109,9 @@ func TestEnginesOnServersOfTheirOwn(t *testing.T) {
 		timed(fmt.Sprintf("kill %d, of server %s", i+1, server.name), server.kill, server.start)
 	}
 	if *all {
-		stop := func(p interface{ signal(syscall.Signal) }, sig syscall.Signal) func() { return func() { p.signal(sig) } }
+		stop := func(p interface{ signal(syscall.Signal) }, sig syscall.Signal) func() {
+			return func() { p.signal(sig) }
+		}
 		timed("engine stands still", stop(c.nodes[0], syscall.SIGSTOP), stop(c.nodes[0], syscall.SIGCONT))
 		timed("server stands still", stop(s.all[0], syscall.SIGSTOP), stop(s.all[0], syscall.SIGCONT))
 	}
