@@ -30,8 +30,8 @@ type aggregate struct {
 	name      eventlog.WorkflowName
 	log       *slog.Logger
 	memory    memory.Memory
-	// outbox gets the mutations whose start is durable.
-	outbox outbox
+	// calls get the mutations whose start is durable.
+	calls outbox
 	// changed rings when the state may have changed: the runner then looks at it again.
 	changed signal.Bell
 
@@ -183,7 +183,7 @@ func (a *aggregate) release(keys []projections.Key) bool {
 }
 
 // held is what keeps the workflow from beginning anything.
-func (a *aggregate) held() decide.HoldReason {
+func (a *aggregate) held() decide.EngineHold {
 	switch {
 	case a.damagedBy() != nil:
 		return decide.HeldByDamage

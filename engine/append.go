@@ -91,11 +91,11 @@ func (a *aggregate) acknowledged(ctx context.Context, u *pendingAppend, overtake
 		}
 	}
 	for i := range u.written {
-		for id := range mutationsSent(u.transitions[i].Facts) {
+		for id := range mutationsToSend(u.transitions[i].Facts) {
 			// The barrier is passed: these are the workflow's last transitions and they are ours. After an
 			// acknowledgement that came late they need not be the last any more: another engine may have
 			// taken the run for crashed, and a person may have said that nothing happened.
-			a.outbox.send(a.state().Mutation(id), u.decided, overtaken)
+			a.calls.send(a.state().Mutation(id), u.decided, overtaken)
 		}
 	}
 	if overtaken {
@@ -107,9 +107,9 @@ func (a *aggregate) acknowledged(ctx context.Context, u *pendingAppend, overtake
 	return len(u.written), nil
 }
 
-// mutationsSent yields the mutations whose call the facts let leave: for the first time, or once more to find out what
-// became of it. They are several where approved ones have got their places (C3).
-func mutationsSent(facts []eventlog.Fact) iter.Seq[eventlog.MutationID] {
+// mutationsToSend yields the mutations whose call the facts let leave: for the first time, or once more to find out
+// what became of it. They are several where approved ones have got their places (C3).
+func mutationsToSend(facts []eventlog.Fact) iter.Seq[eventlog.MutationID] {
 	return func(yield func(eventlog.MutationID) bool) {
 		for _, f := range facts {
 			var id eventlog.MutationID
@@ -128,8 +128,8 @@ func mutationsSent(facts []eventlog.Fact) iter.Seq[eventlog.MutationID] {
 	}
 }
 
-func sendsMutation(facts []eventlog.Fact) bool {
-	for range mutationsSent(facts) {
+func startsCall(facts []eventlog.Fact) bool {
+	for range mutationsToSend(facts) {
 		return true
 	}
 	return false
@@ -146,7 +146,7 @@ func (a *aggregate) entry(t eventlog.Transition, head eventlog.Head) (eventlog.E
 		return entry, fmt.Errorf("%w: %w", process.ErrDefect, err)
 	}
 	// The loss of a revocation must be noticed as well: the token would open the engine again.
-	entry.Barrier = sendsMutation(t.Facts) || a.name == eventlog.Installation
+	entry.Barrier = startsCall(t.Facts) || a.name == eventlog.Installation
 	if size, most := len(entry.Stored), a.engine.Config.Log.MaxSize(); size > most {
 		return entry, fmt.Errorf("%w: %s of %s would take %d bytes, at most %d fit", eventlog.ErrTooLarge,
 			t.Kind, a.name, size, most)

@@ -72,7 +72,7 @@ func TestF6_ARequestLeavesForAnActiveRunOnly(t *testing.T) {
 			if c.lost {
 				call.decided = nil
 			}
-			failure := calls.mayLeave(call)
+			failure := calls.stillOurs(call)
 			if (failure != nil) != (c.why != "") || failure != nil && !strings.Contains(failure.Message, c.why) {
 				t.Errorf("may leave: %+v, want %q", failure, c.why)
 			}

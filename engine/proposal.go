@@ -21,11 +21,11 @@ type proposal struct {
 	actor eventlog.Actor
 	cause eventlog.Cause
 
-	// The answer: decision and err. It may be read once the first needs entries of the group are written and, if
-	// isEntry, the proposal's own entry too.
+	// The answer: decision and err. before is how many entries of the group stand before it. The answer counts once those
+	// are written, and its own entry too if it has one (isEntry).
 	decision decide.Decision
 	err      error
-	needs    int
+	before   int
 	isEntry  bool
 
 	answered  chan struct{} // closed once the answer counts
@@ -95,7 +95,7 @@ func (a *aggregate) settled(decided []*proposal, written int, err error) int {
 	final := errors.Is(err, eventlog.ErrUnconfirmed) || process.LogUnwritable(err) || errors.Is(err, projections.ErrBroken)
 	for i, p := range decided {
 		switch {
-		case err == nil, p.needs < written, p.needs == written && !p.isEntry: // all that it needs is written
+		case err == nil, p.before < written, p.before == written && !p.isEntry: // all that it needs is written
 			if p.isEntry {
 				a.warn(p.cmd, p.decision.Warnings)
 			}

@@ -18,8 +18,8 @@ func TestC10_AnswersWaitForWhatTheyFollow(t *testing.T) {
 	// An entry, an answer without one, an entry, a refusal, an entry.
 	group := func() []*proposal {
 		return []*proposal{
-			{isEntry: true, needs: 0, cmd: decide.Tick{}}, {needs: 1}, {isEntry: true, needs: 1, cmd: decide.Tick{}},
-			{needs: 2, err: refusal}, {isEntry: true, needs: 2, cmd: decide.Tick{}},
+			{isEntry: true, before: 0, cmd: decide.Tick{}}, {before: 1}, {isEntry: true, before: 1, cmd: decide.Tick{}},
+			{before: 2, err: refusal}, {isEntry: true, before: 2, cmd: decide.Tick{}},
 		}
 	}
 	unconfirmed, broken := eventlog.ErrUnconfirmed, projections.ErrBroken

@@ -124,7 +124,7 @@ func (a *aggregate) decideAll(group []*proposal) int {
 	n := 0
 	for ; n < len(group); n++ {
 		p := group[n]
-		p.decision, p.err, p.needs, p.isEntry = decide.Decision{}, nil, len(pending.entries), false
+		p.decision, p.err, p.before, p.isEntry = decide.Decision{}, nil, len(pending.entries), false
 		if err := p.ctx.Err(); err != nil {
 			p.err = a.nothingRecorded(err)
 			continue
@@ -164,7 +164,7 @@ func (a *aggregate) decideAll(group []*proposal) int {
 		if n+1 == len(group) {
 			continue
 		}
-		if s, err = projections.Apply(s, pending.record(p.needs, a.partition, s.Head.Seq+1)); err != nil {
+		if s, err = projections.Apply(s, pending.record(p.before, a.partition, s.Head.Seq+1)); err != nil {
 			n++ // the workflow is stopped when the record is applied for good
 			break
 		}
@@ -226,10 +226,10 @@ func (a *aggregate) env(s *projections.State, cmd decide.Command, actor eventlog
 		env.Runs = append(env.Runs, eventlog.RunID(a.engine.IDs.Next(now)))
 	}
 	if _, recovers := cmd.(decide.Recover); recovers {
-		env.Unseen = a.outbox.unseenOf(s)
+		env.Unseen = a.calls.unseenOf(s)
 	}
 	if resolves, ok := cmd.(decide.Resolve); ok {
-		outlook := a.outbox.outlook(s, resolves.Mutation)
+		outlook := a.calls.outlook(s, resolves.Mutation)
 		env.MayTakeEffect, env.Asks = outlook.MayTakeEffect, outlook.Asks
 	}
 	def, version := s.Definition(), s.Version

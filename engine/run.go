@@ -91,7 +91,7 @@ func (e *Engine) runShare(ctx context.Context) (fatal error) {
 	defer endSharing()
 	var shared sync.WaitGroup
 	for _, p := range e.partitions {
-		shared.Go(func() { p.share(sharing) })
+		shared.Go(func() { p.followAndOwn(sharing) })
 	}
 	close(e.ready)
 	select {
@@ -243,7 +243,7 @@ func (e *Engine) awaitRest(ctx context.Context) error {
 		}
 		rest := r.quiet()
 		return rest != nil && !slices.ContainsFunc(rest, func(wait decide.Wait) bool {
-			return wait.Reason == decide.ReasonCall || wait.Reason == decide.ReasonStorage || // for the machine, not the clock
+			return wait.Reason == decide.ReasonCall || wait.Reason == decide.ReasonEngine || // for the machine, not the clock
 				wait.Until != 0 && !wait.Until.Time().After(e.process.Config.Clock.Now())
 		})
 	})

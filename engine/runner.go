@@ -55,7 +55,7 @@ type runner struct {
 
 func newRunner(a *aggregate) *runner {
 	calls := &calls{workflow: a}
-	a.outbox = calls
+	a.calls = calls
 	return &runner{
 		engine: a.engine, workflow: a, calls: calls, handlers: handler.New(&a.engine.Handlers, a.name, backlog{a}),
 		log: a.log, storageRetries: schedule.Pacer{Pauses: process.StoragePauses},
@@ -173,7 +173,7 @@ func (r *runner) sleep(ctx context.Context, waits []decide.Wait) {
 	var fired, again <-chan struct{}
 	var until eventlog.Instant
 	for i, wait := range waits {
-		if wait.Reason == decide.ReasonStorage {
+		if wait.Reason == decide.ReasonEngine {
 			at := time.Now().Add(recheckInterval)
 			waits[i].Until = eventlog.At(at)
 			var cancel func()
@@ -213,7 +213,7 @@ func (r *runner) sleep(ctx context.Context, waits []decide.Wait) {
 // has failed would only fail again, as often as it is rung for.
 func (r *runner) backOff(ctx context.Context, d time.Duration) {
 	defer r.restOn(&rest{
-		waits: []decide.Wait{{Reason: decide.ReasonStorage, Until: eventlog.At(time.Now().Add(d))}}, ignoresRings: true,
+		waits: []decide.Wait{{Reason: decide.ReasonEngine, Until: eventlog.At(time.Now().Add(d))}}, ignoresRings: true,
 	})()
 	clock.Sleep(ctx, d)
 }

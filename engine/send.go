@@ -54,7 +54,7 @@ func (c *calls) exchange(s started, pinned eventlog.Operation, isPinned bool,
 	call.Turn, call.Resend = turn, m.Resending
 	var refused atomic.Bool
 	call.Gate = func() *eventlog.Failure {
-		failure := c.mayLeave(s)
+		failure := c.stillOurs(s)
 		refused.Store(failure != nil)
 		return failure
 	}
@@ -151,7 +151,7 @@ func (c *calls) turnAfterStart(s started, call connector.Call) (connector.Turn, 
 	if denied := c.denied(call); denied != nil {
 		return turn, denied
 	}
-	return turn, c.mayLeave(s)
+	return turn, c.stillOurs(s)
 }
 
 // denied says which grant of the call has been taken from the workflow since it was recorded, nil for none. A call that
@@ -173,7 +173,7 @@ func (c *calls) neverSent(s started) *eventlog.Failure {
 	if s.overtaken {
 		return unsent(s.Mutation, "another engine had written to the workflow before its start was known to be durable")
 	}
-	return c.mayLeave(s)
+	return c.stillOurs(s)
 }
 
 // forgotten is the failure of a resend whose key the other side may have forgotten, nil while it knows the key. The
@@ -192,9 +192,9 @@ func (c *calls) forgotten(m *projections.Mutation, call connector.Call) *eventlo
 	return nil
 }
 
-// mayLeave is the last check before a request's first byte (F6): connecting may have taken long, the log may have been
+// stillOurs is the last check before a request's first byte (F6): connecting may have taken long, the log may have been
 // read further meanwhile, and the lease in which the call was decided may be over.
-func (c *calls) mayLeave(call started) *eventlog.Failure {
+func (c *calls) stillOurs(call started) *eventlog.Failure {
 	s, m := c.workflow.state(), call.Mutation
 	now, run := s.Mutation(m.ID), s.Run(m.Run)
 	switch {

@@ -151,7 +151,7 @@ func (c *calls) ask(ctx context.Context, m *projections.Mutation) decide.SettleM
 // looked at before the question, since the connector's answer may take its time.
 func (c *calls) withoutAnswer(m *projections.Mutation) decide.SettleMutation {
 	s := decide.SettleMutation{Mutation: m.ID, By: eventlog.ResolvedByReconcile}
-	if left := c.underWay(m); left > 0 {
+	if left := c.underWayFor(m); left > 0 {
 		s.UnderWay = true
 		if left != unknownEnd {
 			s.OverAt = c.workflow.now().Add(left + time.Millisecond) // rounded up
@@ -163,9 +163,9 @@ func (c *calls) withoutAnswer(m *projections.Mutation) decide.SettleMutation {
 // unknownEnd stands for the time that a call may still be under way while its exchange is open: it is not known.
 const unknownEnd time.Duration = math.MaxInt64
 
-// underWay says for how long something of a mutation's call may still be under way; 0 means that it is
-// over. A call of this process is judged by its exchange, another process's by both clocks (F5).
-func (c *calls) underWay(m *projections.Mutation) time.Duration {
+// underWayFor says for how long something of a mutation's call may still be under way; 0 means that it is over. A call
+// of this process is judged by its exchange, another process's by both clocks (F5).
+func (c *calls) underWayFor(m *projections.Mutation) time.Duration {
 	now := c.workflow.engine.Moment()
 	x := c.sightings.See(m, now)
 	ending := c.workflow.engine.Config.Connectors.Ending(c.call(m))

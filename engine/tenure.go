@@ -15,12 +15,12 @@ import (
 	"github.com/pawl-run/pawl/eventlog"
 )
 
-// share follows the partition and owns it whenever this engine is given its lease, until ctx ends. It then hands the
-// partition over. Damage of the partition ends it alone.
-func (p *partition) share(ctx context.Context) {
+// followAndOwn follows the partition and owns it whenever this engine is given its lease, until ctx ends. It then hands
+// the partition over. Damage of the partition ends it alone.
+func (p *partition) followAndOwn(ctx context.Context) {
 	trouble := schedule.Pacer{Pauses: process.StoragePauses}
 	for ctx.Err() == nil && p.stoppedBy() == nil {
-		err := p.shareOnce(ctx)
+		err := p.followAndOwnOnce(ctx)
 		switch {
 		case err == nil:
 			trouble.Succeeded()
@@ -35,9 +35,9 @@ func (p *partition) share(ctx context.Context) {
 	}
 }
 
-// shareOnce follows the partition until this engine is given the lease, then catches up and owns it for as long as that
-// lasts.
-func (p *partition) shareOnce(ctx context.Context) error {
+// followAndOwnOnce follows the partition until this engine is given the lease, then catches up and owns it for as long
+// as that lasts.
+func (p *partition) followAndOwnOnce(ctx context.Context) error {
 	l, err := p.acquire(ctx)
 	if err != nil {
 		return err
@@ -147,7 +147,7 @@ func (p *partition) own(ctx context.Context, t *process.Tenure) error {
 	defer beside.Wait()
 	beside.Go(func() { p.keepMark(work, t) })
 	if duties := p.process.Config.Duties; duties != nil && p.number == dutiesWith {
-		beside.Go(func() { p.perform(work, t, duties) })
+		beside.Go(func() { p.runDuties(work, t, duties) })
 	}
 	p.process.Idle.Notify()
 	select {
@@ -166,8 +166,8 @@ func (p *partition) own(ctx context.Context, t *process.Tenure) error {
 // dutiesWith is the partition whose owner does what one engine does for all.
 const dutiesWith = 0
 
-// perform does what one engine does for all, until ctx ends or the lease does.
-func (p *partition) perform(ctx context.Context, t *process.Tenure, duties func(context.Context)) {
+// runDuties does what one engine does for all, until ctx ends or the lease does.
+func (p *partition) runDuties(ctx context.Context, t *process.Tenure, duties func(context.Context)) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	go func() {

@@ -120,10 +120,10 @@ func TestF5_UnderWay(t *testing.T) {
 				}
 			} else {
 				at(c.call.first)
-				calls.underWay(m)
+				calls.underWayFor(m)
 			}
 			at(c.now)
-			if got := calls.underWay(m); got != c.want {
+			if got := calls.underWayFor(m); got != c.want {
 				t.Errorf("under way for another %s, want %s", got, c.want)
 			}
 		})

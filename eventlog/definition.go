@@ -76,8 +76,8 @@ type Consumer struct {
 	PublishesDeclared bool    `msgpack:"publishesDeclared,omitempty" json:"publishesDeclared,omitempty"`
 	HasMutate         bool    `msgpack:"hasMutate" json:"hasMutate"`
 	HasNext           bool    `msgpack:"hasNext" json:"hasNext"`
-	// MutateByID allows get operations in mutate (R6).
-	MutateByID bool `msgpack:"mutateById,omitempty" json:"mutateById,omitempty"`
+	// MutateReadsByID allows get operations in mutate (R6).
+	MutateReadsByID bool `msgpack:"mutateById,omitempty" json:"mutateById,omitempty"`
 	// MaxAttempts is nil when unset (J2).
 	MaxAttempts *int `msgpack:"maxAttempts,omitempty" json:"maxAttempts,omitempty"`
 	// Concurrency is how many of its runs may be active, each for one event; 0 for a plain consumer (C1).

@@ -27,7 +27,7 @@ var facts = map[FactType]struct {
 	"handler.dirtied":              {1, func() Fact { return new(HandlerDirtied) }},
 	"handler.cleaned":              {1, func() Fact { return new(HandlerCleaned) }},
 	"handler.failures_counted":     {1, func() Fact { return new(HandlerFailuresCounted) }},
-	"handler.row_counted":          {1, func() Fact { return new(HandlerRowCounted) }},
+	"handler.row_counted":          {1, func() Fact { return new(HandlerStreakCounted) }},
 	"handler.probe_scheduled":      {1, func() Fact { return new(HandlerProbeScheduled) }},
 	"handler.probing_ended":        {1, func() Fact { return new(HandlerProbingEnded) }},
 	"handler.uncertain_counted":    {1, func() Fact { return new(HandlerUncertainCounted) }},

@@ -43,7 +43,7 @@ type (
 	}
 	// HandlerRowCounted: these events of a concurrent consumer failed for the first time, one after the other and
 	// with the same class; none of them: the row is over (C7).
-	HandlerRowCounted struct {
+	HandlerStreakCounted struct {
 		Handler Handler    `msgpack:"handler" json:"handler"`
 		Class   Class      `msgpack:"class,omitempty" json:"class,omitempty"`
 		Events  []EventRef `msgpack:"events,omitempty" json:"events,omitempty"`
@@ -83,7 +83,7 @@ type (
 func (*EventHeld) FactType() FactType               { return "event.held" }
 func (*EventFreed) FactType() FactType              { return "event.freed" }
 func (*EventDeferred) FactType() FactType           { return "event.deferred" }
-func (*HandlerRowCounted) FactType() FactType       { return "handler.row_counted" }
+func (*HandlerStreakCounted) FactType() FactType    { return "handler.row_counted" }
 func (*HandlerProbeScheduled) FactType() FactType   { return "handler.probe_scheduled" }
 func (*HandlerProbingEnded) FactType() FactType     { return "handler.probing_ended" }
 func (*HandlerUncertainCounted) FactType() FactType { return "handler.uncertain_counted" }

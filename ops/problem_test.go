@@ -331,7 +331,7 @@ func TestPanic(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	o := operation("panic", "GET /panic", rpc.Viewer, "")
-	o = define(o, func(context.Context, *Call, *everything) (everything, error) { panic("no such luck") })
+	o = define(o, func(context.Context, *Call, *noRequest) (noRequest, error) { panic("no such luck") })
 	rec := record(t, b.server.outer(b.server.operation(&o), public), "GET", "/panic", "")
 	if rec.Code != 500 || mustJSON(t, rec.Body.Bytes())["code"] != "internal" ||
 		strings.Contains(rec.Body.String(), "luck") {

@@ -92,11 +92,11 @@ type inWorkflow struct {
 
 func (r *inWorkflow) Scope() *eventlog.WorkflowName { return &r.Workflow }
 
-// everything is the request of an operation that takes nothing.
-type everything struct{}
+// noRequest is the request of an operation that takes nothing.
+type noRequest struct{}
 
-// some is never null in JSON.
-func some[T any](s []T) []T {
+// neverNull is s, which is [] in JSON where it would be null.
+func neverNull[T any](s []T) []T {
 	if s == nil {
 		return []T{}
 	}

@@ -110,7 +110,7 @@ var subscriptionTable = []Operation{
 		"Let a parked outgoing webhook go on with the message at which it was parked, or behind it"), resumeSubscription),
 }
 
-func listSubscriptions(_ context.Context, c *Call, _ *everything) (readmodel.Page[subscription.Status], error) {
+func listSubscriptions(_ context.Context, c *Call, _ *noRequest) (readmodel.Page[subscription.Status], error) {
 	page := readmodel.Page[subscription.Status]{Items: []subscription.Status{}}
 	if all := c.backend.cfg.Subscriptions; all != nil {
 		page.Items = all.List()

@@ -87,12 +87,12 @@ func diffWorkflow(ctx context.Context, c *Call, r *diffRequest) (diffAnswer, err
 		return diffAnswer{}, p
 	}
 	answer := diffAnswer{Workflow: r.Workflow, Version: diff.Version, Runs: len(diff.Effects),
-		Counts: map[effectdiff.Kind]int{}, Warnings: some(problems)}
+		Counts: map[effectdiff.Kind]int{}, Warnings: neverNull(problems)}
 	for _, effect := range diff.Effects {
 		answer.Counts[effect.Kind]++
 	}
 	different := diff.DifferentEffects()
-	answer.Items = some(different[:min(len(different), maxDifferent)])
+	answer.Items = neverNull(different[:min(len(different), maxDifferent)])
 	return answer, nil
 }
 

@@ -32,7 +32,7 @@ var backupTable = []Operation{
 		"Read stored transitions of a partition, byte by byte, for a backup").reading().private(), readBackup),
 }
 
-func describeBackup(ctx context.Context, c *Call, _ *everything) (backup.Description, error) {
+func describeBackup(ctx context.Context, c *Call, _ *noRequest) (backup.Description, error) {
 	log, err := c.backend.copied()
 	if err != nil {
 		return backup.Description{}, err
@@ -67,7 +67,7 @@ var doctorTable = []Operation{
 		"Say what of this installation is not as it should be, each with a remedy").slow(), healthReport),
 }
 
-func healthReport(ctx context.Context, c *Call, _ *everything) (doctor.HealthReport, error) {
+func healthReport(ctx context.Context, c *Call, _ *noRequest) (doctor.HealthReport, error) {
 	if c.backend.cfg.Doctor == nil {
 		return doctor.HealthReport{}, rpc.Problemf(http.StatusNotFound, "doctor.none", "this engine cannot look at itself").
 			WithHint("ask an engine that pawl serve has started")
@@ -123,7 +123,7 @@ var workersTable = []Operation{
 		"Show the processes that run scripts, and how they are confined"), getWorkers),
 }
 
-func getWorkers(_ context.Context, c *Call, _ *everything) (worker.Report, error) {
+func getWorkers(_ context.Context, c *Call, _ *noRequest) (worker.Report, error) {
 	if c.backend.cfg.Workers == nil {
 		return worker.Report{}, rpc.Problemf(http.StatusNotFound, "workers.none", "this engine has no processes for scripts").
 			WithHint("ask an engine that runs scripts")
@@ -146,7 +146,7 @@ type (
 
 var clockTable = []Operation{
 	define(operation("getClock", "GET /v1/clock", rpc.Viewer, "Read the engine's clock").narrowing(),
-		func(_ context.Context, c *Call, _ *everything) (clockAnswer, error) {
+		func(_ context.Context, c *Call, _ *noRequest) (clockAnswer, error) {
 			return clockAnswer{Now: eventlog.At(c.backend.cfg.Now()), Manual: c.backend.cfg.Engine.Manual()}, nil
 		}),
 	define(operation("advanceClock", "POST /v1/clock/advance", rpc.Operator,
@@ -199,7 +199,7 @@ var clusterTable = []Operation{
 		"Show which engines share the work, and which of them runs what"), getCluster),
 }
 
-func getCluster(_ context.Context, c *Call, _ *everything) (clusterAnswer, error) {
+func getCluster(_ context.Context, c *Call, _ *noRequest) (clusterAnswer, error) {
 	engine := c.backend.cfg.Engine
 	answer := clusterAnswer{Nodes: []clusterNode{}, Partitions: []clusterPartition{}}
 	_, answer.Shared = engine.Behind()

@@ -149,7 +149,7 @@ func getEvidence(ctx context.Context, c *Call, r *runRequest) (evidenceAnswer, e
 	if err != nil {
 		return e, err
 	}
-	e.Problems = some(explain.Problems(checked.Problems))
+	e.Problems = neverNull(explain.Problems(checked.Problems))
 	earlier, err := s.cfg.Reader.FailedBefore(ctx, r.Workflow, r.Run, maxAttempts)
 	if err != nil {
 		return e, err

@@ -91,7 +91,7 @@ func listHooks(ctx context.Context, c *Call, r *hooksRequest) (hooksAnswer, erro
 		if err != nil {
 			return answer, err
 		}
-		answer.Items = some(c.backend.hooks.Views(&s, c.backend.address()))
+		answer.Items = neverNull(c.backend.hooks.Views(&s, c.backend.address()))
 		return answer, nil
 	}
 	for name, err := range c.backend.workflows(ctx) {

@@ -145,7 +145,7 @@ func (b *backend) explainTodo(state *projections.State, todo decide.Todo) explai
 	return explain.Workflow(state, todo, b.present(state), explain.Beside{Outlook: b.cfg.Engine.Outlook})
 }
 
-func explainAll(ctx context.Context, c *Call, _ *everything) (readmodel.Page[explain.Why], error) {
+func explainAll(ctx context.Context, c *Call, _ *noRequest) (readmodel.Page[explain.Why], error) {
 	page := readmodel.Page[explain.Why]{Items: []explain.Why{}}
 	stopped, damage := c.backend.cfg.Engine.Stopped(), c.backend.cfg.Engine.Damage()
 	for name, err := range c.backend.workflows(ctx) {
@@ -222,7 +222,7 @@ func getState(ctx context.Context, c *Call, r *stateRequest) (readmodel.State, e
 	return readmodel.StateView(&state), nil
 }
 
-func verifyLog(ctx context.Context, c *Call, _ *everything) (replay.Verification, error) {
+func verifyLog(ctx context.Context, c *Call, _ *noRequest) (replay.Verification, error) {
 	began := c.backend.cfg.Engine.LastFinding()
 	v, err := replay.Verify(ctx, c.backend.cfg.Log, c.backend.cfg.Reader, c.backend.cfg.HistoryBytes)
 	if err == nil && (len(v.NotFolded) == 0 || len(v.LogProblems()) > 0) {
@@ -232,7 +232,7 @@ func verifyLog(ctx context.Context, c *Call, _ *everything) (replay.Verification
 	return v, err
 }
 
-func listConnectors(ctx context.Context, c *Call, _ *everything) (connectorsAnswer, error) {
+func listConnectors(ctx context.Context, c *Call, _ *noRequest) (connectorsAnswer, error) {
 	page := connectorsAnswer{Page: readmodel.Page[connectorView]{Items: []connectorView{}}, Refused: []RefusedService{},
 		Users: []ToolUser{}}
 	if refused := c.backend.cfg.Refused; refused != nil {
@@ -279,7 +279,7 @@ func DescribeConnector(catalog deploy.Catalog, name string) (json.RawMessage, bo
 	return document, err == nil
 }
 
-func getDiagnostics(ctx context.Context, c *Call, _ *everything) (diagnosticsAnswer, error) {
+func getDiagnostics(ctx context.Context, c *Call, _ *noRequest) (diagnosticsAnswer, error) {
 	s := c.backend
 	d := diagnosticsAnswer{
 		OrphanedReservations: []orphan{}, Stopped: []stopped{}, Contradictions: []contradiction{}, Unread: []unread{},
@@ -329,7 +329,7 @@ func unreadOf(s *projections.State) []unread {
 // logProblems says what is wrong with the log as a whole.
 func (b *backend) logProblems(ctx context.Context) []string {
 	damage := b.cfg.Engine.Damage()
-	problems := some(damage.Problems)
+	problems := neverNull(damage.Problems)
 	if damage.More > 0 {
 		problems = append(problems, fmt.Sprintf("and %d more: pawl verify lists all", damage.More))
 	}

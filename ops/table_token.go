@@ -59,7 +59,7 @@ var tokenTable = []Operation{
 		"Revoke a named token: from then on it is refused"), revokeToken),
 }
 
-func getCaller(_ context.Context, c *Call, _ *everything) (callerView, error) {
+func getCaller(_ context.Context, c *Call, _ *noRequest) (callerView, error) {
 	view := callerView{Name: c.Actor.Name, Role: eventlog.TokenRole(c.Role)}
 	if c.Workflow != "" {
 		view.Workflow = &c.Workflow
@@ -77,7 +77,7 @@ func createToken(ctx context.Context, c *Call, r *createTokenRequest) (createTok
 	return createTokenAnswer{Name: r.Name, Role: r.Role, Workflow: ofWorkflow(r.Workflow), Token: token}, nil
 }
 
-func listTokens(_ context.Context, c *Call, _ *everything) (readmodel.Page[tokenView], error) {
+func listTokens(_ context.Context, c *Call, _ *noRequest) (readmodel.Page[tokenView], error) {
 	page := readmodel.Page[tokenView]{Items: []tokenView{}}
 	tokens, err := c.backend.cfg.Engine.Tokens()
 	if err != nil {

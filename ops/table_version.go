@@ -99,7 +99,7 @@ func repairWorkflow(ctx context.Context, c *Call, r *repairRequest) (repairAnswe
 	}
 	problems := explain.Problems(result.Problems)
 	if !result.Refused {
-		return repairAnswer{Workflow: r.Workflow, Version: result.Version, Warnings: some(problems)}, nil
+		return repairAnswer{Workflow: r.Workflow, Version: result.Version, Warnings: neverNull(problems)}, nil
 	}
 	p := rpc.Problemf(http.StatusUnprocessableEntity, "repair.refused", "the repair of %s was refused: %s", r.Workflow,
 		firstError(problems)).

@@ -161,8 +161,8 @@ func (c *Call) deploy(ctx context.Context, r *deployRequest) (int, deployAnswer,
 	if result.Changed {
 		status = http.StatusCreated
 	}
-	return status, deployAnswer{Workflow: readmodel.WorkflowOf(&s), Warnings: some(problems),
-		Asks: some(result.Asks), Changed: result.Changed, Freed: result.Freed}, nil
+	return status, deployAnswer{Workflow: readmodel.WorkflowOf(&s), Warnings: neverNull(problems),
+		Asks: neverNull(result.Asks), Changed: result.Changed, Freed: result.Freed}, nil
 }
 
 // mayDeploy refuses grants to a caller that may not give them, and a script of another workflow than
@@ -205,7 +205,7 @@ func validateScript(ctx context.Context, c *Call, r *validateRequest) (validateA
 	if err != nil {
 		return validateAnswer{}, err
 	}
-	answer := validateAnswer{OK: !result.Refused, Problems: some(explain.Problems(result.Problems))}
+	answer := validateAnswer{OK: !result.Refused, Problems: neverNull(explain.Problems(result.Problems))}
 	if result.Workflow != "" {
 		answer.Workflow = &result.Workflow
 	}

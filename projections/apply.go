@@ -136,7 +136,7 @@ func (f *folding) apply(fact eventlog.Fact) error {
 			}
 			h.Failures = e.Runs
 		})
-	case *eventlog.HandlerRowCounted:
+	case *eventlog.HandlerStreakCounted:
 		return f.rowCounted(e)
 	case *eventlog.HandlerProbeScheduled:
 		return f.probeScheduled(e)

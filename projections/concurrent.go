@@ -55,10 +55,10 @@ func (f *folding) runRetryCleared(e *eventlog.RunRetryCleared) error {
 	return f.changeRun(e.Run, func(r *Run) { r.Owes, r.RetryAt = false, 0 })
 }
 
-func (f *folding) rowCounted(e *eventlog.HandlerRowCounted) error {
+func (f *folding) rowCounted(e *eventlog.HandlerStreakCounted) error {
 	return f.changeHandler(e.Handler, func(h *Handler) {
-		if h.Row = nil; len(e.Events) > 0 {
-			h.Row = &Row{Class: e.Class, Events: e.Events, Began: e.Began, At: f.Head.Revision}
+		if h.Streak = nil; len(e.Events) > 0 {
+			h.Streak = &Streak{Class: e.Class, Events: e.Events, Began: e.Began, At: f.Head.Revision}
 		}
 	})
 }

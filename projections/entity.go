@@ -178,7 +178,7 @@ type (
 		StartedAt   eventlog.Instant `msgpack:"startedAt,omitempty"`
 		ProvenStart uint64           `msgpack:"provenStart,omitempty"`
 		// Row is what its last failures have in common, Probing that its target is to blame (C7); nil for nothing.
-		Row     *Row     `msgpack:"row,omitempty"`
+		Streak  *Streak  `msgpack:"row,omitempty"`
 		Probing *Probing `msgpack:"probing,omitempty"`
 		// Uncertain are its last calls, as long as the outcome of each was not known (C3).
 		Uncertain []eventlog.MutationID `msgpack:"uncertain,omitempty"`
@@ -187,7 +187,7 @@ type (
 		RepairVersion  eventlog.Version `msgpack:"repairVersion,omitempty"`
 	}
 	// Row are events whose first failures follow each other with the same class (C7).
-	Row struct {
+	Streak struct {
 		Class  eventlog.Class      `msgpack:"class"`
 		Events []eventlog.EventRef `msgpack:"events"`
 		// Began is the revision at which the run of the first of them began, At that of the last failure.

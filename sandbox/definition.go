@@ -63,10 +63,10 @@ type ConsumerDefinition struct {
 	Name      string   `json:"name"`
 	Subscribe []string `json:"subscribe"`
 	// Publishes is nil when undeclared; when declared it is enforced (S8).
-	Publishes  []string `json:"publishes,omitempty"`
-	HasMutate  bool     `json:"hasMutate"`
-	HasNext    bool     `json:"hasNext"`
-	MutateByID bool     `json:"mutateById"` // mutateReads: "byId" (R6)
+	Publishes       []string `json:"publishes,omitempty"`
+	HasMutate       bool     `json:"hasMutate"`
+	HasNext         bool     `json:"hasNext"`
+	MutateReadsByID bool     `json:"mutateById"` // mutateReads: "byId" (R6)
 	// MaxAttempts is nil when unset (J2).
 	MaxAttempts *int `json:"maxAttempts,omitempty"`
 	// Concurrency is how many of its runs may be active, each for one event (C1); nil when unset. Key is a path into
@@ -148,8 +148,8 @@ type MutateCall struct {
 	Connector string `json:"connector"`
 	Operation string `json:"operation"`
 	Place     Place  `json:"place"`
-	// ReadsByID is the consumer's `mutateReads: "byId"`.
-	ReadsByID bool `json:"readsById,omitempty"`
+	// MutateReadsByID is the consumer's `mutateReads: "byId"`.
+	MutateReadsByID bool `json:"readsById,omitempty"`
 	// Parallel are the calls that are made at the same time as this one, Later those that stand after the statement of
 	// this call.
 	Parallel CallRange `json:"beside,omitzero"`

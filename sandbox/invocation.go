@@ -78,8 +78,8 @@ type Invocation struct {
 	Operations []Operation
 	// Vars are what ctx.vars holds.
 	Vars Vars
-	// ReadsByID allows get operations in mutate (R6).
-	ReadsByID bool
+	// MutateReadsByID allows get operations in mutate (R6).
+	MutateReadsByID bool
 	// Now is where ctx.now() and Date start; they advance from it with real time. Zero is the
 	// real time.
 	Now time.Time

@@ -34,7 +34,7 @@ func (r *Registry) Read(ctx context.Context, call Call) (json.RawMessage, error)
 	}
 	done := make(chan answer, 1)
 	go func() {
-		a := answer{err: wellFormed(nil, call)}
+		a := answer{err: repaired(nil, call)}
 		defer func() {
 			// Also reached when the connector ended its goroutine: internal then.
 			if p := recover(); p != nil {
@@ -104,7 +104,7 @@ func (r *Registry) Perform(ctx context.Context, call Call) Outcome {
 		// Only the end of the call releases its context: it may listen on after the deadline.
 		defer cancel()
 		defer endTurn(call)
-		out := UncertainWith(wellFormed(nil, call))
+		out := UncertainWith(repaired(nil, call))
 		defer func() {
 			// Also reached when the connector ended its goroutine: still Uncertain then.
 			if p := recover(); p != nil {
@@ -177,7 +177,7 @@ func (r *Registry) Turn(ctx context.Context, call Call) (turn Turn, failure *eve
 	}()
 	turn, failure = turner.CallTurn(ctx, call)
 	if failure != nil {
-		return nil, wellFormed(failure, call)
+		return nil, repaired(failure, call)
 	}
 	return turn, nil
 }
@@ -253,7 +253,7 @@ func (r *Registry) Reconcile(ctx context.Context, call Call) Reconciliation {
 	defer cancel()
 	done := make(chan Reconciliation, 1)
 	go func() {
-		answer := RetryWith(wellFormed(nil, call))
+		answer := RetryWith(repaired(nil, call))
 		defer func() {
 			if p := recover(); p != nil {
 				answer = RetryWith(panicked(p, call))

@@ -90,9 +90,9 @@ func HeldBack(ctx context.Context, call Call, again time.Duration, why string) *
 	return failure
 }
 
-// wellFormed repairs what a connector says about a failure, so that the log never holds an unknown
-// class or an unbounded message. A missing failure or class counts as internal (F3).
-func wellFormed(f *eventlog.Failure, call Call) *eventlog.Failure {
+// repaired is what a connector says about a failure, repaired, so that the log never holds an unknown class or an
+// unbounded message. A missing failure or class counts as internal (F3).
+func repaired(f *eventlog.Failure, call Call) *eventlog.Failure {
 	if f == nil {
 		return Failf(eventlog.Internal, CodeAnswer, "connector %s failed at %s without saying why", call.Connector,
 			call.Operation)

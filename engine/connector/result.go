@@ -26,9 +26,9 @@ func checkedOutcome(out Outcome, call Call) Outcome {
 		}
 		return Outcome{Status: Applied, Result: result}
 	case Failed:
-		return FailedWith(wellFormed(out.Failure, call))
+		return FailedWith(repaired(out.Failure, call))
 	default:
-		failure := wellFormed(out.Failure, call)
+		failure := repaired(out.Failure, call)
 		failure.RetryAfter = 0 // it is not tried again: what became of it has to be found out first
 		return Outcome{Status: Uncertain, Failure: failure, Answered: out.Answered, Relayed: out.Relayed}
 	}
@@ -49,10 +49,10 @@ func checkedReconciliation(answer Reconciliation, call Call) Reconciliation {
 			answer.Failure = Failf(eventlog.Transient, CodeNotApplied, "%s.%s did not take effect", call.Connector,
 				call.Operation)
 		}
-		return Reconciliation{Verdict: VerdictFailed, Failure: wellFormed(answer.Failure, call)}
+		return Reconciliation{Verdict: VerdictFailed, Failure: repaired(answer.Failure, call)}
 	default:
 		if answer.Failure != nil {
-			answer.Failure = wellFormed(answer.Failure, call)
+			answer.Failure = repaired(answer.Failure, call)
 		}
 		return Reconciliation{Verdict: VerdictRetry, Failure: answer.Failure}
 	}
@@ -95,7 +95,7 @@ func cleanResult(raw json.RawMessage) (json.RawMessage, error) {
 func readFailure(ctx context.Context, call Call, err error) *eventlog.Failure {
 	var failure *eventlog.Failure
 	if errors.As(err, &failure) && failure != nil {
-		return wellFormed(failure, call)
+		return repaired(failure, call)
 	}
 	if ended := ContextFailure(ctx, call); ended != nil {
 		return ended

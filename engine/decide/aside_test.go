@@ -51,7 +51,7 @@ func (l *life) aside() {
 			if l.hold != decide.NotHeld {
 				l.hold = decide.NotHeld
 			} else {
-				l.hold = decide.HeldByEngine + decide.HoldReason(l.seq%2)
+				l.hold = decide.HeldByEngine + decide.EngineHold(l.seq%2)
 			}
 			_ = l.step(decide.Tick{})
 		case 1:

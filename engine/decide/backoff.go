@@ -40,9 +40,9 @@ const probeAfter = 3
 // are used up, and the workflow goes on, unless it is the third run in a row that fails so on other events.
 func (d *decision) charge(run *projections.Run, held []*projections.TopicEvent, limit int, f eventlog.Failure) {
 	probing := d.probing(run.Handler)
-	row := d.row(run, held, f)
+	inRow := d.failuresInRow(run, held, f)
 	for _, e := range held {
-		counts := d.counts(run, e, f, probing)
+		counts := d.countsAttempt(run, e, f, probing)
 		switch {
 		case e.SkipRequested:
 			d.emit(&eventlog.EventSkipped{Topic: e.Topic, MessageID: e.MessageID, Run: run.ID})
@@ -53,7 +53,7 @@ func (d *decision) charge(run *projections.Run, held []*projections.TopicEvent, 
 			if probing { // nothing counts then, and the return of the target must not be waited out
 				longest = min(longest, maxBetweenProbes)
 			}
-			wait := max(schedule.JobBackoff(e.Tries+1, d.env.Jitter, longest), asked(f))
+			wait := max(schedule.JobBackoff(e.Tries+1, d.env.Jitter, longest), retryAfter(f))
 			// Never before the run's start: a clock that went back must not hide that it came due.
 			at := max(d.env.Now, run.StartedAt).Add(wait)
 			d.emit(&eventlog.EventRetryScheduled{Topic: e.Topic, MessageID: e.MessageID, Run: run.ID, At: at,
@@ -61,12 +61,12 @@ func (d *decision) charge(run *projections.Run, held []*projections.TopicEvent, 
 		}
 	}
 	h := d.state().Handler(run.Handler)
-	if h == nil || h.Failures == row {
+	if h == nil || h.Failures == inRow {
 		return
 	}
-	d.emit(&eventlog.HandlerFailuresCounted{Handler: run.Handler, Runs: row})
-	if row >= probeAfter && !d.state().Archived {
-		d.backOff(run.ID, f, row, maxBetweenProbes)
+	d.emit(&eventlog.HandlerFailuresCounted{Handler: run.Handler, Runs: inRow})
+	if inRow >= probeAfter && !d.state().Archived {
+		d.backOff(run.ID, f, inRow, maxBetweenProbes)
 	}
 }
 
@@ -88,13 +88,13 @@ func (d *decision) backOff(run eventlog.RunID, f eventlog.Failure, least int, lo
 			f.Message)
 		return
 	}
-	wait := max(min(p.Delay(attempt, d.env.Jitter), longest), asked(f))
+	wait := max(min(p.Delay(attempt, d.env.Jitter), longest), retryAfter(f))
 	d.emit(&eventlog.BackoffStarted{Attempt: attempt, Until: d.env.Now.Add(wait), Attention: attention})
 }
 
-// row is how many runs in a row have failed transiently on different events, this one included. A probe
-// that fails counts whatever it was tried on; a failure of another class ends a row that is no probe yet.
-func (d *decision) row(run *projections.Run, held []*projections.TopicEvent, f eventlog.Failure) int {
+// failuresInRow is how many runs in a row have failed transiently on different events, this one included. A probe that
+// fails counts whatever it was tried on; a failure of another class ends a row that is no probe yet.
+func (d *decision) failuresInRow(run *projections.Run, held []*projections.TopicEvent, f eventlog.Failure) int {
 	h := d.state().Handler(run.Handler)
 	switch {
 	case h == nil:
@@ -108,16 +108,16 @@ func (d *decision) row(run *projections.Run, held []*projections.TopicEvent, f e
 	}
 	for _, e := range held {
 		if e.FailedAt >= h.FailingAt {
-			return h.Failures // it is in the row already
+			return h.Failures // it is counted already
 		}
 	}
 	return h.Failures + 1
 }
 
-// counts reports whether the failure counts against the event's job (J2). A logic failure always does. A transient one
-// does if the target has worked for something else since this job failed last, or the first time since its run began;
-// or if the job has waited too long. While the consumer is probed none does.
-func (d *decision) counts(run *projections.Run, e *projections.TopicEvent, f eventlog.Failure, probing bool) bool {
+// countsAttempt reports whether the failure counts against the event's job (J2). A logic failure always does. A
+// transient one does if the target has worked for something else since this job failed last, or the first time since
+// its run began; or if the job has waited too long. While the consumer is probed none does.
+func (d *decision) countsAttempt(run *projections.Run, e *projections.TopicEvent, f eventlog.Failure, probing bool) bool {
 	switch {
 	case f.Class == eventlog.Logic:
 		return true
@@ -171,8 +171,8 @@ func (d *decision) probing(handler eventlog.Handler) bool {
 }
 
 const (
-	// targetRow is how many first failures in a row are the fault of the target (C7).
-	targetRow = 3
+	// targetStreak is how many first failures in a row are the fault of the target (C7).
+	targetStreak = 3
 	// maxBetweenProbes bounds the time from one probe to the next, unless the target asks for more.
 	maxBetweenProbes = 15 * time.Second
 )
@@ -203,24 +203,24 @@ func (d *decision) targetsFault(run *projections.Run, e *projections.TopicEvent,
 		return false // its next failure is its own
 	}
 	own := eventlog.EventRef{Topic: e.Topic, MessageID: e.MessageID}
-	row := &eventlog.HandlerRowCounted{Handler: run.Handler, Class: f.Class, Events: []eventlog.EventRef{own},
+	streak := &eventlog.HandlerStreakCounted{Handler: run.Handler, Class: f.Class, Events: []eventlog.EventRef{own},
 		Began: run.StartRevision}
-	was := h.Row
+	was := h.Streak
 	switch {
 	case !ofTarget(f.Class):
 		if was != nil {
-			d.emit(&eventlog.HandlerRowCounted{Handler: run.Handler})
+			d.emit(&eventlog.HandlerStreakCounted{Handler: run.Handler})
 		}
 		return false
 	case was != nil && was.Class == f.Class && was.At > d.deployedAt() && h.ProvenStart <= was.Began &&
 		!slices.Contains(was.Events, own):
-		row.Events, row.Began = append(slices.Clone(was.Events), own), was.Began
+		streak.Events, streak.Began = append(slices.Clone(was.Events), own), was.Began
 	}
-	if len(row.Events) < targetRow {
-		d.emit(row)
+	if len(streak.Events) < targetStreak {
+		d.emit(streak)
 		return false
 	}
-	d.emit(&eventlog.HandlerRowCounted{Handler: run.Handler})
+	d.emit(&eventlog.HandlerStreakCounted{Handler: run.Handler})
 	for _, ref := range was.Events {
 		first := d.event(ref.Topic, ref.MessageID)
 		if first != nil && first.Status == eventlog.EventPending && (first.Held != nil || first.ScheduledAt != 0) {
@@ -244,13 +244,13 @@ func ofTarget(class eventlog.Class) bool {
 // probeNext schedules the next probe, by F8 and F13. What a person has to change needs attention at once.
 func (d *decision) probeNext(handler eventlog.Handler, f eventlog.Failure, attempt int) {
 	p := d.env.Policies.Transient
-	wait := max(min(p.Delay(attempt, d.env.Jitter), maxBetweenProbes), asked(f))
+	wait := max(min(p.Delay(attempt, d.env.Jitter), maxBetweenProbes), retryAfter(f))
 	d.emit(&eventlog.HandlerProbeScheduled{Handler: handler, Class: f.Class, Message: f.Message, Attempt: attempt,
 		At: d.env.Now.Add(wait), Attention: f.Class != eventlog.Transient || attempt >= max(p.Retries, 1)})
 }
 
-// asked is how long the target wants to be left alone, at most an hour (F13).
-func asked(f eventlog.Failure) time.Duration {
+// retryAfter is how long the target wants to be left alone, at most an hour (F13).
+func retryAfter(f eventlog.Failure) time.Duration {
 	return min(max(f.RetryAfter, 0), eventlog.MaxRetryAfter)
 }
 
@@ -262,8 +262,9 @@ func (d *decision) deployedAt() uint64 {
 	return 0
 }
 
-// proven ends probing at the commit of a run that has done its work since: it took its event, and began after the trip.
-func (d *decision) proven(run *projections.Run, e *projections.TopicEvent) {
+// endProbingIfProven ends probing at the commit of a run that has done its work since: it took its event, and began
+// after the trip.
+func (d *decision) endProbingIfProven(run *projections.Run, e *projections.TopicEvent) {
 	h := d.state().Handler(run.Handler)
 	if h.Probing != nil && run.RetryOf == "" && run.StartRevision > h.Probing.Began &&
 		e.Status == eventlog.EventStatusConsumed {
@@ -276,7 +277,7 @@ func (d *decision) endProbing(h *projections.Handler) {
 	if h.Probing != nil {
 		d.emit(&eventlog.HandlerProbingEnded{Handler: h.Name})
 	}
-	if h.Row != nil {
-		d.emit(&eventlog.HandlerRowCounted{Handler: h.Name})
+	if h.Streak != nil {
+		d.emit(&eventlog.HandlerStreakCounted{Handler: h.Name})
 	}
 }

@@ -32,7 +32,7 @@ type bench struct {
 	policies schedule.Policies
 	jitter   float64
 	maxHeld  int
-	hold     decide.HoldReason
+	hold     decide.EngineHold
 	unseen   time.Duration
 	open     bool
 	asks     bool
@@ -176,7 +176,7 @@ var reasons = []decide.Reason{
 	decide.ReasonRestored,
 	decide.ReasonApproval,
 	decide.ReasonReconcile, decide.ReasonIndeterminate, decide.ReasonMaintenance, decide.ReasonBlocked,
-	decide.ReasonStorage, decide.ReasonArchived,
+	decide.ReasonEngine, decide.ReasonArchived,
 }
 
 // check asserts what holds in every state.

@@ -272,7 +272,7 @@ func (d *decision) finishedOne(run *projections.Run) {
 	if d.err != nil || h == nil || e == nil {
 		return
 	}
-	d.proven(run, e)
+	d.endProbingIfProven(run, e)
 	if h.RepairFailures > 0 && e.Status == eventlog.EventStatusConsumed && failedBefore(e, eventlog.Logic) {
 		d.emit(&eventlog.HandlerRepairCounted{Handler: run.Handler})
 	}

@@ -23,7 +23,7 @@ func Decide(s projections.State, w eventlog.WorkflowName, env Env, known Known, 
 	meta := eventlog.Transition{Workflow: w, At: env.Now, Actor: env.Actor, Cause: env.Cause}
 	d := &decision{env: env, known: known, draft: projections.NewDraft(s, meta, s.Head.Seq+1),
 		runs: append([]eventlog.RunID{env.Run}, env.Runs...)}
-	if err := ownsNo(w, cmd); err != nil {
+	if err := refuseMisplaced(w, cmd); err != nil {
 		return Decision{}, err
 	}
 	if !s.Exists() {
@@ -117,8 +117,8 @@ func namesOfConcurrent(s *projections.State, cmd Command, want func(projections.
 				want(projections.EventKey(ref.Topic, ref.MessageID))
 			}
 		}
-		if h := s.Handler(c.Name); len(runs) > 0 && h != nil && h.Row != nil { // one more failure may free them
-			for _, ref := range h.Row.Events {
+		if h := s.Handler(c.Name); len(runs) > 0 && h != nil && h.Streak != nil { // one more failure may free them
+			for _, ref := range h.Streak.Events {
 				want(projections.EventKey(ref.Topic, ref.MessageID))
 			}
 		}
@@ -198,9 +198,9 @@ func runsOf(s *projections.State, cmd Command) []*projections.Run {
 	return nil
 }
 
-// ownsNo refuses a command on the installation that is one of workflows, and the reverse: the name of the
+// refuseMisplaced refuses a command on the installation that is one of workflows, and the reverse: the name of the
 // installation is no workflow's, whatever it is asked for.
-func ownsNo(w eventlog.WorkflowName, cmd Command) error {
+func refuseMisplaced(w eventlog.WorkflowName, cmd Command) error {
 	installation := w == eventlog.Installation
 	switch cmd.(type) {
 	case Tick, Recover, AcceptLoss, Restore:

@@ -139,7 +139,7 @@ type Env struct {
 	// Policies bound retries, budgets and wake times.
 	Policies schedule.Policies
 	// Hold keeps any run from starting, and any approval from being given.
-	Hold HoldReason
+	Hold EngineHold
 	// NamesLost says that workflows may have been lost with all their records: one that has no past here may be
 	// such a workflow.
 	NamesLost bool
@@ -222,14 +222,14 @@ func (d *decision) demand(k projections.Key) {
 	}
 }
 
-// lead emits the fact that names the transition.
-func (d *decision) lead(f eventlog.Fact) {
+// emitNaming emits the fact that names the transition.
+func (d *decision) emitNaming(f eventlog.Fact) {
 	d.kind = f.FactType()
 	d.emit(f)
 }
 
-// led emits a fact and lets the first such name the transition.
-func (d *decision) led(f eventlog.Fact) {
+// emitNamingIfFirst emits a fact and lets the first such name the transition.
+func (d *decision) emitNamingIfFirst(f eventlog.Fact) {
 	if d.kind == "" {
 		d.kind = f.FactType()
 	}
@@ -238,15 +238,15 @@ func (d *decision) led(f eventlog.Fact) {
 
 // emit adds a fact. The first error sticks: it is a defect, not an outcome.
 func (d *decision) emit(f eventlog.Fact) {
-	dropWish(f)
+	dropRetryAfter(f)
 	if d.err == nil {
 		d.err = d.draft.Add(f)
 	}
 }
 
-// dropWish leaves out of a fact what the log does not store of a failure (F13), so that the state that
-// is folded now is the one that a replay folds.
-func dropWish(f eventlog.Fact) {
+// dropRetryAfter leaves out of a fact what the log does not store of a failure (F13), so that the state that is folded
+// now is the one that a replay folds.
+func dropRetryAfter(f eventlog.Fact) {
 	switch f := f.(type) {
 	case *eventlog.RunFailed:
 		f.Failure.RetryAfter = 0

@@ -66,7 +66,7 @@ func (c Deploy) decide(d *decision) error {
 		// The bytes already running: no new version. A plain deploy of them still says that they are
 		// right (F9), and what they may do.
 		if c.Grants != nil && !maps.Equal(c.Grants, s.Grants) {
-			d.lead(&eventlog.WorkflowGranted{Grants: c.Grants})
+			d.emitNaming(&eventlog.WorkflowGranted{Grants: c.Grants})
 		}
 		d.endMaintenance(true)
 		return nil
@@ -79,7 +79,7 @@ func (c Deploy) decide(d *decision) error {
 	if forgotten && c.Grants == nil {
 		grants = askingFor(&c.Definition, grants)
 	}
-	d.lead(&eventlog.WorkflowDeployed{
+	d.emitNaming(&eventlog.WorkflowDeployed{
 		Version: NextVersion(s.Version, c.Repair), Filename: c.Filename, Source: c.Source, SourceHash: c.SourceHash,
 		Definition: c.Definition, Grants: grants, Repair: c.Repair, Note: c.Note,
 	})

@@ -236,7 +236,7 @@ func (d *decision) changeEvent(action EventAction, ref eventlog.EventRef, reason
 	case action == ActionSkip && e.Status == eventlog.EventStatusReserved:
 		return d.skipReserved(e, reason)
 	case action != ActionRedrive && e.Status == eventlog.EventPending, action == ActionSkip && e.Undecided:
-		d.led(&eventlog.EventSkipped{Topic: e.Topic, MessageID: e.MessageID, Reason: reason})
+		d.emitNamingIfFirst(&eventlog.EventSkipped{Topic: e.Topic, MessageID: e.MessageID, Reason: reason})
 		return nil
 	case action == ActionRedrive && e.Held != nil:
 		return d.redriveHeld(e)
@@ -245,7 +245,7 @@ func (d *decision) changeEvent(action EventAction, ref eventlog.EventRef, reason
 			s.OpenRun(e.Topic, e.MessageID).ID).
 			hint(hint.AfterRun, s.Name)
 	case action == ActionRedrive && (e.Status == eventlog.EventStatusSkipped || e.Status == eventlog.EventStatusDiscarded):
-		d.led(&eventlog.EventRedriven{Topic: e.Topic, MessageID: e.MessageID})
+		d.emitNamingIfFirst(&eventlog.EventRedriven{Topic: e.Topic, MessageID: e.MessageID})
 		d.dirtySubscriber(e.Topic)
 		return nil
 	}
@@ -295,18 +295,18 @@ func (d *decision) skipReserved(e *projections.TopicEvent, reason string) *Refus
 			m.Call.Connector, m.Call.Operation, m.Status).
 			hint(hint.SettleFirst, m.ID)
 	case m != nil && m.Status == eventlog.MutationAwaitingApproval:
-		d.led(skipped)
+		d.emitNamingIfFirst(skipped)
 		d.withdraw(run, m, eventlog.ResolvedByUserSkip, why)
 	case !run.Phase.PastMutation():
-		d.led(skipped)
+		d.emitNamingIfFirst(skipped)
 		d.abort(run, "%s", why)
 	case s.Archived && s.Current != run.ID && run.EndedAt != 0:
-		d.led(skipped) // its run is over and will have no retry
+		d.emitNamingIfFirst(skipped) // its run is over and will have no retry
 	case e.SkipRequested:
 		return refuse(Conflict, CodeJobState, "the event is to be skipped already, when its run is over").
 			hint(hint.RunProgress, s.Name)
 	default:
-		d.led(&eventlog.EventSkipRequested{Topic: e.Topic, MessageID: e.MessageID})
+		d.emitNamingIfFirst(&eventlog.EventSkipRequested{Topic: e.Topic, MessageID: e.MessageID})
 	}
 	return nil
 }

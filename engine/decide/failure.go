@@ -44,7 +44,7 @@ func (c FailRun) decide(d *decision) error {
 	d.kind = "run.failed"
 	d.emit(&eventlog.RunFailed{Run: run.ID, Status: StatusOf(f.Class), Failure: f})
 	if run.Event != nil {
-		d.heldUp(run, f)
+		d.deferForTrouble(run, f)
 		return nil
 	}
 	d.endSession(eventlog.SessionFailed)
@@ -94,7 +94,7 @@ func (d *decision) crash(run *projections.Run) {
 		d.leaveUncertain(run, m, *f, 0)
 		return
 	}
-	d.lead(&eventlog.RunCrashed{Run: run.ID})
+	d.emitNaming(&eventlog.RunCrashed{Run: run.ID})
 	if run.Event != nil {
 		d.disposeOne(run, uncharged)
 		return
@@ -150,7 +150,7 @@ func (d *decision) undoOne(run *projections.Run, f eventlog.Failure) {
 	if f.Class != "" {
 		f.Class = eventlog.Transient
 	}
-	if e := d.own(run); e != nil && f.Class == "" {
+	if e := d.ownEvent(run); e != nil && f.Class == "" {
 		d.emit(&eventlog.EventReleased{Topic: e.Topic, MessageID: e.MessageID, Run: run.ID})
 	} else {
 		d.releaseOne(run, f)
@@ -160,9 +160,9 @@ func (d *decision) undoOne(run *projections.Run, f eventlog.Failure) {
 	}
 }
 
-// heldUp gives back what a run had reserved when trouble of the engine made it end. No attempt is counted, and the next
-// try comes after a delay (F11, C8).
-func (d *decision) heldUp(run *projections.Run, f eventlog.Failure) {
+// deferForTrouble gives back what a run had reserved when trouble of the engine made it end. No attempt is counted, and
+// the next try comes after a delay (F11, C8).
+func (d *decision) deferForTrouble(run *projections.Run, f eventlog.Failure) {
 	wait, _, _ := d.nextTry(0, f)
 	at := d.env.Now.Add(wait)
 	if d.err != nil {
@@ -170,7 +170,7 @@ func (d *decision) heldUp(run *projections.Run, f eventlog.Failure) {
 	}
 	if run.Phase.PastMutation() {
 		d.emit(&eventlog.RunRetryOwed{Run: run.ID, At: at, Attempt: run.Tries})
-	} else if e := d.own(run); e != nil {
+	} else if e := d.ownEvent(run); e != nil {
 		d.emit(&eventlog.EventDeferred{Topic: e.Topic, MessageID: e.MessageID, Run: run.ID, Until: at})
 	}
 }

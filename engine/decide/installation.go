@@ -62,7 +62,7 @@ func (c CreateToken) decide(d *decision) error {
 		return refuse(TooMany, "token.tooMany", "there are %d tokens, as many as there may be", len(s.Tokens)).
 			hint(hint.RevokeUnused)
 	}
-	d.lead(&eventlog.TokenCreated{Name: c.Name, Role: c.Role, Workflow: c.Workflow, Hash: c.Hash, Last4: c.Last4})
+	d.emitNaming(&eventlog.TokenCreated{Name: c.Name, Role: c.Role, Workflow: c.Workflow, Hash: c.Hash, Last4: c.Last4})
 	return nil
 }
 
@@ -71,7 +71,7 @@ func (c RevokeToken) decide(d *decision) error {
 		return refuse(NotFound, "token.unknown", "there is no token %q",
 			c.Name).hint(hint.Tokens)
 	}
-	d.lead(&eventlog.TokenRevoked{Name: c.Name})
+	d.emitNaming(&eventlog.TokenRevoked{Name: c.Name})
 	d.closeLogins(func(l projections.Login) bool { return l.Token == c.Name })
 	return nil
 }
@@ -118,7 +118,7 @@ func (c OpenLogin) decide(d *decision) error {
 			return refuse(NotFound, "token.unknown", "the token %s was revoked", c.Token).hint(hint.LoginAgain)
 		}
 	}
-	d.lead(&eventlog.LoginOpened{ID: c.ID, Hash: c.Hash, User: c.User, Role: c.Role, Workflow: c.Workflow, Token: c.Token,
+	d.emitNaming(&eventlog.LoginOpened{ID: c.ID, Hash: c.Hash, User: c.User, Role: c.Role, Workflow: c.Workflow, Token: c.Token,
 		ExpiresAt: d.env.Now.Add(LoginLife)})
 	oldest := len(d.state().Logins) - maxLogins
 	d.closeLogins(func(l projections.Login) bool {
@@ -132,7 +132,7 @@ func (c CloseLogin) decide(d *decision) error {
 	if _, open := d.state().Login(c.ID); !open {
 		return refuse(NotFound, "login.unknown", "the login %s is closed already", c.ID).hint(hint.LoginAgain)
 	}
-	d.lead(&eventlog.LoginClosed{ID: c.ID})
+	d.emitNaming(&eventlog.LoginClosed{ID: c.ID})
 	return nil
 }
 
@@ -159,6 +159,6 @@ func (c ResumeSubscription) decide(d *decision) error {
 	if err := eventlog.ValidateConnectorName(string(c.Name)); err != nil {
 		return refuse(Invalid, "subscription.invalid", "the name of the outgoing webhook %v", err).hint(hint.Subscriptions)
 	}
-	d.lead(&eventlog.SubscriptionResumed{Name: c.Name, Skipped: c.Skipped})
+	d.emitNaming(&eventlog.SubscriptionResumed{Name: c.Name, Skipped: c.Skipped})
 	return nil
 }

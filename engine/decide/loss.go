@@ -69,7 +69,7 @@ func (c AcceptLoss) decide(d *decision) error {
 			d.emit(&eventlog.WorkflowGranted{Grants: strict})
 		}
 	}
-	d.lead(&eventlog.LossAccepted{Detail: c.Detail})
+	d.emitNaming(&eventlog.LossAccepted{Detail: c.Detail})
 	d.emit(&eventlog.WorkflowBlocked{Reason: eventlog.BlockLoss, Message: "its newest transitions may be lost: " +
 		c.Detail})
 	return nil
@@ -78,7 +78,7 @@ func (c AcceptLoss) decide(d *decision) error {
 // acceptTokenLoss revokes every named token and closes every login: a revocation may be among what is lost, and the
 // installation itself cannot be held.
 func (d *decision) acceptTokenLoss(detail string) {
-	d.lead(&eventlog.LossAccepted{Detail: detail})
+	d.emitNaming(&eventlog.LossAccepted{Detail: detail})
 	for _, token := range slices.Clone(d.state().Tokens) {
 		d.emit(&eventlog.TokenRevoked{Name: token.Name})
 	}
@@ -92,7 +92,7 @@ type ConfirmNames struct{}
 func (ConfirmNames) names(*projections.State, func(projections.Key)) {}
 
 func (ConfirmNames) decide(d *decision) error {
-	d.lead(&eventlog.LossAccepted{Detail: "a person says that each workflow is known that was lost with its name"})
+	d.emitNaming(&eventlog.LossAccepted{Detail: "a person says that each workflow is known that was lost with its name"})
 	return nil
 }
 

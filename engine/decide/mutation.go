@@ -99,7 +99,7 @@ func (c FinishMutate) decide(d *decision) error {
 	case eventlog.GrantAllow:
 		d.startMutation(run, id, call)
 	default:
-		d.lead(&eventlog.MutationApprovalRequested{Mutation: id, Run: run.ID, Call: call})
+		d.emitNaming(&eventlog.MutationApprovalRequested{Mutation: id, Run: run.ID, Call: call})
 		d.emit(&eventlog.RunSuspended{Run: run.ID})
 		if d.err == nil {
 			d.holdFor(d.state().Mutation(id), run.ID)
@@ -179,7 +179,7 @@ func (c Reject) decide(d *decision) error {
 	if no := commentable(c.Comment); no != nil {
 		return no
 	}
-	d.lead(&eventlog.MutationSkipped{Mutation: m.ID, Run: run.ID, ResolvedBy: eventlog.ResolvedByUserReject})
+	d.emitNaming(&eventlog.MutationSkipped{Mutation: m.ID, Run: run.ID, ResolvedBy: eventlog.ResolvedByUserReject})
 	d.comment(m.ID, c.Comment)
 	if run.Event != nil {
 		d.skipEventsOf(run, "rejected")
@@ -251,7 +251,7 @@ func (d *decision) skipEventsOf(run *projections.Run, reason string) {
 
 // startMutation is the barrier: once this is durable, the request may leave, until its deadline.
 func (d *decision) startMutation(run *projections.Run, id eventlog.MutationID, call eventlog.MutationCall) {
-	d.lead(&eventlog.MutationStarted{
+	d.emitNaming(&eventlog.MutationStarted{
 		Mutation: id, Run: run.ID, Call: call, Key: IdempotencyKey(d.state().Name, id),
 		Deadline: d.env.Now.Add(time.Duration(call.TimeoutMS) * time.Millisecond), Engine: d.env.Engine,
 	})

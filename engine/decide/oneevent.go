@@ -36,7 +36,7 @@ func (d *decision) disposeOne(run *projections.Run, f eventlog.Failure) {
 
 // oweNext leaves the rest of an ended run to a retry of next: never prepare or mutate again (C5).
 func (d *decision) oweNext(run *projections.Run, f eventlog.Failure) {
-	e := d.own(run)
+	e := d.ownEvent(run)
 	owed := &eventlog.RunRetryOwed{Run: run.ID, Attempt: run.Tries}
 	hold := eventlog.HeldReason("")
 	switch {
@@ -62,7 +62,7 @@ func (d *decision) oweNext(run *projections.Run, f eventlog.Failure) {
 
 // releaseOne gives the event of a run back with nothing applied and nothing open (R16 d, C5).
 func (d *decision) releaseOne(run *projections.Run, f eventlog.Failure) {
-	e := d.own(run)
+	e := d.ownEvent(run)
 	if e == nil {
 		return
 	}
@@ -79,7 +79,7 @@ func (d *decision) releaseOne(run *projections.Run, f eventlog.Failure) {
 	case f.Class == eventlog.Transient:
 		counts := f.RetryAfter == 0
 		if limit != nil {
-			counts = d.counts(run, e, f, d.state().Handler(run.Handler).Probing != nil)
+			counts = d.countsAttempt(run, e, f, d.state().Handler(run.Handler).Probing != nil)
 		}
 		if limit != nil && counts && e.Failures >= *limit {
 			d.discard(run, e, f)
@@ -166,7 +166,7 @@ func (d *decision) retryLater(run *projections.Run, e *projections.TopicEvent, a
 func (d *decision) nextTry(tries int, f eventlog.Failure) (wait time.Duration, attempt int, attention bool) {
 	p := d.env.Policies.Transient
 	if f.RetryAfter > 0 {
-		return asked(f), tries, false
+		return retryAfter(f), tries, false
 	}
 	attempt = tries + 1
 	return p.Delay(attempt, d.env.Jitter), attempt, attempt >= max(p.Retries, 1)
@@ -185,13 +185,13 @@ func (d *decision) holdEvent(run *projections.Run, e *projections.TopicEvent, re
 
 // freeEvent ends what holds the event of the run, if anything does.
 func (d *decision) freeEvent(run *projections.Run) {
-	if e := d.own(run); d.err == nil && e != nil && e.Held != nil {
+	if e := d.ownEvent(run); d.err == nil && e != nil && e.Held != nil {
 		d.emit(&eventlog.EventFreed{Topic: e.Topic, MessageID: e.MessageID})
 	}
 }
 
-// own is the event that the run of one event still has, nil once that has ended.
-func (d *decision) own(run *projections.Run) *projections.TopicEvent {
+// ownEvent is the event that the run of one event still has, nil once that has ended.
+func (d *decision) ownEvent(run *projections.Run) *projections.TopicEvent {
 	for _, e := range d.state().ReservedBy(run) {
 		return e
 	}
@@ -225,7 +225,7 @@ func (d *decision) freeAtResume() {
 func (d *decision) freeAtDeploy(plain bool) {
 	for _, e := range d.heldEvents() {
 		reason := e.Held.Reason
-		if reason == eventlog.HeldRepair || plain && reason == eventlog.HeldPerson && d.script(e) {
+		if reason == eventlog.HeldRepair || plain && reason == eventlog.HeldPerson && d.heldByScript(e) {
 			d.emit(&eventlog.EventFreed{Topic: e.Topic, MessageID: e.MessageID})
 		}
 	}
@@ -255,8 +255,8 @@ func (d *decision) heldEvents() (held []*projections.TopicEvent) {
 	return held
 }
 
-// script reports whether the held event waits because the script failed on it.
-func (d *decision) script(e *projections.TopicEvent) bool {
+// heldByScript reports whether the held event waits because the script failed on it.
+func (d *decision) heldByScript(e *projections.TopicEvent) bool {
 	if e.Status == eventlog.EventPending {
 		return failedBefore(e, eventlog.Logic)
 	}
@@ -278,13 +278,13 @@ func failedBefore(e *projections.TopicEvent, class eventlog.Class) bool {
 // its mutation the rest of its run is tried now; while an outcome or an approval is open, it is refused.
 func (d *decision) redriveHeld(e *projections.TopicEvent) *Refusal {
 	if e.Status == eventlog.EventPending {
-		d.led(&eventlog.EventRedriven{Topic: e.Topic, MessageID: e.MessageID})
+		d.emitNamingIfFirst(&eventlog.EventRedriven{Topic: e.Topic, MessageID: e.MessageID})
 		return nil
 	}
 	s := d.state()
 	run := s.Run(e.ReservedBy)
 	if run != nil && run.Owes && run.Phase.PastMutation() {
-		d.led(&eventlog.EventFreed{Topic: e.Topic, MessageID: e.MessageID})
+		d.emitNamingIfFirst(&eventlog.EventFreed{Topic: e.Topic, MessageID: e.MessageID})
 		return nil
 	}
 	no := refuse(Conflict, "mutation.unresolved", "event %q of topic %q is held for %s: what becomes of its call is open",

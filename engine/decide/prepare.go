@@ -83,7 +83,7 @@ func (c FinishPrepare) decide(d *decision) error {
 		}
 	}
 	d.warnings = append(d.warnings, c.Prepared.Warnings...)
-	d.lead(&eventlog.RunPrepared{
+	d.emitNaming(&eventlog.RunPrepared{
 		Run: run.ID, Result: c.Prepared.Raw, UITitle: c.Prepared.UITitle,
 		WakeAt: d.clampWake(c.Prepared.WakeAt), Cancel: c.Prepared.Cancel,
 	})
@@ -124,7 +124,7 @@ func (d *decision) preparedOne(run *projections.Run, c FinishPrepare) error {
 		wake = 0
 	}
 	consumer := d.consumer(run)
-	d.lead(&eventlog.RunPrepared{
+	d.emitNaming(&eventlog.RunPrepared{
 		Run: run.ID, Result: c.Prepared.Raw, UITitle: c.Prepared.UITitle, WakeAt: d.clampWake(wake),
 		Cancel: c.Prepared.Cancel, Empty: empty,
 	})

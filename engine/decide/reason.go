@@ -21,7 +21,7 @@ const (
 	ReasonIndeterminate Reason = "indeterminate" // only a person can say what became of a mutation
 	ReasonMaintenance   Reason = "maintenance"   // the script needs a repair
 	ReasonBlocked       Reason = "blocked"       // a system hold, by class or contradiction
-	ReasonStorage       Reason = "storage"       // the log cannot be written
+	ReasonEngine        Reason = "storage"       // the log cannot be written
 	ReasonArchived      Reason = "archived"      // stopped for good
 	// Why a concurrent consumer begins nothing more although events wait: see Standing.
 	ReasonPlaces    Reason = "places"    // its places are taken (C1), or its one probe is under way (C7)
@@ -48,8 +48,8 @@ const (
 	Rests Meaning = iota + 1
 	// GoesOn: work is left, and the wait ends by itself.
 	GoesOn
-	// Holds: a person has stopped it, and knows of it.
-	Holds
+	// StoppedByPerson: a person has stopped it, and knows of it.
+	StoppedByPerson
 	// NeedsPerson: work is left that only a person can let go on.
 	NeedsPerson
 )
@@ -63,15 +63,15 @@ var waits = []struct {
 	{ReasonScheduled, Rests},
 	{ReasonWake, Rests},
 	{ReasonBackoff, GoesOn},
-	{ReasonUserPause, Holds},
+	{ReasonUserPause, StoppedByPerson},
 	{ReasonRestored, NeedsPerson},
 	{ReasonApproval, NeedsPerson},
 	{ReasonReconcile, GoesOn},
 	{ReasonIndeterminate, NeedsPerson},
 	{ReasonMaintenance, NeedsPerson},
 	{ReasonBlocked, NeedsPerson},
-	{ReasonStorage, GoesOn},
-	{ReasonArchived, Holds},
+	{ReasonEngine, GoesOn},
+	{ReasonArchived, StoppedByPerson},
 	{ReasonPlaces, GoesOn},
 	{ReasonRate, GoesOn},
 	{ReasonProbing, GoesOn},
@@ -104,12 +104,12 @@ func (r Reason) Meaning() Meaning {
 	return 0
 }
 
-// HoldReason is why nothing of a workflow may begin, although its state allows it.
-type HoldReason int
+// EngineHold is why nothing of a workflow may begin, although its state allows it.
+type EngineHold int
 
 // The reasons of a hold, the one that lasts longest last.
 const (
-	NotHeld HoldReason = iota
+	NotHeld EngineHold = iota
 	// HeldByEngine ends by itself: the engine is draining, or its storage is short of disk space or does not answer.
 	HeldByEngine
 	// HeldByDamage ends with an accepted loss, or once the engine starts on an undamaged log: a part of the
@@ -118,11 +118,11 @@ const (
 )
 
 // Wait is what a workflow that owes the start of a run waits for under the hold.
-func (h HoldReason) Wait() Wait {
+func (h EngineHold) Wait() Wait {
 	if h == HeldByDamage {
 		return Wait{Reason: ReasonBlocked}
 	}
-	return Wait{Reason: ReasonStorage}
+	return Wait{Reason: ReasonEngine}
 }
 
 // Wait: nothing is owed until Until (zero: until something happens).

@@ -59,7 +59,7 @@ func (c ResendMutation) decide(d *decision) error {
 		return nil
 	}
 	deadline := min(d.env.Now.Add(time.Duration(m.Call.TimeoutMS)*time.Millisecond), end)
-	d.lead(&eventlog.MutationResent{Mutation: m.ID, Attempt: attempt, Deadline: deadline,
+	d.emitNaming(&eventlog.MutationResent{Mutation: m.ID, Attempt: attempt, Deadline: deadline,
 		At: deadline.Add(ReconcileMargin), Engine: d.env.Engine})
 	return nil
 }
@@ -91,7 +91,7 @@ func (d *decision) leaveUncertain(run *projections.Run, m *projections.Mutation,
 
 // countUncertain notes that the outcome of a call is not known. After three in a row no run begins (C3).
 func (d *decision) countUncertain(run *projections.Run, m *projections.Mutation) {
-	if h := d.state().Handler(run.Handler); d.err == nil && h != nil && len(h.Uncertain) < uncertainRow {
+	if h := d.state().Handler(run.Handler); d.err == nil && h != nil && len(h.Uncertain) < uncertainStreak {
 		d.emit(&eventlog.HandlerUncertainCounted{Handler: run.Handler, Mutations: append(slices.Clip(h.Uncertain), m.ID)})
 	}
 }
@@ -103,7 +103,7 @@ func (d *decision) countCertain(run *projections.Run, m *projections.Mutation) {
 	if d.err != nil || h == nil || len(h.Uncertain) == 0 {
 		return
 	}
-	if len(h.Uncertain) < uncertainRow || slices.Contains(h.Uncertain, m.ID) {
+	if len(h.Uncertain) < uncertainStreak || slices.Contains(h.Uncertain, m.ID) {
 		d.emit(&eventlog.HandlerUncertainCounted{Handler: run.Handler})
 	}
 }
@@ -169,7 +169,7 @@ func (d *decision) holdFor(m *projections.Mutation, run eventlog.RunID) {
 		case eventlog.MutationIndeterminate:
 			reason = eventlog.HeldIndeterminate
 		}
-		d.holdEvent(r, d.own(r), reason)
+		d.holdEvent(r, d.ownEvent(r), reason)
 		return
 	}
 	switch m.Status {

@@ -109,7 +109,7 @@ func brief(f eventlog.Fact, now eventlog.Instant) string {
 		add(f.Handler, fmt.Sprint(f.Mutations))
 	case *eventlog.HandlerRepairCounted:
 		add(f.Handler, f.Failures)
-	case *eventlog.HandlerRowCounted:
+	case *eventlog.HandlerStreakCounted:
 		add(f.Handler, f.Class, fmt.Sprint(len(f.Events)))
 	case *eventlog.HandlerProbeScheduled:
 		add(f.Handler, f.Class, fmt.Sprintf("attempt %d", f.Attempt), in(f.At))

@@ -63,7 +63,7 @@ func (c Resolve) decide(d *decision) error {
 		if result == nil {
 			result = []byte("null")
 		}
-		d.lead(&eventlog.MutationApplied{Mutation: m.ID, Run: run.ID, Result: result,
+		d.emitNaming(&eventlog.MutationApplied{Mutation: m.ID, Run: run.ID, Result: result,
 			ResolvedBy: eventlog.ResolvedByUserApplied})
 		d.comment(m.ID, c.Comment)
 		d.countCertain(run, m)
@@ -76,7 +76,7 @@ func (c Resolve) decide(d *decision) error {
 					"for it again", m.ID).
 				hint(hint.MayTakeEffect, m.ID)
 		}
-		d.lead(&eventlog.MutationFailed{
+		d.emitNaming(&eventlog.MutationFailed{
 			Mutation: m.ID, Run: run.ID, ResolvedBy: eventlog.ResolvedByUserFailed,
 			Failure: *failure(eventlog.Transient, "mutation.assertedFailed", "%s says that %s.%s did not happen",
 				d.env.Actor.Name, m.Call.Connector, m.Call.Operation),
@@ -85,7 +85,7 @@ func (c Resolve) decide(d *decision) error {
 		d.countCertain(run, m)
 		d.undo(run, uncharged)
 	case Skip:
-		d.lead(&eventlog.MutationSkipped{Mutation: m.ID, Run: run.ID, ResolvedBy: eventlog.ResolvedByUserSkip})
+		d.emitNaming(&eventlog.MutationSkipped{Mutation: m.ID, Run: run.ID, ResolvedBy: eventlog.ResolvedByUserSkip})
 		d.comment(m.ID, c.Comment)
 		d.countCertain(run, m)
 		d.skipEventsOf(run, "mutation skipped")
@@ -101,7 +101,7 @@ func (c Resolve) decide(d *decision) error {
 		f := uncertainty(m.Failure)
 		// Never before the call's own end: an answer then could still be overtaken by it.
 		at := max(d.env.Now, d.afterDeadline(m))
-		d.lead(&eventlog.MutationReconcileScheduled{Mutation: m.ID, At: at, Failure: f, OverAt: m.OverAt,
+		d.emitNaming(&eventlog.MutationReconcileScheduled{Mutation: m.ID, At: at, Failure: f, OverAt: m.OverAt,
 			Reconciles: !m.Call.Reconciles})
 		d.comment(m.ID, c.Comment)
 		d.holdFor(m, run.ID)

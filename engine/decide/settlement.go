@@ -147,7 +147,7 @@ func (d *decision) contradict(m *projections.Mutation, c SettleMutation) error {
 	if m.Contradiction == outcome {
 		return ErrStale
 	}
-	d.lead(&eventlog.MutationContradicted{Mutation: m.ID, Outcome: outcome, Result: c.Outcome.Result,
+	d.emitNaming(&eventlog.MutationContradicted{Mutation: m.ID, Outcome: outcome, Result: c.Outcome.Result,
 		Failure: c.Outcome.Failure})
 	d.block(eventlog.BlockContradiction, m.Run, "mutation %s is recorded as %s, but a late answer says %s", m.ID, m.Status,
 		outcome)
@@ -159,7 +159,7 @@ func (d *decision) applied(run *projections.Run, m *projections.Mutation, c Sett
 	if result == nil {
 		result = []byte("null")
 	}
-	d.lead(&eventlog.MutationApplied{Mutation: m.ID, Run: run.ID, Result: result, ResolvedBy: c.By})
+	d.emitNaming(&eventlog.MutationApplied{Mutation: m.ID, Run: run.ID, Result: result, ResolvedBy: c.By})
 	d.countCertain(run, m)
 	d.emit(&eventlog.RunAdvanced{Run: run.ID, Phase: eventlog.PhaseMutated})
 	if active {
@@ -236,15 +236,15 @@ func (d *decision) askAgain(run *projections.Run, m *projections.Mutation, c Set
 		if c.OverAt != 0 && (c.OverAt < at || !d.asks(m)) {
 			at = max(c.OverAt, d.env.Now)
 		}
-		d.lead(&eventlog.MutationReconcileScheduled{
+		d.emitNaming(&eventlog.MutationReconcileScheduled{
 			Mutation: m.ID, Attempt: counted(m), At: at, Failure: f, OverAt: c.OverAt,
 		})
 		return
 	}
 	if d.asks(m) && f.Code == eventlog.CodeHeldBack {
 		// The question was not sent because of a bound of this engine, so the connector's target was not asked (F13).
-		at := d.env.Now.Add(min(max(asked(f), p.Delay(1, d.env.Jitter)), p.Max))
-		d.lead(&eventlog.MutationReconcileScheduled{
+		at := d.env.Now.Add(min(max(retryAfter(f), p.Delay(1, d.env.Jitter)), p.Max))
+		d.emitNaming(&eventlog.MutationReconcileScheduled{
 			Mutation: m.ID, Attempt: counted(m), At: at, Failure: f, OverAt: d.env.Now,
 		})
 		return
@@ -259,7 +259,7 @@ func (d *decision) askAgain(run *projections.Run, m *projections.Mutation, c Set
 		return
 	}
 	wait := p.Delay(attempt+1, d.env.Jitter)
-	d.lead(&eventlog.MutationReconcileScheduled{
+	d.emitNaming(&eventlog.MutationReconcileScheduled{
 		Mutation: m.ID, Attempt: attempt, At: d.env.Now.Add(wait), Failure: f, OverAt: d.env.Now,
 	})
 }

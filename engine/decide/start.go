@@ -57,7 +57,7 @@ func (RunNow) decide(d *decision) error {
 			hint(hint.RunActive, s.Name)
 	}
 	for _, p := range s.Definition().Producers {
-		d.lead(&eventlog.HandlerScheduled{Handler: p.Name, NextRunAt: d.env.Now})
+		d.emitNaming(&eventlog.HandlerScheduled{Handler: p.Name, NextRunAt: d.env.Now})
 	}
 	return nil
 }
@@ -187,7 +187,7 @@ func (d *decision) begin(c eventlog.Consumer) bool {
 
 // startOne begins a run for the event, which it reserves (C1).
 func (d *decision) startOne(c eventlog.Consumer, e *projections.TopicEvent, id eventlog.RunID) {
-	d.led(&eventlog.RunStarted{
+	d.emitNamingIfFirst(&eventlog.RunStarted{
 		Run: id, Handler: c.Name, HandlerType: eventlog.ConsumerHandler, Version: d.state().Version, Engine: d.env.Engine,
 		Phase: eventlog.PhasePreparing, Event: &eventlog.EventRef{Topic: e.Topic, MessageID: e.MessageID},
 		Key: projections.EventKeyAt(c.Key, e.Payload),
@@ -203,7 +203,7 @@ func (d *decision) retryOne(c eventlog.Consumer, owing *projections.Run, id even
 		Phase: eventlog.PhaseEmitting, RetryOf: owing.ID, Event: owing.Event, Key: owing.Key,
 	}
 	reserved := s.ReservedBy(owing)
-	d.led(began)
+	d.emitNamingIfFirst(began)
 	for _, e := range reserved {
 		d.emit(&eventlog.EventTransferred{Topic: e.Topic, MessageID: e.MessageID, Run: id})
 	}
@@ -216,7 +216,7 @@ func (d *decision) retryOne(c eventlog.Consumer, owing *projections.Run, id even
 // giveBackPlace lets a run go on that has waited for a person and then for a place: with its call if that was
 // approved, with next if it was rejected (C3).
 func (d *decision) giveBackPlace(run *projections.Run) {
-	d.led(&eventlog.RunReactivated{Run: run.ID, Engine: d.env.Engine})
+	d.emitNamingIfFirst(&eventlog.RunReactivated{Run: run.ID, Engine: d.env.Engine})
 	if m := d.state().Mutation(run.Mutation); m != nil && m.Status == eventlog.MutationAwaitingApproval {
 		kind := d.kind
 		d.startMutation(run, m.ID, m.Call)

@@ -26,7 +26,7 @@ func TestF13_NoFactKeepsTheWish(t *testing.T) {
 				continue
 			}
 			failures++
-			dropWish(fact)
+			dropRetryAfter(fact)
 			kept := reflect.Indirect(v.Field(i)).Interface().(eventlog.Failure)
 			if kept.RetryAfter != 0 || kept.Code != "busy" {
 				t.Errorf("%s keeps %+v", typ, kept)

@@ -39,7 +39,7 @@ func (Pause) decide(d *decision) error {
 		return refuseArchived(s)
 	}
 	if s.Pause == nil {
-		d.lead(&eventlog.WorkflowPaused{})
+		d.emitNaming(&eventlog.WorkflowPaused{})
 	}
 	return nil
 }
@@ -50,7 +50,7 @@ func (Resume) decide(d *decision) error {
 		return refuseArchived(s)
 	}
 	if s.Pause != nil {
-		d.lead(&eventlog.WorkflowResumed{})
+		d.emitNaming(&eventlog.WorkflowResumed{})
 	}
 	if b := s.Blocked; b != nil && b.Reason != eventlog.BlockReconcile && b.Reason != eventlog.BlockIndeterminate &&
 		b.Reason != eventlog.BlockApproval {
@@ -88,7 +88,7 @@ func (Archive) decide(d *decision) error {
 	if s.Archived {
 		return nil
 	}
-	d.lead(&eventlog.WorkflowArchived{})
+	d.emitNaming(&eventlog.WorkflowArchived{})
 	runs := slices.Collect(s.OpenRuns())
 	if run := s.CurrentRun(); run != nil {
 		runs = append(runs, run)
@@ -127,7 +127,7 @@ func (c SetGrants) decide(d *decision) error {
 	if s := d.state(); s.Archived {
 		return refuseArchived(s)
 	}
-	d.lead(&eventlog.WorkflowGranted{Grants: c.Grants})
+	d.emitNaming(&eventlog.WorkflowGranted{Grants: c.Grants})
 	return nil
 }
 
@@ -148,7 +148,7 @@ func (c ChangeGrants) decide(d *decision) error {
 	if maps.Equal(grants, s.Grants) {
 		return nil
 	}
-	d.lead(&eventlog.WorkflowGranted{Grants: grants})
+	d.emitNaming(&eventlog.WorkflowGranted{Grants: grants})
 	return nil
 }
 
@@ -165,7 +165,7 @@ type Restore struct{ Fact eventlog.LogRestored }
 func (Restore) names(*projections.State, func(projections.Key)) {}
 
 func (c Restore) decide(d *decision) error {
-	d.lead(&c.Fact)
+	d.emitNaming(&c.Fact)
 	for _, token := range slices.Clone(d.state().Tokens) {
 		d.emit(&eventlog.TokenRevoked{Name: token.Name})
 	}

@@ -70,7 +70,7 @@ func workflow() sandbox.Definition {
 		Consumers: []sandbox.ConsumerDefinition{
 			{Name: "record", Subscribe: []string{"email.received"}, Publishes: []string{"row.created"}, HasMutate: true,
 				HasNext: true, MaxAttempts: number(3)},
-			{Name: "notify", Subscribe: []string{"row.created"}, HasMutate: true, MutateByID: true},
+			{Name: "notify", Subscribe: []string{"row.created"}, HasMutate: true, MutateReadsByID: true},
 		},
 		Uses: []sandbox.OperationUse{
 			{Connector: "sheets", Operation: "appendRow", Handler: "record", Phase: sandbox.Mutate, Line: 20, Column: 5},
@@ -100,7 +100,7 @@ func TestCheck_AcceptsAndPins(t *testing.T) {
 			{Name: "record", Subscribe: []eventlog.Topic{"email.received"}, Publishes: []eventlog.Topic{"row.created"},
 				PublishesDeclared: true,
 				HasMutate:         true, HasNext: true, MaxAttempts: number(3)},
-			{Name: "notify", Subscribe: []eventlog.Topic{"row.created"}, HasMutate: true, MutateByID: true},
+			{Name: "notify", Subscribe: []eventlog.Topic{"row.created"}, HasMutate: true, MutateReadsByID: true},
 		},
 		Operations: []eventlog.Operation{
 			{Connector: "mail", Operation: "fetch", Kind: "get", TimeoutMS: 30_000},
@@ -247,7 +247,7 @@ func TestCheck_Problems(t *testing.T) {
 			expectation{isError, deploy.CodePhase, 29, "mail.fetch is a get operation", "prepare"}},
 		{"R6 list in mutate", func(d *sandbox.Definition) { d.Uses[3].Operation = "search" },
 			expectation{isError, deploy.CodePhase, 29, "mail.search is a list operation", "prepare"}},
-		{"R6 get in mutate without byId", func(d *sandbox.Definition) { d.Consumers[1].MutateByID = false },
+		{"R6 get in mutate without byId", func(d *sandbox.Definition) { d.Consumers[1].MutateReadsByID = false },
 			expectation{isError, deploy.CodePhase, 29, "mail.fetch is a get operation", `mutateReads: "byId"`}},
 		{"unused topic", func(d *sandbox.Definition) {
 			d.Topics = append(d.Topics, "spare")

@@ -115,7 +115,7 @@ func (c *check) consumer(d sandbox.ConsumerDefinition) {
 		Name:      eventlog.Handler(d.Name),
 		Subscribe: c.declared("consumer", d.Name, "subscribe", d.Subscribe),
 		Publishes: c.declared("consumer", d.Name, "publishes", d.Publishes), PublishesDeclared: d.Publishes != nil,
-		HasMutate: d.HasMutate, HasNext: d.HasNext, MutateByID: d.MutateByID,
+		HasMutate: d.HasMutate, HasNext: d.HasNext, MutateReadsByID: d.MutateReadsByID,
 	}
 	if len(d.Subscribe) == 0 && !c.in.Definition.Lacks("consumers", d.Name, "subscribe") {
 		c.refuse(CodeSubscribe, `add subscribe: ["topic"]`,

@@ -161,7 +161,7 @@ func (c *check) phase(use sandbox.OperationUse, pin eventlog.Operation) {
 	}
 	consumer, _ := c.accepted.Consumer(eventlog.Handler(use.Handler))
 	kind := sandbox.OperationKind(pin.Kind)
-	byID := consumer.MutateByID || c.in.Definition.Lacks("consumers", use.Handler, "mutateReads")
+	byID := consumer.MutateReadsByID || c.in.Definition.Lacks("consumers", use.Handler, "mutateReads")
 	if sandbox.Allowed(use.Phase, kind, byID) {
 		return
 	}

@@ -201,7 +201,7 @@ func replay(ctx context.Context, cfg Config, script Script, r *recording.Recordi
 	if len(prepared.Reservations) == 0 || !consumer.HasMutate {
 		return outcome{}, nil
 	}
-	if consumer.MutateByID {
+	if consumer.MutateReadsByID {
 		return outcome{lacks: "mutate reads, and its reads are not recorded"}, nil
 	}
 	call.Phase, call.Prepared, call.Pending, call.More, call.State = sandbox.Mutate, prepared.Raw, nil, nil, nil

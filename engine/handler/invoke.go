@@ -51,7 +51,7 @@ func (c *Caller) invocation(
 		if declared = consumer.PublishesDeclared; declared {
 			topics = consumer.Publishes
 		}
-		call.ReadsByID = consumer.MutateByID
+		call.MutateReadsByID = consumer.MutateReadsByID
 	}
 	for _, t := range topics {
 		call.Topics = append(call.Topics, string(t))

@@ -55,7 +55,7 @@ func (c *Caller) Prepare(ctx context.Context, s *projections.State, run *project
 	case len(done.Prepared.Reservations) == 0 && consumer.HasNext:
 		committed := c.emit(ctx, s, run, done.Prepared.Raw, nothing)
 		done.Next = &committed
-	case len(done.Prepared.Reservations) > 0 && consumer.HasMutate && !consumer.MutateByID:
+	case len(done.Prepared.Reservations) > 0 && consumer.HasMutate && !consumer.MutateReadsByID:
 		named := c.Mutate(ctx, s, run, done.Prepared.Raw)
 		done.Mutate = &named
 	}

@@ -129,8 +129,8 @@ func (s *stage) close() error {
 	return errors.Join(s.log.Close(), s.store.Close())
 }
 
-// again has a new engine go on where the last one died. It reports whether one had died.
-func (s *stage) again(ctx context.Context) (bool, error) {
+// restartIfDead has a new engine go on where the last one died. It reports whether one had died.
+func (s *stage) restartIfDead(ctx context.Context) (bool, error) {
 	select {
 	case <-s.life.died:
 	default:
@@ -281,7 +281,7 @@ func (s *stage) advance(ctx context.Context, by time.Duration) error {
 			return err
 		}
 		_, err := s.engine.Advance(s.alive, until.Sub(s.clock.Now()))
-		died, startErr := s.again(ctx)
+		died, startErr := s.restartIfDead(ctx)
 		switch {
 		case startErr != nil:
 			return startErr

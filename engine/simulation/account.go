@@ -99,8 +99,8 @@ func abreastOf(s projections.State) abreast {
 	for name, h := range s.Handlers() {
 		x := a.handler(name)
 		x.proven, x.uncertain, x.startedAt = h.ProvenStart, h.Uncertain, h.StartedAt
-		if h.Row != nil {
-			x.row = &row{h.Row.Class, h.Row.Events, h.Row.Began}
+		if h.Streak != nil {
+			x.row = &row{h.Streak.Class, h.Streak.Events, h.Streak.Began}
 		}
 		if h.Probing != nil {
 			x.probing = &probing{h.Probing.Began, h.Probing.Attempt}

@@ -80,7 +80,7 @@ func (p program) definition() sandbox.Definition {
 	case 2:
 		d.Producers, d.Consumers = []sandbox.ProducerDefinition{producer}, []sandbox.ConsumerDefinition{x}
 	case 3:
-		x.MutateByID = true
+		x.MutateReadsByID = true
 		d.Consumers = []sandbox.ConsumerDefinition{x, y}
 	case 4:
 		y.HasMutate, y.HasNext = true, true

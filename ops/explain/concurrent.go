@@ -43,14 +43,14 @@ func Stepper(s *projections.State) string {
 // a person ends, then what comes first by itself.
 func foremost(s *projections.State, wait decide.Wait, standings []decide.Standing, at decide.Present) decide.Wait {
 	switch wait.Reason {
-	case decide.ReasonStorage, decide.ReasonNoWorker, decide.ReasonNoOwner:
+	case decide.ReasonEngine, decide.ReasonNoWorker, decide.ReasonNoOwner:
 		return wait
 	}
 	if plain, ok := decide.Next(s, at.Now, at.Engine).(decide.Wait); ok {
 		wait = plain
 	}
 	switch meaning := wait.Reason.Meaning(); {
-	case meaning == decide.Holds || meaning == decide.NeedsPerson:
+	case meaning == decide.StoppedByPerson || meaning == decide.NeedsPerson:
 		return wait
 	case s.HeldForPerson() > 0:
 		return decide.Wait{Reason: decide.ReasonHeld}

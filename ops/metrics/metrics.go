@@ -125,7 +125,7 @@ type engineCollector struct{ s Sources }
 var (
 	describeWorkflows = prometheus.NewDesc("pawl_workflows", "Workflows by status.", []string{"status"}, nil)
 	describeActive    = prometheus.NewDesc("pawl_active_runs", "Runs that are active now.", nil, nil)
-	describePerson    = prometheus.NewDesc("pawl_workflows_blocked", "Workflows that the system holds, by reason.",
+	describeBlocked   = prometheus.NewDesc("pawl_workflows_blocked", "Workflows that the system holds, by reason.",
 		[]string{"reason"}, nil)
 	describeAttention = prometheus.NewDesc("pawl_workflows_attention",
 		"Workflows that need attention although they do not wait for a person, by reason.", []string{"reason"}, nil)
@@ -160,7 +160,7 @@ func (c engineCollector) lag(partition int, gauge func(*prometheus.Desc, int, ..
 
 // Describe implements prometheus.Collector.
 func (c engineCollector) Describe(to chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{describeWorkflows, describeActive, describePerson, describeAttention,
+	for _, d := range []*prometheus.Desc{describeWorkflows, describeActive, describeBlocked, describeAttention,
 		describeDiscarded, describeJobs, describeHeld, describeStopped, describeOrphans, describeLast, describeLag,
 		describeReady} {
 		to <- d
@@ -224,7 +224,7 @@ func (c engineCollector) Collect(to chan<- prometheus.Metric) {
 		gauge(describeWorkflows, n, string(status))
 	}
 	for reason, n := range blocked {
-		gauge(describePerson, n, string(reason))
+		gauge(describeBlocked, n, string(reason))
 	}
 	for reason, n := range attention {
 		gauge(describeAttention, n, string(reason))

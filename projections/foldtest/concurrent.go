@@ -291,14 +291,14 @@ func (h *History) asideConcurrent() {
 	case n == 11:
 		h.deployConcurrent()
 	case n == 12:
-		h.Add(&eventlog.HandlerRowCounted{Handler: Each, Class: eventlog.Transient, Began: h.State.Head.Revision,
+		h.Add(&eventlog.HandlerStreakCounted{Handler: Each, Class: eventlog.Transient, Began: h.State.Head.Revision,
 			Events: []eventlog.EventRef{{Topic: e.Topic, MessageID: e.MessageID}}})
 	case n == 13:
 		h.Add(&eventlog.HandlerProbeScheduled{Handler: Each, Class: eventlog.Transient, Message: "away", Attempt: 1,
 			At: h.log.now.Add(time.Second), Attention: h.chance(50)})
 	case n == 14:
 		h.Add(&eventlog.HandlerProbingEnded{Handler: Each})
-		h.Add(&eventlog.HandlerRowCounted{Handler: Each})
+		h.Add(&eventlog.HandlerStreakCounted{Handler: Each})
 	default:
 		h.Add(&eventlog.HandlerRepairCounted{Handler: Each, Failures: h.log.rand.IntN(2)})
 	}

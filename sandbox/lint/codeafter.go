@@ -31,7 +31,7 @@ func (c *collector) mutateCalls(f ast.Expression, h *holder, e entry) {
 			m.number[node] = len(c.definition.MutateCalls)
 			c.definition.MutateCalls = append(c.definition.MutateCalls, sandbox.MutateCall{Handler: e.handler,
 				Connector: t.member, Operation: t.operation,
-				Place: c.in.Position(c.in.Start(t.e)), ReadsByID: e.consumer.MutateByID, Loop: m.loop(t)})
+				Place: c.in.Position(c.in.Start(t.e)), MutateReadsByID: e.consumer.MutateReadsByID, Loop: m.loop(t)})
 		}
 		return true
 	})

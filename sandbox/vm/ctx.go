@@ -182,7 +182,7 @@ func (inv *invocation) builtin(name string, m sandbox.Member) goja.Value {
 // number of calls.
 func (inv *invocation) admit(m sandbox.Member, name string) {
 	inv.alive()
-	if !sandbox.MemberAllowed(inv.call.Phase, m, inv.call.ReadsByID) {
+	if !sandbox.MemberAllowed(inv.call.Phase, m, inv.call.MutateReadsByID) {
 		inv.abort(sandbox.ScriptFault("phase.forbidden", "%s is not allowed in %s: %s", name, inv.call.Phase,
 			sandbox.WhereAllowed(m)))
 	}

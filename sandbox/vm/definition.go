@@ -178,7 +178,7 @@ func (r *reader) consumers(v goja.Value) {
 		c.HasMutate = r.function(consumer, path, "mutate")
 		c.HasNext = r.function(consumer, path, "next")
 		if reads := consumer.Get("mutateReads"); !value.Undefined(reads) {
-			if c.MutateByID = value.IsText(reads) && reads.String() == "byId"; !c.MutateByID {
+			if c.MutateReadsByID = value.IsText(reads) && reads.String() == "byId"; !c.MutateReadsByID {
 				r.fail("shape.consumer", `write mutateReads: "byId", or leave it out`, append(path, "mutateReads"),
 					`mutateReads of consumer %q must be "byId", and is %s`, name, value.KindOf(reads))
 			}

@@ -48,7 +48,7 @@ type hostTransport struct{ host sandbox.Host }
 // Start implements Transport.
 func (t hostTransport) Start(ctx context.Context, id int, op sandbox.Operation, params json.RawMessage,
 	replies chan<- Reply) {
-	go func() { replies <- Perform(ctx, t.host, id, op, params) }()
+	go func() { replies <- AskHost(ctx, t.host, id, op, params) }()
 }
 
 // Waiting implements Transport.
@@ -103,8 +103,8 @@ func (inv *invocation) startReads() {
 	}
 }
 
-// Perform calls the host; a panic of the host ends the read, not the process.
-func Perform(ctx context.Context, host sandbox.Host, id int, op sandbox.Operation,
+// AskHost asks the host; a panic of the host ends the read, not the process.
+func AskHost(ctx context.Context, host sandbox.Host, id int, op sandbox.Operation,
 	params json.RawMessage) (answer Reply) {
 	start := time.Now()
 	answer.ID = id

@@ -23,7 +23,7 @@ func (p *Pool) Invoke(ctx context.Context, call sandbox.Invocation, host sandbox
 	}
 	var result sandbox.Result
 	var failed *sandbox.Error
-	c, fault := p.perform(ctx, request{
+	c, fault := p.exchange(ctx, request{
 		source: &call.Source, call: &call, host: host, limits: call.Limits,
 		pack:   func(k *packer, serial uint64, ref scriptRef) { packCall(k, serial, ref, &call) },
 		answer: frameResult, maxFrame: maxResultFrame(&call),
@@ -57,7 +57,7 @@ func (p *Pool) Describe(ctx context.Context, source sandbox.Source) (sandbox.Def
 		return sandbox.Definition{}, []sandbox.Problem{sandbox.ProblemOf(e)}, nil
 	}
 	var answer described
-	_, fault := p.perform(ctx, request{
+	_, fault := p.exchange(ctx, request{
 		source: &source, limits: p.limits,
 		pack: func(k *packer, serial uint64, ref scriptRef) {
 			start := k.begin(frameDescribe)
@@ -92,9 +92,9 @@ func (p *Pool) Describe(ctx context.Context, source sandbox.Source) (sandbox.Def
 	return text.Definition, text.Problems, nil
 }
 
-// perform puts a request to a worker. One that ends before it has taken the request, as an idle process
-// may at the moment it is chosen, is no answer: another worker is asked, once.
-func (p *Pool) perform(ctx context.Context, q request) (*exchange, *sandbox.Error) {
+// exchange puts a request to a worker. One that ends before it has taken the request, as an idle process may at the
+// moment it is chosen, is no answer: another worker is asked, once.
+func (p *Pool) exchange(ctx context.Context, q request) (*exchange, *sandbox.Error) {
 	c, fault := p.attempt(ctx, q)
 	if c != nil && c.neverTaken {
 		p.config.Logger.Warn("a worker process ended before it took its call; another is given it", "code", fault.Code,

@@ -56,7 +56,7 @@ async function prepare() { return { reservations: [] } }
 		},
 		Consumers: []sandbox.ConsumerDefinition{
 			{Name: "first", Subscribe: []string{"a.b"}, Publishes: []string{"c"}, HasMutate: true, HasNext: true,
-				MutateByID: true, MaxAttempts: &three},
+				MutateReadsByID: true, MaxAttempts: &three},
 			{Name: "second", Subscribe: []string{"c"}, MaxAttempts: &zero, Concurrency: &eight, Key: "customer.id",
 				Rate: "10/s"},
 		},

@@ -231,7 +231,7 @@ func (c *exchange) mayRead(r readRequest) error {
 		sandbox.MemberAllowed(c.call.Phase, sandbox.MemberGetByIDs, false)
 	allowedHere = allowedHere || slices.ContainsFunc(c.call.Operations, func(o sandbox.Operation) bool {
 		return o.Connector == r.connector && o.Operation == r.operation && o.Kind != sandbox.KindMutate &&
-			sandbox.Allowed(c.call.Phase, o.Kind, c.call.ReadsByID)
+			sandbox.Allowed(c.call.Phase, o.Kind, c.call.MutateReadsByID)
 	})
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -249,7 +249,7 @@ func (c *exchange) mayRead(r readRequest) error {
 
 // serve asks the host and takes its answer to the worker.
 func (c *exchange) serve(r readRequest) {
-	a := vm.Perform(c.ctx, c.host, r.id, sandbox.Operation{Connector: r.connector, Operation: r.operation}, r.params)
+	a := vm.AskHost(c.ctx, c.host, r.id, sandbox.Operation{Connector: r.connector, Operation: r.operation}, r.params)
 	if c.ctx.Err() != nil {
 		return // what a cancelled host answers is no answer; the worker is told of the end, or is done
 	}

@@ -36,7 +36,7 @@ func crossed(t *testing.T, pack func(*packer)) (frameKind, *unpacker) {
 func TestFramesCross(t *testing.T) {
 	t.Parallel()
 	call := invocationOf(sandbox.Mutate, "x")
-	call.Source, call.Workflow, call.State, call.ReadsByID, call.Seed = sandbox.Source{}, "w", json.RawMessage{}, true,
+	call.Source, call.Workflow, call.State, call.MutateReadsByID, call.Seed = sandbox.Source{}, "w", json.RawMessage{}, true,
 		1<<63+5
 	call.Prepared, call.Limits = nil, sandbox.DefaultLimits
 	call.Vars = sandbox.Vars{"a": json.RawMessage(`"x"`), "b": json.RawMessage("{}")}

@@ -78,7 +78,7 @@ func TestR6_ReadsByID(t *testing.T) {
 		`await ctx.publish("t.a", {messageId: "1", title: "x"});`: "phase.forbidden",
 	} {
 		call := invocationOf(sandbox.Mutate, body)
-		call.ReadsByID = true
+		call.MutateReadsByID = true
 		r, err := newExecutor(t).Invoke(t.Context(), call, world)
 		if code != "" {
 			wantFault(t, err, sandbox.FaultScript, code)

@@ -140,7 +140,7 @@ func packCall(p *packer, serial uint64, script scriptRef, c *sandbox.Invocation)
 		p.text(name)
 		p.bytes(v)
 	}
-	p.flag(c.ReadsByID)
+	p.flag(c.MutateReadsByID)
 	p.flag(!c.Now.IsZero())
 	p.num(c.Now.UnixNano())
 	p.flag(!c.ScheduledAt.IsZero())
@@ -179,7 +179,7 @@ func unpackCall(u *unpacker) (serial uint64, script scriptRef, c sandbox.Invocat
 		name := u.text()
 		c.Vars[name] = u.bytes()
 	}
-	c.ReadsByID = u.flag()
+	c.MutateReadsByID = u.flag()
 	given, now := u.flag(), u.num()
 	if given {
 		c.Now = time.Unix(0, now).UTC()

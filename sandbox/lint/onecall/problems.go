@@ -47,7 +47,7 @@ func Problems(d *sandbox.Definition,
 		k := kind(call.Connector, call.Operation)
 		known := k == sandbox.KindList || k == sandbox.KindGet || k == sandbox.KindMutate
 		j.next[i] = j.next[i+1]
-		if k == sandbox.KindMutate || !known && (!call.ReadsByID || last) {
+		if k == sandbox.KindMutate || !known && (!call.MutateReadsByID || last) {
 			j.next[i] = i
 		}
 	}

@@ -38,7 +38,7 @@ func TestProblemsKnowKinds(t *testing.T) {
 		d := sandbox.Definition{}
 		for i, operation := range []string{"one", "two", "three"} {
 			d.MutateCalls = append(d.MutateCalls, sandbox.MutateCall{Handler: "h", Connector: "a", Operation: operation,
-				Place: sandbox.Place{Line: i + 1, Column: 1}, ReadsByID: byID, After: sandbox.Place{Line: i + 2,
+				Place: sandbox.Place{Line: i + 1, Column: 1}, MutateReadsByID: byID, After: sandbox.Place{Line: i + 2,
 					Column: 1}})
 			if i < 2 {
 				d.MutateCalls[i].Later = sandbox.CallRange{From: i + 1, To: 3}

@@ -31,9 +31,8 @@ type Connection struct {
 	Stranger error
 }
 
-// Perform carries out an operation. Errors are those that a command ends with: *[exit.Failure] or
-// *[rpc.Problem].
-func (c *Connection) Perform(operation string, params map[string]any, out any) error {
+// Call carries out an operation. Errors are those that a command ends with: *[exit.Failure] or *[rpc.Problem].
+func (c *Connection) Call(operation string, params map[string]any, out any) error {
 	return c.Explain(c.Do(c.Ctx, operation, params, out))
 }
 
@@ -94,7 +93,7 @@ func (c *Connection) whereElse() string {
 // is told of it.
 func Answer[T any](c *Connection, operation string, params map[string]any, show func(T) error, note ...func(T)) error {
 	var raw json.RawMessage
-	if err := c.Perform(operation, params, &raw); err != nil {
+	if err := c.Call(operation, params, &raw); err != nil {
 		return err
 	}
 	if c.JSON && len(note) == 0 {

@@ -56,7 +56,7 @@ func (c *jobsAction) choose(connected *client.Connection, action decide.EventAct
 			} `json:"items"`
 			Next *string `json:"next"`
 		}
-		if err := connected.Perform("listWorkflowJobs", query, &page); err != nil {
+		if err := connected.Call("listWorkflowJobs", query, &page); err != nil {
 			return nil, err
 		}
 		for _, job := range page.Items {

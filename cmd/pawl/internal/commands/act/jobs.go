@@ -93,7 +93,7 @@ func (c *jobsAction) changeAll(connected *client.Connection, operation string, p
 	err := inPace(params["items"].([]jobRef), at, pace, func(chunk []jobRef) error {
 		var part changedJobs
 		params["items"] = chunk
-		if err := connected.Perform(operation, params, &part); err != nil {
+		if err := connected.Call(operation, params, &part); err != nil {
 			return err
 		}
 		sum.Matched += part.Matched
@@ -153,7 +153,7 @@ func (c *jobsAction) count(connected *client.Connection, operation string, param
 	params["dryRun"] = true
 	defer delete(params, "dryRun")
 	var matched changedJobs
-	if err := connected.Perform(operation, params, &matched); err != nil {
+	if err := connected.Call(operation, params, &matched); err != nil {
 		return matched, err
 	}
 	screen := connected.Screen

@@ -109,7 +109,7 @@ func actOnOne(connected *client.Connection, mutation string, on many) error {
 	return client.Answer(connected, on.one, params, func(m struct{ ID, Workflow, Connector, Operation string }) error {
 		var w workflowStatus
 		if then.work != "" {
-			if err := connected.Perform("getWorkflow", map[string]any{"workflow": m.Workflow}, &w); err != nil {
+			if err := connected.Call("getWorkflow", map[string]any{"workflow": m.Workflow}, &w); err != nil {
 				// It is recorded: an error would have it done again.
 				fmt.Fprintf(screen.Out, "mutation %s %s; how %s stands now is not known: %v\n", m.ID, then.done, m.Workflow, err)
 				return nil

@@ -55,7 +55,7 @@ func (f *bulkFlags) count(connected *client.Connection, named []string, filter m
 	chosen chosenMutations, err error) {
 	for _, id := range named {
 		var m mutationRef
-		if err := connected.Perform("getMutation", map[string]any{"mutation": id}, &m); err != nil {
+		if err := connected.Call("getMutation", map[string]any{"mutation": id}, &m); err != nil {
 			return chosen, err
 		}
 		chosen.Items, chosen.Matched = append(chosen.Items, m), chosen.Matched+1
@@ -66,7 +66,7 @@ func (f *bulkFlags) count(connected *client.Connection, named []string, filter m
 	if resolution, ok := on.params["resolution"]; ok {
 		filter["resolution"] = resolution
 	}
-	if err := connected.Perform(on.operation, filter, &chosen); err != nil {
+	if err := connected.Call(on.operation, filter, &chosen); err != nil {
 		return chosen, err
 	}
 	switch {
@@ -89,7 +89,7 @@ func actOnMany(connected *client.Connection, items []mutationRef, on many) error
 	for chunk := range slices.Chunk(items, mutationsAtOnce) {
 		var part chosenMutations
 		on.params["items"] = chunk
-		if err := connected.Perform(on.operation, on.params, &part); err != nil {
+		if err := connected.Call(on.operation, on.params, &part); err != nil {
 			if sum.Updated > 0 {
 				fmt.Fprintf(screen.Err, "%s: %s so far\n", on.done, term.Plural(sum.Updated, "mutation"))
 			}

@@ -73,7 +73,7 @@ func (c *Push) Run(engine *client.Finder, screen term.Screen) (err error) {
 			return nil
 		}
 		var answers []json.RawMessage
-		if err := connected.Perform("pushEvents", map[string]any{"workflow": c.Name, "topic": c.Topic, "events": events},
+		if err := connected.Call("pushEvents", map[string]any{"workflow": c.Name, "topic": c.Topic, "events": events},
 			&answers); err != nil {
 			return err
 		}

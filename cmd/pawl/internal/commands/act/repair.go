@@ -40,7 +40,7 @@ func (c *Repair) Run(ctx context.Context, engine *client.Finder, screen term.Scr
 	var raw json.RawMessage
 	if c.DryRun {
 		params["repair"] = true
-		if err := connected.Perform("diffWorkflow", params, &raw); err != nil {
+		if err := connected.Call("diffWorkflow", params, &raw); err != nil {
 			return source.Refused(ctx, screen, with, script, err, connected.JSON)
 		}
 		if connected.JSON {
@@ -51,7 +51,7 @@ func (c *Repair) Run(ctx context.Context, engine *client.Finder, screen term.Scr
 	if c.Note != "" {
 		params["note"] = c.Note
 	}
-	if err := connected.Perform("repairWorkflow", params, &raw); err != nil {
+	if err := connected.Call("repairWorkflow", params, &raw); err != nil {
 		var problem *rpc.Problem
 		wanted := !errors.As(err, &problem) || problem.Code != "repair.notRequested"
 		err = source.Refused(ctx, screen, with, script, err, connected.JSON)

@@ -37,7 +37,7 @@ func (c *callConnector) Run(engine *client.Finder, screen term.Screen) error {
 		return err
 	}
 	var raw json.RawMessage
-	if err := connected.Perform("callConnector", params, &raw); err != nil {
+	if err := connected.Call("callConnector", params, &raw); err != nil {
 		return err
 	}
 	var done struct {

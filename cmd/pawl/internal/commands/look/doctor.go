@@ -47,7 +47,7 @@ func (c *Doctor) Run(ctx context.Context, engine *client.Finder, screen term.Scr
 		return err
 	}
 	var report doctor.HealthReport
-	if err := connected.Perform("getHealthReport", nil, &report); err != nil {
+	if err := connected.Call("getHealthReport", nil, &report); err != nil {
 		return err
 	}
 	return c.print(screen, report)

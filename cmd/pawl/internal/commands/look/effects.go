@@ -45,7 +45,7 @@ func (c *Effects) Run(engine *client.Finder, screen term.Screen) error {
 			Items []json.RawMessage
 			Next  *string
 		}
-		if err := connected.Perform("listWorkflowMutations", params, &page); err != nil {
+		if err := connected.Call("listWorkflowMutations", params, &page); err != nil {
 			return err
 		}
 		for _, raw := range page.Items {

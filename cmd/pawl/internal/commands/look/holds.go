@@ -18,7 +18,7 @@ func addHolds(c *client.Connection, p term.Page) {
 		return
 	}
 	var all struct{ Items []explain.Why }
-	_ = c.Perform("explainAll", nil, &all) // without an answer the workflows' own facts are shown
+	_ = c.Call("explainAll", nil, &all) // without an answer the workflows' own facts are shown
 	whys := map[string]explain.Why{}
 	for _, why := range all.Items {
 		whys[string(why.Workflow)] = why
@@ -93,7 +93,7 @@ func holds(workflow map[string]any, why explain.Why) (held, because []string) {
 		add(string(decide.ReasonCall), "the answer to its call is awaited, at the latest until "+local(why.Until))
 	case reason == decide.ReasonNoOwner:
 		add(string(reason), "no engine of the cluster owns its partition")
-	case reason == decide.ReasonStorage:
+	case reason == decide.ReasonEngine:
 		add(string(reason), "storage cannot take its next step")
 	}
 	return held, because

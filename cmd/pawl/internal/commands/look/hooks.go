@@ -70,7 +70,7 @@ func (c *hooksList) Run(engine *client.Finder, screen term.Screen) error {
 			}
 			var sample struct{ Curl string }
 			named := map[string]any{"workflow": h.Workflow, "hook": h.Name}
-			if err := connected.Perform("testHook", named, &sample); err != nil {
+			if err := connected.Call("testHook", named, &sample); err != nil {
 				return err
 			}
 			fmt.Fprintf(screen.Out, "\n# %s\n%s\n", h.Name, shown(sample.Curl))
@@ -127,7 +127,7 @@ func (c *testHook) Run(engine *client.Finder, screen term.Screen) error {
 		return err
 	}
 	var raw json.RawMessage
-	if err := connected.Perform("testHook", params, &raw); err != nil {
+	if err := connected.Call("testHook", params, &raw); err != nil {
 		return err
 	}
 	var sample struct {
@@ -168,7 +168,7 @@ func (c *testHook) Run(engine *client.Finder, screen term.Screen) error {
 		Status  string
 		Payload json.RawMessage
 	}
-	if err := connected.Perform("getEvent", map[string]any{"workflow": c.Workflow, "topic": sample.Sent.Topic,
+	if err := connected.Call("getEvent", map[string]any{"workflow": c.Workflow, "topic": sample.Sent.Topic,
 		"messageId": *sample.Sent.MessageID}, &event); err != nil {
 		return err
 	}

@@ -155,7 +155,7 @@ func (c *showRun) Run(engine *client.Finder, screen term.Screen) error {
 	}
 	if c.Evidence {
 		var document json.RawMessage
-		if err := connected.Perform("getEvidence", params, &document); err != nil {
+		if err := connected.Call("getEvidence", params, &document); err != nil {
 			return err
 		}
 		return screen.JSON(document) // with or without --json: it is a document

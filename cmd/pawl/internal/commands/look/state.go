@@ -25,7 +25,7 @@ func (c *State) Run(engine *client.Finder, screen term.Screen) error {
 		params["at"] = *c.At
 	}
 	var raw json.RawMessage
-	if err := connected.Perform("getState", params, &raw); err != nil {
+	if err := connected.Call("getState", params, &raw); err != nil {
 		return err
 	}
 	return screen.JSON(raw)

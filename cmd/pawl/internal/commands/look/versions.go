@@ -77,7 +77,7 @@ func fetch(connected *client.Connection, workflow, version string) (s script, ra
 	if version != "" {
 		params["version"] = version
 	}
-	if err := connected.Perform("getSource", params, &raw); err != nil {
+	if err := connected.Call("getSource", params, &raw); err != nil {
 		return s, nil, err
 	}
 	if err := json.Unmarshal(raw, &s); err != nil {

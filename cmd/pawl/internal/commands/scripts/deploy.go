@@ -58,7 +58,7 @@ func (c *Deploy) deploy(ctx context.Context, connected *client.Connection, scree
 		params["grants"] = c.Grant
 	}
 	var raw json.RawMessage
-	if err := connected.Perform("deployWorkflow", params, &raw); err != nil {
+	if err := connected.Call("deployWorkflow", params, &raw); err != nil {
 		return source.Refused(ctx, screen, with, script, err, connected.JSON)
 	}
 	if connected.JSON {
@@ -92,7 +92,7 @@ func (c *Deploy) deploy(ctx context.Context, connected *client.Connection, scree
 		return nil
 	}
 	var now client.Grants
-	if err := connected.Perform("getGrants", map[string]any{"workflow": done.Name}, &now); err != nil {
+	if err := connected.Call("getGrants", map[string]any{"workflow": done.Name}, &now); err != nil {
 		return err
 	}
 	for _, capability := range now.Unused() {

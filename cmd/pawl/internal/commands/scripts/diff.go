@@ -44,7 +44,7 @@ func (c *Diff) Run(ctx context.Context, engine *client.Finder, screen term.Scree
 		params["since"] = since.UTC().Format(time.RFC3339Nano)
 	}
 	var raw json.RawMessage
-	if err := connected.Perform("diffWorkflow", params, &raw); err != nil {
+	if err := connected.Call("diffWorkflow", params, &raw); err != nil {
 		return source.Refused(ctx, screen, with, script, err, connected.JSON)
 	}
 	if connected.JSON {
