@@ -41,14 +41,14 @@ type (
 		Run       RunID     `msgpack:"run" json:"run"`
 		Until     Instant   `msgpack:"until" json:"until"`
 	}
-	// HandlerRowCounted: these events of a concurrent consumer failed for the first time, one after the other and
-	// with the same class; none of them: the row is over (C7).
+	// HandlerStreakCounted: these events of a concurrent consumer failed for the first time, one after the other and with
+	// the same class; none of them: the streak is over (C7).
 	HandlerStreakCounted struct {
 		Handler Handler    `msgpack:"handler" json:"handler"`
 		Class   Class      `msgpack:"class,omitempty" json:"class,omitempty"`
 		Events  []EventRef `msgpack:"events,omitempty" json:"events,omitempty"`
-		// Began is the revision at which the run of the first of them began: the commit of a run that began
-		// after it ends the row.
+		// Began is the revision at which the run of the first of them began: the commit of a run that began after it ends the
+		// streak.
 		Began uint64 `msgpack:"began,omitempty" json:"began,omitempty"`
 	}
 	// HandlerProbeScheduled: the consumer's target is to blame. One run at a time tries it; the next try is at At. Attempt
@@ -66,8 +66,8 @@ type (
 	HandlerProbingEnded struct {
 		Handler Handler `msgpack:"handler" json:"handler"`
 	}
-	// HandlerUncertainCounted: the calls of the consumer whose outcome was not known, one after the other, the
-	// latest last; none of them: the row is over (C3).
+	// HandlerUncertainCounted: the calls of the consumer whose outcome was not known, one after the other, the latest
+	// last; none of them: the streak is over (C3).
 	HandlerUncertainCounted struct {
 		Handler   Handler      `msgpack:"handler" json:"handler"`
 		Mutations []MutationID `msgpack:"mutations,omitempty" json:"mutations,omitempty"`

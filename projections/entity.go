@@ -177,7 +177,7 @@ type (
 		// committed its event.
 		StartedAt   eventlog.Instant `msgpack:"startedAt,omitempty"`
 		ProvenStart uint64           `msgpack:"provenStart,omitempty"`
-		// Row is what its last failures have in common, Probing that its target is to blame (C7); nil for nothing.
+		// Streak is what its last failures have in common, Probing that its target is to blame (C7); nil for nothing.
 		Streak  *Streak  `msgpack:"row,omitempty"`
 		Probing *Probing `msgpack:"probing,omitempty"`
 		// Uncertain are its last calls, as long as the outcome of each was not known (C3).
@@ -186,7 +186,7 @@ type (
 		RepairFailures int              `msgpack:"repairFailures,omitempty"`
 		RepairVersion  eventlog.Version `msgpack:"repairVersion,omitempty"`
 	}
-	// Row are events whose first failures follow each other with the same class (C7).
+	// Streak are events whose first failures follow each other with the same class (C7).
 	Streak struct {
 		Class  eventlog.Class      `msgpack:"class"`
 		Events []eventlog.EventRef `msgpack:"events"`

@@ -93,7 +93,7 @@ func (d *decision) backOff(run eventlog.RunID, f eventlog.Failure, least int, lo
 }
 
 // failuresInRow is how many runs in a row have failed transiently on different events, this one included. A probe that
-// fails counts whatever it was tried on; a failure of another class ends a row that is no probe yet.
+// fails counts whatever it was tried on; a failure of another class ends a streak that is no probe yet.
 func (d *decision) failuresInRow(run *projections.Run, held []*projections.TopicEvent, f eventlog.Failure) int {
 	h := d.state().Handler(run.Handler)
 	switch {
@@ -144,8 +144,8 @@ func lastFailure(e *projections.TopicEvent) eventlog.Instant {
 	return 0
 }
 
-// recovered ends the waits that a commit disproves: the consumer's row, and the workflow's back-off unless
-// a consumer is still tried one run at a time. A commit that took no event proves nothing of its target.
+// recovered ends the waits that a commit disproves: the consumer's streak, and the workflow's back-off unless a
+// consumer is still tried one run at a time. A commit that took no event proves nothing of its target.
 func (d *decision) recovered(run *projections.Run, taken int) {
 	if h := d.state().Handler(run.Handler); h != nil && h.Failures > 0 && taken > 0 {
 		d.emit(&eventlog.HandlerFailuresCounted{Handler: h.Name})
@@ -272,7 +272,7 @@ func (d *decision) endProbingIfProven(run *projections.Run, e *projections.Topic
 	}
 }
 
-// endProbing ends the consumer's wait for its target, and the row before one (C7).
+// endProbing ends the consumer's wait for its target, and the streak before one (C7).
 func (d *decision) endProbing(h *projections.Handler) {
 	if h.Probing != nil {
 		d.emit(&eventlog.HandlerProbingEnded{Handler: h.Name})

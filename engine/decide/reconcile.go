@@ -96,7 +96,7 @@ func (d *decision) countUncertain(run *projections.Run, m *projections.Mutation)
 	}
 }
 
-// countCertain notes that the outcome of a call is known. That ends a row that is not complete; a complete one ends
+// countCertain notes that the outcome of a call is known. That ends a streak that is not complete; a complete one ends
 // with the outcome of a call in it (C3).
 func (d *decision) countCertain(run *projections.Run, m *projections.Mutation) {
 	h := d.state().Handler(run.Handler)
