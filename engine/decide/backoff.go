@@ -117,7 +117,8 @@ func (d *decision) failuresInRow(run *projections.Run, held []*projections.Topic
 // countsAttempt reports whether the failure counts against the event's job (J2). A logic failure always does. A
 // transient one does if the target has worked for something else since this job failed last, or the first time since
 // its run began; or if the job has waited too long. While the consumer is probed none does.
-func (d *decision) countsAttempt(run *projections.Run, e *projections.TopicEvent, f eventlog.Failure, probing bool) bool {
+func (d *decision) countsAttempt(run *projections.Run, e *projections.TopicEvent, f eventlog.Failure,
+	probing bool) bool {
 	switch {
 	case f.Class == eventlog.Logic:
 		return true

@@ -118,8 +118,8 @@ func (c OpenLogin) decide(d *decision) error {
 			return refuse(NotFound, "token.unknown", "the token %s was revoked", c.Token).hint(hint.LoginAgain)
 		}
 	}
-	d.emitNaming(&eventlog.LoginOpened{ID: c.ID, Hash: c.Hash, User: c.User, Role: c.Role, Workflow: c.Workflow, Token: c.Token,
-		ExpiresAt: d.env.Now.Add(LoginLife)})
+	d.emitNaming(&eventlog.LoginOpened{ID: c.ID, Hash: c.Hash, User: c.User, Role: c.Role, Workflow: c.Workflow,
+		Token: c.Token, ExpiresAt: d.env.Now.Add(LoginLife)})
 	oldest := len(d.state().Logins) - maxLogins
 	d.closeLogins(func(l projections.Login) bool {
 		oldest--

@@ -36,8 +36,8 @@ func crossed(t *testing.T, pack func(*packer)) (frameKind, *unpacker) {
 func TestFramesCross(t *testing.T) {
 	t.Parallel()
 	call := invocationOf(sandbox.Mutate, "x")
-	call.Source, call.Workflow, call.State, call.MutateReadsByID, call.Seed = sandbox.Source{}, "w", json.RawMessage{}, true,
-		1<<63+5
+	call.Source, call.Workflow, call.State, call.Seed = sandbox.Source{}, "w", json.RawMessage{}, 1<<63+5
+	call.MutateReadsByID = true
 	call.Prepared, call.Limits = nil, sandbox.DefaultLimits
 	call.Vars = sandbox.Vars{"a": json.RawMessage(`"x"`), "b": json.RawMessage("{}")}
 	kind, u := crossed(t, func(p *packer) {
