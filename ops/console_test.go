@@ -6,10 +6,12 @@ import (
 	"net/http"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/ops/auth"
 	"github.com/pawl-run/pawl/ops/rpc"
 )
@@ -216,5 +218,58 @@ func TestConsoleAgainstPages(t *testing.T) {
 	inline := regexp.MustCompile(`(?i)<script[^>]*>[^<]|\son[a-z]+=|javascript:|https?://|\sstyle=`)
 	if m := inline.FindString(body); m != "" {
 		t.Errorf("the page has %q", m)
+	}
+}
+
+// A person who follows a link on another page is asked whether to go on, and sees nothing of the engine before; what a
+// page asks for by itself is refused.
+func TestLinksFromElsewhere(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.deploy("secretive", "send", eventlog.GrantAllow)
+	u := b.browse(testToken, "")
+	followed := []string{"Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "navigate", "Sec-Fetch-Dest", "document"}
+	for path, want := range map[string]string{
+		"/": `href="/">Go on`, "/ui/workflows/secretive?x=1": `href="/ui/workflows/secretive?x=1">Go on`,
+		"/login": "data-ask",
+	} {
+		res, body := u.send("GET", path, nil, followed...)
+		if res.StatusCode != http.StatusOK || !strings.Contains(body, want) {
+			t.Errorf("%s: %d\n%s", path, res.StatusCode, body)
+		}
+		if strings.Contains(body, "ann") || strings.Contains(strings.ReplaceAll(body, path, ""), "secretive") {
+			t.Errorf("%s shows something of the engine:\n%s", path, body)
+		}
+	}
+	for what, c := range map[string]struct {
+		method, path string
+		pairs        []string
+	}{
+		"an API":          {"GET", "/v1/workflows", nil},
+		"a form":          {"POST", "/ui/logout", nil},
+		"a form's origin": {"GET", "/ui/needs", []string{"Origin", "https://evil.example"}},
+		"a frame":         {"GET", "/ui/needs", []string{"Sec-Fetch-Dest", "iframe"}},
+		"a fetch":         {"GET", "/ui/needs", []string{"Sec-Fetch-Mode", "cors"}},
+		"a script":        {"GET", "/ui/static/console.js", []string{"Sec-Fetch-Mode", "no-cors", "Sec-Fetch-Dest", "script"}},
+	} {
+		res, body := u.send(c.method, c.path, nil, append(slices.Clone(followed), c.pairs...)...)
+		if res.StatusCode != http.StatusForbidden || !strings.Contains(body, "origin.forbidden") {
+			t.Errorf("%s: %d\n%s", what, res.StatusCode, body)
+		}
+	}
+}
+
+// A second login that another server has put into the browser is not used: what a person does would be recorded under
+// another name.
+func TestTwoLogins(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	u, planted := b.browse(testToken, ""), b.browse(testToken, "viewer")
+	for _, order := range [][]*http.Cookie{{planted.cookie, u.cookie}, {u.cookie, planted.cookie}} {
+		res, body := u.send("GET", "/ui/needs", nil, "Cookie", order[0].Name+"="+order[0].Value+"; "+order[1].Name+"="+
+			order[1].Value)
+		if res.StatusCode != http.StatusConflict || !strings.Contains(body, "two logins") {
+			t.Errorf("%d\n%s", res.StatusCode, body)
+		}
 	}
 }

@@ -66,7 +66,7 @@ func (b *backend) routes() http.Handler {
 		}
 		mux.ServeHTTP(w, r)
 	})
-	return b.outer(all, public)
+	return b.outer(all, public, pages)
 }
 
 // hooksAlone answers the requests for hooks, and knows nothing of a token: neither asks it for one, nor shows it that
@@ -78,7 +78,7 @@ func (b *backend) hooksAlone() http.Handler {
 		b.refuse(w, r, rpc.Problemf(http.StatusNotFound, "path.unknown", "there is nothing at %s",
 			eventlog.ClipName(r.URL.Path)).WithHint("hooks alone are answered here, at /hooks/WORKFLOW/HOOK"))
 	})
-	outer := b.outer(mux, func(*http.Request) bool { return true })
+	outer := b.outer(mux, func(*http.Request) bool { return true }, nil)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		r.Header.Del(rpc.ChallengeHeader)
 		outer.ServeHTTP(w, r)
@@ -102,8 +102,9 @@ func (b *backend) unknownPath(w http.ResponseWriter, r *http.Request) {
 		eventlog.ClipName(r.URL.Path)).WithHint(rpc.OpenAPIPath+" lists all operations"))
 }
 
-// outer is what every request passes through; public says which requests ask for no token.
-func (b *backend) outer(next http.Handler, public func(*http.Request) bool) http.Handler {
+// outer is what every request passes through; public says which requests ask for no token, and pages, where there are
+// some, lead a person on who comes from a page of another origin.
+func (b *backend) outer(next http.Handler, public func(*http.Request) bool, pages *console.Console) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		defer func() {
 			switch cause := recover(); {
@@ -118,6 +119,10 @@ func (b *backend) outer(next http.Handler, public func(*http.Request) bool) http
 		w.Header().Set("X-Content-Type-Options", "nosniff")
 		rpc.LimitBody(w, r)
 		caller, p := b.guard.Admit(r, public(r))
+		if p != nil && p.Code == auth.CodeOrigin && pages != nil && console.Owns(r) && auth.FollowsLink(r) {
+			pages.FromElsewhere(w, r)
+			return
+		}
 		if p != nil {
 			b.refuse(w, r, p)
 			return

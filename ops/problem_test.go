@@ -332,14 +332,14 @@ func TestPanic(t *testing.T) {
 	b := setup(t)
 	o := operation("panic", "GET /panic", rpc.Viewer, "")
 	o = define(o, func(context.Context, *Call, *noRequest) (noRequest, error) { panic("no such luck") })
-	rec := record(t, b.server.outer(b.server.operation(&o), public), "GET", "/panic", "")
+	rec := record(t, b.server.outer(b.server.operation(&o), public, nil), "GET", "/panic", "")
 	if rec.Code != 500 || mustJSON(t, rec.Body.Bytes())["code"] != "internal" ||
 		strings.Contains(rec.Body.String(), "luck") {
 		t.Errorf("%d %s", rec.Code, rec.Body)
 	}
 	rec = record(t, b.server.outer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
 		panic("outside the table")
-	}), public), "GET", "/", "")
+	}), public, nil), "GET", "/", "")
 	if rec.Code != 500 {
 		t.Errorf("%d %s", rec.Code, rec.Body)
 	}

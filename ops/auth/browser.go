@@ -49,26 +49,41 @@ func (g *Guard) Shows(r *http.Request) bool {
 }
 
 // Browser finds the caller of a request by its cookie; nil for none that is logged in. The second result is what
-// forms of this browser must carry (see [Guard.FormOf]). A problem says that logins are not known now.
+// forms of this browser must carry (see [FormOf]). A problem says that logins are not known now, or that the browser
+// shows two.
 func (g *Guard) Browser(r *http.Request) (*rpc.Caller, string, *rpc.Problem) {
 	if g.cfg.NoAuth {
 		return &rpc.Caller{Actor: eventlog.Actor{Kind: rpc.ActorAPI, Name: "anonymous"}, Role: rpc.Admin, Key: "anyone"},
 			g.formToken(""), nil
 	}
-	for _, cookie := range r.CookiesNamed(g.cookieName()) {
-		hash := hashOf(cookie.Value)
+	shown := r.CookiesNamed(g.cookieName())
+	for _, cookie := range shown {
+		if cookie.Value != shown[0].Value {
+			return nil, "", rpc.Problemf(http.StatusConflict, "logins.several", "the browser shows two logins of this engine: "+
+				"another server under the same host name may have set one, so that you act under a wrong name").
+				WithHint("delete the cookies of this address in the browser, and log in again with pawl open")
+		}
+	}
+	if len(shown) > 0 {
+		hash := hashOf(shown[0].Value)
 		login, ok, err := g.cfg.Login(hash)
 		if err != nil {
 			return nil, "", rpc.Problemf(http.StatusServiceUnavailable, "logins.unknown", "logins cannot be checked now").
 				WithCause(err).WithHint("ask again in a moment")
 		}
-		if !ok {
-			continue
+		if ok {
+			return &rpc.Caller{Actor: login.User, Role: rpc.Role(login.Role), Workflow: login.Workflow,
+				Key: "login " + string(login.ID), LoginHash: hash, Login: login.ID}, g.formToken(shown[0].Value), nil
 		}
-		return &rpc.Caller{Actor: login.User, Role: rpc.Role(login.Role), Workflow: login.Workflow,
-			Key: "login " + string(login.ID), LoginHash: hash, Login: login.ID}, g.formToken(cookie.Value), nil
 	}
 	return nil, "", nil
+}
+
+// FollowsLink reports whether the request is that of a person who has followed a link to a page, and not one that another
+// page makes for itself or shows in a frame.
+func FollowsLink(r *http.Request) bool {
+	return (r.Method == http.MethodGet || r.Method == http.MethodHead) && r.Header.Get("Sec-Fetch-Mode") == "navigate" &&
+		r.Header.Get("Sec-Fetch-Dest") == "document" && r.Header.Get("Origin") == ""
 }
 
 // formToken is what a form must carry beside the cookie: no page that cannot read this engine's pages knows it.

@@ -17,6 +17,9 @@ import (
 	"github.com/pawl-run/pawl/projections"
 )
 
+// CodeOrigin is the code of the problem that refuses a request that a page of another origin makes.
+const CodeOrigin = "origin.forbidden"
+
 // Guard decides which requests are let in, and whose they are. It is safe for concurrent use.
 //
 // A token keeps out other users and programs of the machine, and of the network. Web pages are kept out
@@ -85,7 +88,7 @@ func (g *Guard) Admit(r *http.Request, public bool) (*rpc.Caller, *rpc.Problem) 
 				"is set with --public-url")
 	}
 	if !g.sameOrigin(r) {
-		return nil, rpc.Problemf(http.StatusForbidden, "origin.forbidden",
+		return nil, rpc.Problemf(http.StatusForbidden, CodeOrigin,
 			"a web page of another origin may not use this engine").
 			WithHint("call it from a program, such as pawl or curl, or from a server of your own; a page in a browser cannot")
 	}

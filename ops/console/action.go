@@ -147,6 +147,7 @@ type (
 		Connector  string                `json:"connector,omitempty"`
 		Operation  string                `json:"operation,omitempty"`
 		UITitle    *string               `json:"uiTitle,omitempty"`
+		Params     json.RawMessage       `json:"params,omitempty"`
 	}
 	manyAnswer struct {
 		Matched int            `json:"matched"`
@@ -201,18 +202,14 @@ func (v *visit) actionView(a *action, form url.Values) (actionView, error) {
 func (v *visit) chooseMany(a *action, form url.Values, view *actionView, hide func(name, value string)) error {
 	id, _ := a.operation()
 	if strings.HasSuffix(id, "Mutations") {
-		if picked := form["item"]; len(picked) > 0 {
-			for _, p := range picked {
-				m, err := ask[readmodel.Mutation](v, "getMutation", map[string]any{"mutation": p})
-				if err != nil {
-					return err
-				}
-				view.Mutations = append(view.Mutations, mutationItem{ID: m.ID, Workflow: m.Workflow, ParamsHash: m.ParamsHash,
-					Connector: m.Connector, Operation: m.Operation, UITitle: m.UITitle})
-			}
-			view.Matched = len(picked)
-		} else {
+		chosen := form["item"]
+		view.Matched = len(chosen)
+		if len(chosen) == 0 {
 			fields := given(form, "workflow", "held", "q")
+			if len(fields) == 0 {
+				return rpc.Problemf(http.StatusUnprocessableEntity, "items.none", "Nothing is chosen.").
+					WithHint("Go back and tick at least one, or take the button for all of them.")
+			}
 			fields["dryRun"] = true
 			fields["limit"] = maxManyAtOnce
 			if _, resolution := a.operation(); resolution != "" {
@@ -222,9 +219,18 @@ func (v *visit) chooseMany(a *action, form url.Values, view *actionView, hide fu
 			if err != nil {
 				return err
 			}
-			view.Mutations, view.Matched, view.More = found.Items, found.Matched, found.More
+			view.Matched, view.More = found.Matched, found.More
+			for _, m := range found.Items {
+				chosen = append(chosen, string(m.ID))
+			}
 		}
-		for _, m := range view.Mutations {
+		for _, id := range chosen {
+			m, err := ask[readmodel.Mutation](v, "getMutation", map[string]any{"mutation": id})
+			if err != nil {
+				return err
+			}
+			view.Mutations = append(view.Mutations, mutationItem{ID: m.ID, Workflow: m.Workflow, ParamsHash: m.ParamsHash,
+				Connector: m.Connector, Operation: m.Operation, UITitle: m.UITitle, Params: m.Params})
 			encoded, err := json.Marshal(mutationItem{ID: m.ID, Workflow: m.Workflow, ParamsHash: m.ParamsHash})
 			if err != nil {
 				return err

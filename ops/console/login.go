@@ -16,6 +16,17 @@ func (c *Console) loginPage(w http.ResponseWriter, r *http.Request) {
 	c.render(w, &visit{Console: c, r: r}, http.StatusOK, "login", page{Title: "Log in"})
 }
 
+// FromElsewhere answers a person who has followed a link on a page of another origin, such as one in a chat. The page
+// shows nothing of the engine and changes nothing: the person goes on by a click, which the browser then sends from here,
+// with the login that it keeps from other pages.
+func (c *Console) FromElsewhere(w http.ResponseWriter, r *http.Request) {
+	view, title := "elsewhere", "Go on to Pawl"
+	if r.URL.Path == LoginPath {
+		view, title = "login", "Log in"
+	}
+	c.render(w, &visit{Console: c, r: r}, http.StatusOK, view, page{Title: title, Elsewhere: true})
+}
+
 // login exchanges the code of a link for a login. It changes nothing that another page could make a browser send: the
 // code is the proof.
 func (c *Console) login(w http.ResponseWriter, r *http.Request) {

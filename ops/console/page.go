@@ -25,8 +25,12 @@ type page struct {
 	User, Role, Version, Form, Nonce, Path, Note string
 	Scope                                        string // the only workflow that the user may see
 	In                                           bool
-	visit                                        *visit
-	now                                          time.Time
+	// Back leads back from a page that refuses something; "/" where nothing else is known.
+	Back string
+	// Elsewhere says that the person comes from a page of another origin.
+	Elsewhere bool
+	visit     *visit
+	now       time.Time
 }
 
 // Seen is how far the log was read when the page began.
@@ -126,7 +130,11 @@ func (c *Console) refuse(w http.ResponseWriter, r *http.Request, v *visit, p *rp
 	if v == nil {
 		v = &visit{Console: c, r: r}
 	}
-	c.render(w, v, p.Status, "problem", page{Title: p.Title, Body: p})
+	back := r.URL.Query().Get("back")
+	if r.PostForm != nil {
+		back = r.PostForm.Get("back")
+	}
+	c.render(w, v, p.Status, "problem", page{Title: p.Title, Body: p, Back: backTo(back)})
 }
 
 func problemOf(err error) *rpc.Problem {

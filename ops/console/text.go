@@ -62,16 +62,19 @@ func plain(v any) string {
 	return out.String()
 }
 
-// hidden reports whether a character is not seen: controls, and those that turn the direction of text. What joins the
-// parts of an emoji or of a letter is none.
+// hidden reports whether a character is not seen: controls, those that turn the direction of text, and those without a
+// form of their own, in which a text for a language model could hide. What joins the parts of an emoji or of a letter is
+// none.
 func hidden(r rune) bool {
-	switch {
-	case r == '\n', r == '\t', r == 0x200C, r == 0x200D:
+	const brailleBlank = 0x2800
+	switch r {
+	case '\n', '\t', 0x200C, 0x200D, 0xFE0E, 0xFE0F:
 		return false
-	case r == 0x061C, r == 0x200E, r == 0x200F, r >= 0x202A && r <= 0x202E, r >= 0x2066 && r <= 0x2069, r == 0xFEFF:
+	case brailleBlank:
 		return true
 	}
-	return unicode.IsControl(r)
+	return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp, unicode.Other_Default_Ignorable_Code_Point,
+		unicode.Variation_Selector) && !unicode.Is(unicode.Prepended_Concatenation_Mark, r)
 }
 
 // clip is plain in one line of at most n characters.

@@ -34,3 +34,22 @@ func TestDiffShowsEachLine(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 }
+
+// What cannot be seen is shown by its number, and what belongs to a letter or an emoji is left alone.
+func TestPlainShowsWhatIsHidden(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"pay\u200bment":          "pay‹200B›ment",
+		"so\u00adft\u2060":       "so‹00AD›ft‹2060›",
+		"\u3164\uffa0\u115f":     "‹3164›‹FFA0›‹115F›",
+		"a\U000e0041\U000e0100":  "a‹E0041›‹E0100›",
+		"\u202eevil\u2069\ufeff": "‹202E›evil‹2069›‹FEFF›",
+		"line\u2028end\a":        "line‹2028›end‹0007›",
+		"👩\u200d💻 ❤\ufe0f ok\n":  "👩\u200d💻 ❤\ufe0f ok\n",
+		"می\u200cخواهم \u0600":   "می\u200cخواهم \u0600",
+	} {
+		if got := plain(text); got != want {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
+}

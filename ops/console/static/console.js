@@ -7,7 +7,7 @@
     if (!login || !/^[A-Z2-7]{20,}$/.test(code)) return false;
     history.replaceState(null, "", location.pathname);
     login.elements.code.value = code;
-    login.requestSubmit();
+    if (login.dataset.ask === undefined) login.requestSubmit();
     return true;
   };
   if (enter()) return;
