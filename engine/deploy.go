@@ -29,6 +29,8 @@ type DeployRequest struct {
 	Expected *eventlog.Version
 	// Strict takes warnings for errors.
 	Strict bool
+	// KeepApprovals refuses the deploy where the running version asks people about its calls (O5).
+	KeepApprovals bool
 	// DryRun only checks.
 	DryRun bool
 }
@@ -76,7 +78,7 @@ func (e *Engine) Deploy(ctx context.Context, actor eventlog.Actor, req DeployReq
 	}
 	cmd := decide.Deploy{
 		Definition: checked.definition, Filename: req.Filename, Source: req.Source, SourceHash: sourceHash(req.Source),
-		Grants: req.Grants, GrantUsed: req.GrantUsed, Expected: req.Expected,
+		Grants: req.Grants, GrantUsed: req.GrantUsed, Expected: req.Expected, KeepApprovals: req.KeepApprovals,
 	}
 	result := checked.DeployResult
 	if _, err := e.decideOn(ctx, result.Workflow, cmd, actor, "deploy"); err != nil {
@@ -178,6 +180,8 @@ type RepairRequest struct {
 	Filename string
 	// Note says what was repaired; it goes into the log.
 	Note string
+	// Expected refuses the repair if another version runs: it was made for that one.
+	Expected *eventlog.Version
 }
 
 // Repair makes a repaired script the workflow's next minor version (F9). A repair that is refused
@@ -197,6 +201,9 @@ func (e *Engine) Repair(ctx context.Context, actor eventlog.Actor, name eventlog
 			Message: fmt.Sprintf("workflow %s is not in maintenance: there is nothing to repair", name),
 			Hint:    hint.Of(hint.DeployInstead),
 		}
+	}
+	if req.Expected != nil && *req.Expected != state.Version {
+		return DeployResult{}, decide.RefuseMoved(&state, *req.Expected)
 	}
 	checked, _, err := e.check(ctx, req.Source, req.Filename, nil, &state)
 	if err != nil {

@@ -103,6 +103,16 @@ const (
 	ApprovalByScript Approval = "script"
 )
 
+// Asks names the first consumer whose script asks people about its calls (O5); false where none does.
+func (d *Definition) Asks() (Handler, bool) {
+	for _, c := range d.Consumers {
+		if c.Approval != "" {
+			return c.Name, true
+		}
+	}
+	return "", false
+}
+
 // SameDuties reports whether both ask people for as much, and leave what they discard in the same place.
 func (c Consumer) SameDuties(d Consumer) bool {
 	return c.Approval == d.Approval && c.DeadLetter == d.DeadLetter

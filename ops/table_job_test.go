@@ -182,6 +182,10 @@ func callRepair(t *testing.T, b *bundle, call func(string, int, map[string]any) 
 	if p.Status != 422 || p.Code != "repair.refused" || len(p.Problems) == 0 || p.Hint == "" {
 		t.Errorf("a broken repair: %+v", p)
 	}
+	if p := b.refused("repairWorkflow", map[string]any{"workflow": "mailer", "source": mailer,
+		"expectedVersion": "0.9"}); p.Status != 409 || p.Code != "version.moved" {
+		t.Errorf("a repair of another version: %+v", p)
+	}
 	repaired := strings.Replace(mailer, "if (event.payload.broken) broken", "if (event.payload.worse) broken", 1)
 	if v := call("repairWorkflow", 200, map[string]any{"workflow": "mailer", "source": repaired,
 		"note": "subjects are optional"}); v["version"] != "1.1" || v["workflow"] != "mailer" {

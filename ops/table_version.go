@@ -66,6 +66,8 @@ type (
 		Source   string `json:"source" jsonschema:"the whole repaired script"`
 		Filename string `json:"filename,omitempty" jsonschema:"the name used in messages; that of the running version when left out"`
 		Note     string `json:"note,omitempty" jsonschema:"what was repaired; it goes into the log"`
+
+		ExpectedVersion *eventlog.Version `json:"expectedVersion,omitempty" jsonschema:"refuses the repair (409) if another version runs than the one that it was made for"`
 	}
 	repairAnswer struct {
 		Workflow eventlog.WorkflowName `json:"workflow"`
@@ -93,7 +95,7 @@ func repairWorkflow(ctx context.Context, c *Call, r *repairRequest) (repairAnswe
 		}
 	}
 	result, err := c.backend.cfg.Engine.Repair(ctx, c.Actor, r.Workflow,
-		engine.RepairRequest{Source: r.Source, Filename: r.Filename, Note: r.Note})
+		engine.RepairRequest{Source: r.Source, Filename: r.Filename, Note: r.Note, Expected: r.ExpectedVersion})
 	if err != nil {
 		return repairAnswer{}, err
 	}

@@ -26,6 +26,7 @@ type (
 		Grants          map[string]eventlog.Grant `json:"grants,omitempty" jsonschema:"replaces the workflow's grants; left out, a new workflow may read and asks for mutations"`
 		Strict          bool                      `json:"strict,omitempty" jsonschema:"refuses a script with warnings too"`
 		ExpectedVersion *eventlog.Version         `json:"expectedVersion,omitempty" jsonschema:"refuses the deploy (409) if another version runs"`
+		KeepApprovals   bool                      `json:"keepApprovals,omitempty" jsonschema:"refuses the deploy (409) where the script that runs asks a person about its calls, since a new one could take that away"`
 	}
 	deployAnswer struct {
 		readmodel.Workflow
@@ -140,7 +141,7 @@ func deployWorkflow(ctx context.Context, c *Call, r *deployRequest) (int, deploy
 func (c *Call) deploy(ctx context.Context, r *deployRequest) (int, deployAnswer, error) {
 	result, err := c.backend.cfg.Engine.Deploy(ctx, c.Actor, engine.DeployRequest{
 		Source: r.Source, Filename: r.Filename, Grants: r.Grants, Expected: r.ExpectedVersion,
-		Strict: r.Strict,
+		Strict: r.Strict, KeepApprovals: r.KeepApprovals,
 	})
 	if err != nil {
 		return 0, deployAnswer{}, err

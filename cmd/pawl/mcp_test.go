@@ -292,8 +292,20 @@ func TestModelWalksEveryTool(t *testing.T) {
 		!strings.Contains(said, "repair") {
 		t.Errorf("a repair that needs more than before: %s", said)
 	}
-	model.must("deploy", map[string]any{"source": sends("http://" + drops),
-		"grants": map[string]any{"http.post": "allow"}})
+	if _, said, failed := model.call("deploy", map[string]any{"source": source,
+		"grants": map[string]any{"http.post": "allow"}}); !failed || !strings.Contains(said, "no parameter grants") {
+		t.Errorf("a model gives itself grants: %s", said)
+	}
+	asking := strings.Replace(sends("http://"+drops), `subscribe: ["t"],`, `subscribe: ["t"], approval: "ask",`, 1)
+	model.must("deploy", map[string]any{"source": asking})
+	if _, said, failed := model.call("deploy", map[string]any{"source": sends("http://" + drops)}); !failed ||
+		!strings.Contains(said, "approval.kept") || !strings.Contains(said, "a person looks at the script") {
+		t.Errorf("a model takes an approval away: %s", said)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "w.ts"), []byte(sends("http://"+drops)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	mustRun(t, dir, 0, "pawl", "deploy", "w.ts", "--grant", "http.post=allow")
 	settle()
 	_, said, _ := model.call("why", in)
 	if !strings.Contains(said, "call resolve with mutation") {

@@ -29,6 +29,9 @@ type Deploy struct {
 	// Expected version, so that must be given.
 	Repair bool
 	Note   string
+	// KeepApprovals refuses the deploy where the running version asks people about its calls (O5): a new script can take
+	// that away. It is for models that deploy.
+	KeepApprovals bool
 }
 
 // names of a deploy are the events that waited for a subscriber.
@@ -55,8 +58,7 @@ func (c Deploy) decide(d *decision) error {
 			hint(hint.FirstDeploy)
 	}
 	if c.Expected != nil && *c.Expected != s.Version {
-		return refuse(Conflict, "version.moved", "workflow %s runs version %s, not %s", s.Name, s.Version, *c.Expected).
-			hint(hint.DeployOnRunning, s.Name)
+		return RefuseMoved(s, *c.Expected)
 	}
 	if err := c.allowed(s); err != nil {
 		return err
@@ -104,10 +106,21 @@ func (c Deploy) decide(d *decision) error {
 	return nil
 }
 
-// allowed refuses a repair that was not requested: a late one would replace what a person has deployed
-// meanwhile (F9).
+// RefuseMoved refuses a script that was made for another version than the one that runs.
+func RefuseMoved(s *projections.State, expected eventlog.Version) *Refusal {
+	return refuse(Conflict, "version.moved", "workflow %s runs version %s, not %s", s.Name, s.Version, expected).
+		hint(hint.DeployOnRunning, s.Name)
+}
+
+// allowed refuses a deploy that has to keep approvals, where a script can take some away, and a repair that was not
+// requested: a late one would replace what a person has deployed meanwhile (F9).
 func (c Deploy) allowed(s *projections.State) error {
+	running := s.Script(s.Version)
+	asking, asks := s.Definition().Asks()
 	switch {
+	case c.KeepApprovals && asks && (running == nil || running.SourceHash != c.SourceHash):
+		return refuse(Conflict, "approval.kept", "consumer %s of workflow %s asks a person about its calls, and a new script "+
+			"could take that away", asking, s.Name).hint(hint.PersonDeploys)
 	case !c.Repair:
 		return nil
 	case c.Expected == nil:

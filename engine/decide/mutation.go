@@ -108,17 +108,12 @@ func (c FinishMutate) decide(d *decision) error {
 	return nil
 }
 
-// needsApproval reports whether a person approves the run's call although it is granted (O5). A function of the script
-// decides that, and a repair may have changed it: of what a repaired version calls a person approves each, until a
-// deploy.
+// needsApproval reports whether a person approves the run's call although it is granted (O5). Where the script of the
+// workflow asks about any call, a repair may have changed the function that asks, or may have moved the call to a consumer
+// that does not ask: a person then approves each call of a repaired version, until a deploy.
 func (d *decision) needsApproval(run *projections.Run, script bool) bool {
-	switch d.consumer(run).Approval {
-	case eventlog.ApprovalAlways:
-		return true
-	case eventlog.ApprovalByScript:
-		return script || run.Version.Repaired()
-	}
-	return script
+	_, asks := d.state().Definition().Asks()
+	return script || d.consumer(run).Approval == eventlog.ApprovalAlways || asks && run.Version.Repaired()
 }
 
 // refuseCall is F14: the call is in the ledger as failed and never sent, in the failure's own transition.

@@ -94,12 +94,13 @@ func operatorCommand(w words) (decide.Command, error) {
 
 // definition reads a deploy. Handlers are `p` and `q` (producers with an interval, `every=`), `k` (one with
 // a cron expression, in `zone=`; `run-on-deploy`) and `c:in` or `c:in,extra`, `d:out`
-// (consumers with mutate and next, less `-next` and `-mutate`, with `n=` runs at once, `by=` a key and `rate=`); none
-// means c:in. Topics are in,
+// (consumers with mutate and next, less `-next` and `-mutate`, with `n=` runs at once, `by=` a key and `rate=`, and
+// `approval=`, of all or of one); none means c:in. Topics are in,
 // out and free. `src=` names the bytes; each deploy has new ones without it.
 func definition(w words) decide.Deploy {
 	c := decide.Deploy{Filename: "w.ts", Source: "…", SourceHash: w.named["src"], Repair: w.has("repair"),
-		Grants: map[string]eventlog.Grant{"m.*": eventlog.GrantAllow}}
+		KeepApprovals: w.has("keep-approvals"),
+		Grants:        map[string]eventlog.Grant{"m.*": eventlog.GrantAllow}}
 	if g, ok := w.named["grant"]; ok {
 		c.Grants = map[string]eventlog.Grant{"m.*": eventlog.Grant(g)}
 	}
@@ -149,6 +150,9 @@ func consumerOf(w words, name, topics string) eventlog.Consumer {
 	}
 	c.Key, c.Rate = w.named["by"], w.named["rate"]
 	c.Approval, c.DeadLetter = eventlog.Approval(w.named["approval"]), eventlog.Topic(w.named["dead"])
+	if of := w.named["of"]; of != "" && of != name {
+		c.Approval = ""
+	}
 	if slices.Contains(c.Subscribe, c.DeadLetter) {
 		c.DeadLetter = ""
 	}

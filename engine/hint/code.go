@@ -20,6 +20,7 @@ const (
 	DeployOnRunning  Code = "deploy.onRunning" // workflow
 	RunningVersion   Code = "deploy.running"   // workflow
 	DeployInstead    Code = "deploy.instead"
+	PersonDeploys    Code = "deploy.person"
 	KeepConsumer     Code = "deploy.keepConsumer"     // consumer, workflow
 	KeepSubscription Code = "deploy.keepSubscription" // workflow
 	PauseFirst       Code = "deploy.pauseFirst"       // workflow

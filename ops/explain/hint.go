@@ -47,6 +47,7 @@ var hints = map[hint.Code]string{
 	hint.DeployOnRunning:  "look at the running source (pawl workflows source %s) and deploy again",
 	hint.RunningVersion:   "name the running one: pawl workflows show %s",
 	hint.DeployInstead:    "deploy the script instead (pawl deploy)",
+	hint.PersonDeploys:    "a person looks at the script and deploys it: pawl deploy FILE",
 	hint.KeepConsumer:     "keep consumer %s until the run is over (pawl why %s)",
 	hint.KeepSubscription: "keep the subscription until the run is over (pawl why %s)",
 	hint.PauseFirst:       "pause the workflow, and deploy once the run is over (pawl why %s)",

@@ -92,13 +92,13 @@ func (l *Loop) repair(ctx context.Context, r request) (proposed bool, err error)
 		}
 		var done struct{ Version string }
 		err = l.Client.Do(ctx, "repairWorkflow", map[string]any{"workflow": r.Workflow, "source": answer.Source,
-			"note": answer.Note}, &done)
+			"note": answer.Note, "expectedVersion": r.Version}, &done)
 		var p *rpc.Problem
 		switch {
 		case err == nil:
 			l.Report(r.Workflow, "is repaired and goes on as "+done.Version+noted(answer.Note))
 			return false, nil
-		case errors.As(err, &p) && p.Code == "repair.notRequested":
+		case errors.As(err, &p) && (p.Code == "repair.notRequested" || p.Code == "version.moved"):
 			l.Report(r.Workflow, "was repaired in another way meanwhile")
 			return false, nil
 		case errors.As(err, &p) && p.Code == "repair.refused":

@@ -9,12 +9,14 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 )
 
 // Command is a maintainer that is a command of the shell: it reads the evidence from standard input and writes the
-// script to standard output. PAWL_WORKFLOW is set for it.
+// script to standard output. PAWL_WORKFLOW is set for it; no other variable of PAWL_ is, since it reads what hostile
+// people may have written, and a token is among them.
 type Command struct {
 	Line string
 	// Err gets what it writes to standard error.
@@ -32,7 +34,8 @@ func (c Command) Maintain(ctx context.Context, workflow string, evidence json.Ra
 	}
 	cmd := exec.CommandContext(ctx, shell[0], append(shell[1:], c.Line)...)
 	cmd.Stdin, cmd.Stderr = bytes.NewReader(evidence), c.Err
-	cmd.Env = append(os.Environ(), "PAWL_WORKFLOW="+workflow)
+	cmd.Env = append(slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "PAWL_") }),
+		"PAWL_WORKFLOW="+workflow)
 	cmd.WaitDelay = endDelay
 	out := &bounded{}
 	cmd.Stdout = out

@@ -55,6 +55,9 @@ func (e *engine) Do(_ context.Context, operation string, params, out any) error 
 		answer = `{"workflow": "w", "source": "broken"}`
 	case "repairWorkflow":
 		source := params.(map[string]any)["source"].(string)
+		if version := fmt.Sprintf("1.%d", e.minor); params.(map[string]any)["expectedVersion"] != version {
+			return rpc.Problemf(409, "version.moved", "it runs version %s", version)
+		}
 		e.calls = append(e.calls, strings.TrimSpace(source))
 		switch {
 		case !e.wanted:
@@ -263,8 +266,8 @@ func TestAnswers(t *testing.T) {
 
 // A command that fails, takes too long or writes too much is no answer.
 func TestCommands(t *testing.T) {
-	t.Parallel()
-	out, err := Command{Line: `printf '%s:' "$PAWL_WORKFLOW"; cat`}.Maintain(t.Context(), "w", json.RawMessage(`{"a":1}`))
+	t.Setenv("PAWL_TOKEN", "secret")
+	out, err := Command{Line: `printf '%s%s:' "$PAWL_TOKEN" "$PAWL_WORKFLOW"; cat`}.Maintain(t.Context(), "w", json.RawMessage(`{"a":1}`))
 	if err != nil || string(out) != `w:{"a":1}` {
 		t.Errorf("%q, %v", out, err)
 	}

@@ -64,9 +64,10 @@ var tools = []*tool{
 		name: "deploy", title: "Deploy a script",
 		about: "Deploy a script: a new workflow, or the next version of the one it names. Validate it first. Give " +
 			"expectedVersion when you change a workflow that runs: then nothing that another has deployed meanwhile is " +
-			"overwritten. Grants can be given by an admin only; without them a new workflow may read, and each of its " +
-			"changes waits for a person's approval.",
+			"overwritten. A new workflow may read, and each of its changes waits for a person's approval until the person " +
+			"grants it. Where the script that runs asks a person about its calls, a person deploys the next one.",
 		kinds: []kind{{name: "script", operation: "deployWorkflow"}},
+		fixed: map[string]any{"grants": nil, "keepApprovals": true},
 		next: func(_ map[string]any, answer json.RawMessage) string {
 			var done struct {
 				Name string

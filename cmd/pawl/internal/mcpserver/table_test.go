@@ -29,6 +29,11 @@ func TestTools(t *testing.T) {
 			t.Errorf("%s is offered to the wrong roles", tool.name)
 		}
 		schema := described.InputSchema.(map[string]any)
+		for name := range tool.fixed {
+			if schema["properties"].(map[string]any)[name] != nil {
+				t.Errorf("%s offers %s, which a model is not to choose", tool.name, name)
+			}
+		}
 		for _, name := range schema["required"].([]string) {
 			if schema["properties"].(map[string]any)[name] == nil {
 				t.Errorf("%s requires %s and does not describe it", tool.name, name)

@@ -20,6 +20,8 @@ type tool struct {
 	about string
 	// kinds are the operations that the tool carries out. Where there are several, the parameter kind chooses one.
 	kinds []kind
+	// fixed are fields of the operation that the tool does not offer: they have this value, or none where it is nil.
+	fixed map[string]any
 	// optional is a required field that may be left out, since prepare finds it.
 	optional string
 	// prepare completes the arguments before the operation is carried out; nil where nothing is missing.
@@ -78,7 +80,8 @@ func (t *tool) fields(k kind) ([]rpc.Field, error) {
 			if f.Name == t.optional || k.within != "" && f.Name == workflowField {
 				f.Required = false
 			}
-			if !slices.ContainsFunc(all, func(known rpc.Field) bool { return known.Name == f.Name }) {
+			_, fixed := t.fixed[f.Name]
+			if !fixed && !slices.ContainsFunc(all, func(known rpc.Field) bool { return known.Name == f.Name }) {
 				all = append(all, f)
 			}
 		}
@@ -146,6 +149,11 @@ func (s *server) handler(t *tool) mcp.ToolHandler {
 		if t.prepare != nil {
 			if err := t.prepare(ctx, client, arguments); err != nil {
 				return failed(t, err), nil
+			}
+		}
+		for name, value := range t.fixed {
+			if value != nil {
+				arguments[name] = value
 			}
 		}
 		var answer json.RawMessage
