@@ -250,7 +250,8 @@ func TestLinksFromElsewhere(t *testing.T) {
 		"a form's origin": {"GET", "/ui/needs", []string{"Origin", "https://evil.example"}},
 		"a frame":         {"GET", "/ui/needs", []string{"Sec-Fetch-Dest", "iframe"}},
 		"a fetch":         {"GET", "/ui/needs", []string{"Sec-Fetch-Mode", "cors"}},
-		"a script":        {"GET", "/ui/static/console.js", []string{"Sec-Fetch-Mode", "no-cors", "Sec-Fetch-Dest", "script"}},
+		"a script": {"GET", "/ui/static/console.js",
+			[]string{"Sec-Fetch-Mode", "no-cors", "Sec-Fetch-Dest", "script"}},
 	} {
 		res, body := u.send(c.method, c.path, nil, append(slices.Clone(followed), c.pairs...)...)
 		if res.StatusCode != http.StatusForbidden || !strings.Contains(body, "origin.forbidden") {

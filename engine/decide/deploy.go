@@ -119,8 +119,8 @@ func (c Deploy) allowed(s *projections.State) error {
 	asking, asks := s.Definition().Asks()
 	switch {
 	case c.KeepApprovals && asks && (running == nil || running.SourceHash != c.SourceHash):
-		return refuse(Conflict, "approval.kept", "consumer %s of workflow %s asks a person about its calls, and a new script "+
-			"could take that away", asking, s.Name).hint(hint.PersonDeploys)
+		return refuse(Conflict, "approval.kept", "consumer %s of workflow %s asks a person about its calls, and a new "+
+			"script could take that away", asking, s.Name).hint(hint.PersonDeploys)
 	case !c.Repair:
 		return nil
 	case c.Expected == nil:

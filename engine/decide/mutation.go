@@ -109,8 +109,8 @@ func (c FinishMutate) decide(d *decision) error {
 }
 
 // needsApproval reports whether a person approves the run's call although it is granted (O5). Where the script of the
-// workflow asks about any call, a repair may have changed the function that asks, or may have moved the call to a consumer
-// that does not ask: a person then approves each call of a repaired version, until a deploy.
+// workflow asks about any call, a repair may have changed the function that asks, or may have moved the call to a
+// consumer that does not ask: a person then approves each call of a repaired version, until a deploy.
 func (d *decision) needsApproval(run *projections.Run, script bool) bool {
 	_, asks := d.state().Definition().Asks()
 	return script || d.consumer(run).Approval == eventlog.ApprovalAlways || asks && run.Version.Repaired()

@@ -79,8 +79,8 @@ func (g *Guard) Browser(r *http.Request) (*rpc.Caller, string, *rpc.Problem) {
 	return nil, "", nil
 }
 
-// FollowsLink reports whether the request is that of a person who has followed a link to a page, and not one that another
-// page makes for itself or shows in a frame.
+// FollowsLink reports whether the request is that of a person who has followed a link to a page, and not one that
+// another page makes for itself or shows in a frame.
 func FollowsLink(r *http.Request) bool {
 	return (r.Method == http.MethodGet || r.Method == http.MethodHead) && r.Header.Get("Sec-Fetch-Mode") == "navigate" &&
 		r.Header.Get("Sec-Fetch-Dest") == "document" && r.Header.Get("Origin") == ""

@@ -17,8 +17,8 @@ func (c *Console) loginPage(w http.ResponseWriter, r *http.Request) {
 }
 
 // FromElsewhere answers a person who has followed a link on a page of another origin, such as one in a chat. The page
-// shows nothing of the engine and changes nothing: the person goes on by a click, which the browser then sends from here,
-// with the login that it keeps from other pages.
+// shows nothing of the engine and changes nothing: the person goes on by a click, which the browser then sends from
+// here, with the login that it keeps from other pages.
 func (c *Console) FromElsewhere(w http.ResponseWriter, r *http.Request) {
 	view, title := "elsewhere", "Go on to Pawl"
 	if r.URL.Path == LoginPath {

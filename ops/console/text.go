@@ -62,9 +62,9 @@ func plain(v any) string {
 	return out.String()
 }
 
-// hidden reports whether a character is not seen: controls, those that turn the direction of text, and those without a
-// form of their own, in which a text for a language model could hide. What joins the parts of an emoji or of a letter is
-// none.
+// hidden reports whether a character is not seen: controls, those that turn the direction of text, and those without
+// a form of their own, in which a text for a language model could hide. What joins the parts of an emoji or of a letter
+// is none.
 func hidden(r rune) bool {
 	const brailleBlank = 0x2800
 	switch r {

@@ -267,7 +267,8 @@ func TestAnswers(t *testing.T) {
 // A command that fails, takes too long or writes too much is no answer.
 func TestCommands(t *testing.T) {
 	t.Setenv("PAWL_TOKEN", "secret")
-	out, err := Command{Line: `printf '%s%s:' "$PAWL_TOKEN" "$PAWL_WORKFLOW"; cat`}.Maintain(t.Context(), "w", json.RawMessage(`{"a":1}`))
+	shows := Command{Line: `printf '%s%s:' "$PAWL_TOKEN" "$PAWL_WORKFLOW"; cat`}
+	out, err := shows.Maintain(t.Context(), "w", json.RawMessage(`{"a":1}`))
 	if err != nil || string(out) != `w:{"a":1}` {
 		t.Errorf("%q, %v", out, err)
 	}
