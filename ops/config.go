@@ -60,6 +60,8 @@ type Config struct {
 	Version string
 	// Installation names the log this engine belongs to.
 	Installation string
+	// Copies says what the servers of a shared log say of its copies; nil where the engine is alone.
+	Copies func(context.Context) (doctor.Copies, error)
 	// Doctor looks at the installation; nil: this engine does not know it.
 	Doctor func(context.Context, *doctor.HealthReport)
 	// Source says whose log a backup was made of; nil: none can be made.

@@ -191,6 +191,7 @@ type (
 		Shared     bool               `json:"shared" jsonschema:"whether engines share the work; an engine that is alone owns all"`
 		Nodes      []clusterNode      `json:"nodes" jsonschema:"the engines that run, by name"`
 		Partitions []clusterPartition `json:"partitions" jsonschema:"the partitions of the log, in order"`
+		Copies     *doctor.Copies     `json:"copies" jsonschema:"the copies of the log on its servers; null where the engine is alone, or the servers do not answer"`
 	}
 )
 
@@ -199,7 +200,10 @@ var clusterTable = []Operation{
 		"Show which engines share the work, and which of them runs what"), getCluster),
 }
 
-func getCluster(_ context.Context, c *Call, _ *noRequest) (clusterAnswer, error) {
+// copiesTime bounds the question about copies: during an election it is never answered.
+const copiesTime = 3 * time.Second
+
+func getCluster(ctx context.Context, c *Call, _ *noRequest) (clusterAnswer, error) {
 	engine := c.backend.cfg.Engine
 	answer := clusterAnswer{Nodes: []clusterNode{}, Partitions: []clusterPartition{}}
 	_, answer.Shared = engine.Behind()
@@ -220,6 +224,13 @@ func getCluster(_ context.Context, c *Call, _ *noRequest) (clusterAnswer, error)
 	for name, n := range engine.Nodes() {
 		answer.Nodes = append(answer.Nodes, clusterNode{Name: name, Engine: n.Engine, URL: n.URL, Version: n.Version,
 			Format: n.Format, Leaving: n.Leaving, Owns: owns[name]})
+	}
+	if look := c.backend.cfg.Copies; look != nil {
+		limited, cancel := context.WithTimeout(ctx, copiesTime)
+		defer cancel()
+		if copies, err := look(limited); err == nil {
+			answer.Copies = &copies
+		}
 	}
 	slices.SortFunc(answer.Nodes, func(a, b clusterNode) int { return cmp.Compare(a.Name, b.Name) })
 	return answer, nil

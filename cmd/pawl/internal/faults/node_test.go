@@ -145,7 +145,7 @@ func (n *runningNode) dial() (*nats.Conn, error) {
 		return n.server.Connect(options...)
 	}
 	return nats.Connect(strings.Join(n.cfg.Servers, ","), append(options, nats.RetryOnFailedConnect(true),
-		nats.DontRandomize())...)
+		nats.DontRandomize(), nats.PingInterval(3*time.Second), nats.MaxPingsOutstanding(2))...)
 }
 
 // open opens what the engine works with.

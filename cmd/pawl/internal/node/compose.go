@@ -10,6 +10,7 @@ import (
 	"github.com/pawl-run/pawl/engine/deploy"
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/ops"
+	"github.com/pawl-run/pawl/ops/doctor"
 	"github.com/pawl-run/pawl/ops/metrics"
 )
 
@@ -56,7 +57,12 @@ func Compose(ctx context.Context, d *storage.Data, observe func(eventlog.Record)
 	}); err != nil {
 		return nil, err
 	}
+	var copies func(context.Context) (doctor.Copies, error)
+	if d.Broker.Shared {
+		copies = n.copies
+	}
 	err = n.answer(ctx, ops.Config{
+		Copies: copies,
 		Engine: n.Engine, Reader: n.reader(), Log: d.Log, Connectors: known, Calls: n.registry,
 		RunLog:  d.Scripts.Reader(),
 		Secrets: d.Settings.Secrets,

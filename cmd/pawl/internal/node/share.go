@@ -9,6 +9,7 @@ import (
 	"github.com/pawl-run/pawl/cmd/pawl/internal/datadir"
 	"github.com/pawl-run/pawl/engine"
 	"github.com/pawl-run/pawl/engine/peer"
+	"github.com/pawl-run/pawl/ops/doctor"
 )
 
 // share lets the engine share the log with others, where the broker is there for several.
@@ -25,4 +26,20 @@ func (n *Node) share(ctx context.Context, c *engine.Config, version string) erro
 	d.Opened.Add(func() error { nc.Close(); return nil })
 	c.Leases, c.Peers, c.Duties = leases, peer.New(nc, datadir.NATSPrefix), n.dutiesOfAll
 	return nil
+}
+
+// copies says what the servers say of the copies of a shared log. Which of them decides where copies are is known where
+// one of them is in this process.
+func (n *Node) copies(ctx context.Context) (doctor.Copies, error) {
+	c, err := doctor.LookAtCopies(ctx, n.Data.Broker.NC)
+	if server := n.Data.Broker.Server; err == nil && server != nil {
+		members, err := server.Members()
+		if err != nil {
+			return c, err
+		}
+		if members.Leader != "" {
+			c.Leader = &members.Leader
+		}
+	}
+	return c, err
 }

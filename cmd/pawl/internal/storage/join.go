@@ -24,6 +24,9 @@ import (
 const (
 	// connectTime is how long a server may take to take a connection.
 	connectTime = 10 * time.Second
+	// pingEvery is how often a server must answer. One that stands still is left for another after two that it has not
+	// answered, before its leases are lost.
+	pingEvery = 3 * time.Second
 	// lookTime bounds one look at the servers: what is asked while they elect a leader is not answered later.
 	lookTime = 3 * time.Second
 )
@@ -59,7 +62,7 @@ func dialServers(
 	servers config.Servers, creds string, logger *slog.Logger, options ...nats.Option,
 ) (*nats.Conn, error) {
 	all := []nats.Option{
-		nats.Timeout(connectTime), nats.MaxReconnects(-1), nats.ReconnectBufSize(-1), nats.IgnoreAuthErrorAbort(),
+		nats.Timeout(connectTime), nats.PingInterval(pingEvery), nats.MaxPingsOutstanding(2), nats.MaxReconnects(-1), nats.ReconnectBufSize(-1), nats.IgnoreAuthErrorAbort(),
 		nats.DisconnectErrHandler(func(nc *nats.Conn, err error) {
 			if err != nil {
 				logger.Warn("the connection to the NATS servers is lost; it is made again", "connection", nc.Opts.Name,

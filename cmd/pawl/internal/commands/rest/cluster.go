@@ -15,6 +15,7 @@ import (
 	"github.com/pawl-run/pawl/cmd/pawl/internal/storage"
 	"github.com/pawl-run/pawl/cmd/pawl/internal/term"
 	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/ops/doctor"
 )
 
 // Cluster is `pawl cluster`: what engines share that have one log.
@@ -178,6 +179,7 @@ func (c *clusterStatus) Run(engine *client.Finder, screen term.Screen) error {
 			Lag       float64
 			Stopped   *string
 		}
+		Copies *doctor.Copies
 	}
 	return client.Answer(connected, "getCluster", nil, func(s status) error {
 		if !s.Shared {
@@ -207,6 +209,33 @@ func (c *clusterStatus) Run(engine *client.Finder, screen term.Screen) error {
 			fmt.Fprintf(screen.Out, "partition %d: %s, epoch %d%s\n", p.Partition, owner, p.Epoch,
 				strings.Join(append([]string{""}, more...), "; "))
 		}
+		sayCopies(screen, s.Copies)
 		return nil
 	})
+}
+
+// sayCopies answers whether the next node may be stopped.
+func sayCopies(screen term.Screen, c *doctor.Copies) {
+	if c == nil {
+		fmt.Fprintln(screen.Out, "the servers do not say how the copies of the log are: stop no node now, and ask again")
+		return
+	}
+	if c.Leader != nil {
+		fmt.Fprintf(screen.Out, "server %s decides where copies are\n", *c.Leader)
+	}
+	if c.Current {
+		fmt.Fprintln(screen.Out, "every copy of the log is current: one node may be stopped")
+		return
+	}
+	fmt.Fprintln(screen.Out, "not every copy of the log is current: stop no node now")
+	for _, l := range c.Lacking {
+		switch {
+		case l.Server == "":
+			fmt.Fprintf(screen.Out, "stream %s: it has no leader, or too few copies\n", l.Stream)
+		case l.Offline:
+			fmt.Fprintf(screen.Out, "stream %s: the copy on %s is away\n", l.Stream, l.Server)
+		default:
+			fmt.Fprintf(screen.Out, "stream %s: the copy on %s is %d writes behind\n", l.Stream, l.Server, l.Lag)
+		}
+	}
 }
