@@ -23,7 +23,8 @@ type LackingCopy struct {
 	Lag     uint64 `json:"lag" jsonschema:"how many writes the copy lacks"`
 }
 
-// LookAtCopies asks for the copies of all streams of the connection's account. It fails where JetStream does not answer.
+// LookAtCopies asks for the copies of all streams of the connection's account. It fails where JetStream does not
+// answer.
 func LookAtCopies(ctx context.Context, nc *nats.Conn) (Copies, error) {
 	c := Copies{Lacking: []LackingCopy{}}
 	js, err := jetstream.New(nc)

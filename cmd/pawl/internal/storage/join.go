@@ -62,7 +62,8 @@ func dialServers(
 	servers config.Servers, creds string, logger *slog.Logger, options ...nats.Option,
 ) (*nats.Conn, error) {
 	all := []nats.Option{
-		nats.Timeout(connectTime), nats.PingInterval(pingEvery), nats.MaxPingsOutstanding(2), nats.MaxReconnects(-1), nats.ReconnectBufSize(-1), nats.IgnoreAuthErrorAbort(),
+		nats.Timeout(connectTime), nats.PingInterval(pingEvery), nats.MaxPingsOutstanding(2),
+		nats.MaxReconnects(-1), nats.ReconnectBufSize(-1), nats.IgnoreAuthErrorAbort(),
 		nats.DisconnectErrHandler(func(nc *nats.Conn, err error) {
 			if err != nil {
 				logger.Warn("the connection to the NATS servers is lost; it is made again", "connection", nc.Opts.Name,
