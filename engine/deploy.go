@@ -196,11 +196,7 @@ func (e *Engine) Repair(ctx context.Context, actor eventlog.Actor, name eventlog
 	if !decide.RepairWanted(&state) {
 		// Said here and not by deciding a refused repair: it may be wanted at this very moment,
 		// and then that would count.
-		return DeployResult{}, &decide.Refusal{
-			Kind: decide.Conflict, Code: "repair.notRequested",
-			Message: fmt.Sprintf("workflow %s is not in maintenance: there is nothing to repair", name),
-			Hint:    hint.Of(hint.DeployInstead),
-		}
+		return DeployResult{}, decide.RefuseNotRequested(name)
 	}
 	if req.Expected != nil && *req.Expected != state.Version {
 		return DeployResult{}, decide.RefuseMoved(&state, *req.Expected)

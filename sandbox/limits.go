@@ -69,20 +69,20 @@ func orDefault[T ~int | ~int64](value, fallback T) T {
 	return value
 }
 
-// leastShare is the part of the time that passes which a script has had a processor for, at least, if
-// it is to blame for a limit of that time. A script waits for nothing while its clock runs: where its
-// process did not compute, it was stopped or the machine had no time for it.
-const leastShare = 10
+// shareDivisor: a script is to blame for a limit of the time that passes only if it had a processor for at least a
+// tenth of that time. A script waits for nothing while its clock runs: where its process did not compute, it was
+// stopped or the machine had no time for it.
+const shareDivisor = 10
 
-// Exceeded is the fault of a script that ran and computed for so long, nil while both are allowed by
-// its limits and a while beyond them.
-func (l Limits) Exceeded(wall, cpu, while time.Duration) *Error {
+// Exceeded is the fault of a script that ran for wall and computed for cpu; nil while neither is more than its limit
+// and the grace time.
+func (l Limits) Exceeded(wall, cpu, grace time.Duration) *Error {
 	switch {
-	case wall >= l.CPU+while && cpu >= l.CPU+while:
+	case wall >= l.CPU+grace && cpu >= l.CPU+grace:
 		return LimitFault("limit.cpu", "the script computed for longer than %s", l.CPU)
-	case wall < l.Wall+while:
+	case wall < l.Wall+grace:
 		return nil
-	case cpu < wall/leastShare:
+	case cpu < wall/shareDivisor:
 		return WorkerLost("the script had a processor for %s of the last %s: its process was stopped, or the machine "+
 			"is too busy; nothing was sent, and it can run again",
 			cpu.Round(time.Millisecond), wall.Round(time.Millisecond))

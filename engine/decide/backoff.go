@@ -126,8 +126,8 @@ func (d *decision) countsAttempt(run *projections.Run, e *projections.TopicEvent
 		return false // F13
 	}
 	since, at := run.StartRevision, run.StartedAt
-	if failed := lastFailure(e); failed != 0 && e.FailedAt != 0 {
-		since, at = e.FailedAt, failed
+	if failed := lastFailed(e); failed != nil && e.FailedAt != 0 {
+		since, at = e.FailedAt, failed.EndedAt
 	}
 	if h := d.state().Handler(run.Handler); h != nil && h.ConsumedAt > since {
 		return true
@@ -135,14 +135,14 @@ func (d *decision) countsAttempt(run *projections.Run, e *projections.TopicEvent
 	return !probing && time.Duration(d.env.Now.Sub(at)) >= d.env.Policies.Transient.Max
 }
 
-// lastFailure is when the event's last failed attempt ended, zero without one.
-func lastFailure(e *projections.TopicEvent) eventlog.Instant {
-	for i := len(e.Attempts) - 1; i >= 0; i-- {
-		if a := e.Attempts[i]; a.Failure != nil {
-			return a.EndedAt
+// lastFailed is the event's last failed attempt, nil without one.
+func lastFailed(e *projections.TopicEvent) *projections.Attempt {
+	for i := range slices.Backward(e.Attempts) {
+		if e.Attempts[i].Failure != nil {
+			return &e.Attempts[i]
 		}
 	}
-	return 0
+	return nil
 }
 
 // recovered ends the waits that a commit disproves: the consumer's streak, and the workflow's back-off unless a

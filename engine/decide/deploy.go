@@ -127,9 +127,7 @@ func (c Deploy) allowed(s *projections.State) error {
 		return refuse(Invalid, "repair.version",
 			"a repair must say which version it repairs").hint(hint.RunningVersion, s.Name)
 	case !RepairWanted(s):
-		return refuse(Conflict, "repair.notRequested", "workflow %s is not in maintenance: there is nothing to repair",
-			s.Name).
-			hint(hint.DeployInstead)
+		return RefuseNotRequested(s.Name)
 	}
 	if no := keepsConcurrency(s, &c.Definition); no != nil {
 		return no

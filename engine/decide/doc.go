@@ -32,4 +32,7 @@
 //
 // How do I add a rule? Take the next number in RULES.md and write the rule there. Write its script in testdata/rules, a
 // list of commands and of the facts that they must lead to. Cite the id at the line that keeps it.
+//
+// How do I add a command? Give it the methods of [Command], and look whether it needs a case in each switch over
+// commands: Decide, refuseMisplaced, runsOf and namesOfDeadLetters here, mayShare in engine/proposal.go.
 package decide

@@ -266,12 +266,8 @@ func (d *decision) heldByScript(e *projections.TopicEvent) bool {
 
 // failedBefore reports whether the last failed attempt of the event ended with the class.
 func failedBefore(e *projections.TopicEvent, class eventlog.Class) bool {
-	for _, a := range slices.Backward(e.Attempts) {
-		if a.Failure != nil {
-			return a.Failure.Class == class
-		}
-	}
-	return false
+	last := lastFailed(e)
+	return last != nil && last.Failure.Class == class
 }
 
 // redriveHeld is J3 for a held event: with nothing applied or open it is available again, with its count reset; past

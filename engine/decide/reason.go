@@ -21,7 +21,7 @@ const (
 	ReasonIndeterminate Reason = "indeterminate" // only a person can say what became of a mutation
 	ReasonMaintenance   Reason = "maintenance"   // the script needs a repair
 	ReasonBlocked       Reason = "blocked"       // a system hold, by class or contradiction
-	ReasonEngine        Reason = "storage"       // the log cannot be written
+	ReasonEngine        Reason = "storage"       // the log cannot be written, or the engine is shutting down
 	ReasonArchived      Reason = "archived"      // stopped for good
 	// Why a concurrent consumer begins nothing more although events wait: see Standing.
 	ReasonPlaces    Reason = "places"    // its places are taken (C1), or its one probe is under way (C7)

@@ -19,9 +19,7 @@ func (RepairRefused) names(*projections.State, func(projections.Key)) {}
 func (c RepairRefused) decide(d *decision) error {
 	s := d.state()
 	if !RepairWanted(s) {
-		return refuse(Conflict, "repair.notRequested", "workflow %s is not in maintenance: there is nothing to repair",
-			s.Name).
-			hint(hint.DeployInstead)
+		return RefuseNotRequested(s.Name)
 	}
 	for _, consumer := range s.Definition().Consumers {
 		if consumer.Concurrent() && s.HeldFor(consumer, eventlog.HeldRepair) > 0 {
@@ -32,6 +30,12 @@ func (c RepairRefused) decide(d *decision) error {
 		d.escalate(s.Maintenance.Run, "a repair was refused: "+c.Reason)
 	}
 	return nil
+}
+
+// RefuseNotRequested is the refusal of a repair that nothing waits for.
+func RefuseNotRequested(w eventlog.WorkflowName) *Refusal {
+	return refuse(Conflict, "repair.notRequested", "workflow %s is not in maintenance: there is nothing to repair", w).
+		hint(hint.DeployInstead)
 }
 
 // keepsConcurrency refuses a repair that changes how many runs a consumer has at once, in which order or how often

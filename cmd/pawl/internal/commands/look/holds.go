@@ -94,7 +94,7 @@ func holds(workflow map[string]any, why explain.Why) (held, because []string) {
 	case reason == decide.ReasonNoOwner:
 		add(string(reason), "no engine of the cluster owns its partition")
 	case reason == decide.ReasonEngine:
-		add(string(reason), "storage cannot take its next step")
+		add(string(reason), "storage cannot take its next step, or the engine is shutting down")
 	}
 	return held, because
 }
