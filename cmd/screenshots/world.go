@@ -51,7 +51,8 @@ func newWorld(ctx context.Context, pawl, dir string) (w *world, err error) {
 		return w, err
 	}
 	settings := fmt.Sprintf("http: 127.0.0.1:0\nconnectors: {http: {hosts: {%q: {private: true, timeout: 5s}}}}\n"+
-		"policies:\n  reconcile: {base: 20ms, factor: 2, max: 100ms, attempts: 1}\n", w.outside.host())
+		"policies:\n  reconcile: {base: 20ms, factor: 2, max: 100ms, attempts: 1}\n"+
+		"recordings: {tally: {runs: 10000}}\n", w.outside.host())
 	if err := os.WriteFile(filepath.Join(dir, "pawl.yaml"), []byte(settings), 0o600); err != nil {
 		return w, err
 	}
