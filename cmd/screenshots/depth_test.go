@@ -98,8 +98,8 @@ func fetch(t *testing.T, w *world, path string) string {
 	return string(body)
 }
 
-// A page has something to say in its first answer, before any script of it runs: an empty installation how to begin, and
-// one with its first workflow that workflow, with what it does.
+// A page has something to say in its first answer, before any script of it runs: an empty installation says how to
+// begin, and one with its first workflow shows that workflow, with what it does.
 func TestFirstRun(t *testing.T) {
 	t.Parallel()
 	w, _ := started(t)
