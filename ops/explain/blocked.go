@@ -13,11 +13,11 @@ import (
 
 func (w *Why) explainMaintenance(s *projections.State, wait decide.Wait) {
 	name := s.Name
-	w.say("The script of workflow %s failed in run %s and needs a repair.", name, wait.Subject)
+	w.set("The script of workflow %s failed in run %s and needs a repair.", name, wait.Subject)
 	if s.Maintenance != nil {
 		w.Since = s.Maintenance.Since
 		if s.RepairFailures > 0 { // none after a resume, which starts the count again (F9)
-			w.say("The script of workflow %s failed in run %s (%s in a row) and needs a repair.", name, wait.Subject,
+			w.set("The script of workflow %s failed in run %s (%s in a row) and needs a repair.", name, wait.Subject,
 				eventlog.Count(s.RepairFailures, "failure"))
 		}
 	}
@@ -33,9 +33,9 @@ func (w *Why) explainMaintenance(s *projections.State, wait decide.Wait) {
 		w.add("%s; the repaired script goes on with next.", settled(s.RetryRun()))
 	}
 	w.add("Nothing runs until a repaired or a new script is there; events still arrive and wait.")
-	w.can("pawl runs show %s %s --evidence", name, wait.Subject)
-	w.can("pawl repair %s FILE", name)
-	w.can("pawl deploy FILE")
+	w.offer("pawl runs show %s %s --evidence", name, wait.Subject)
+	w.offer("pawl repair %s FILE", name)
+	w.offer("pawl deploy FILE")
 	if s.PendingRetry != "" {
 		return // the change is made, and only next is owed
 	}
@@ -43,19 +43,19 @@ func (w *Why) explainMaintenance(s *projections.State, wait decide.Wait) {
 	w.explainHeldEvents(s, run, goOn)
 	if run != nil && run.Type == eventlog.ConsumerHandler && len(run.Reserved) == 0 && pendingEvents(s) > 0 {
 		w.add("It had chosen no event yet, so no event was counted as failed; if one is at fault, skip it and %s.", goOn)
-		w.can("pawl events list --workflow %s --status pending", name)
+		w.offer("pawl events list --workflow %s --status pending", name)
 	}
 }
 
 func (w *Why) explainBlocked(s *projections.State) {
 	b := s.Blocked
 	if b == nil {
-		w.say("The system holds workflow %s.", s.Name)
-		w.can("pawl resume %s", s.Name)
+		w.set("The system holds workflow %s.", s.Name)
+		w.offer("pawl resume %s", s.Name)
 		return
 	}
 	w.Since = b.Since
-	w.say("The system holds workflow %s (%s): %s", s.Name, b.Reason, sentence(b.Message))
+	w.set("The system holds workflow %s (%s): %s", s.Name, b.Reason, sentence(b.Message))
 	run := w.run(s, b.Run)
 	if run != nil {
 		w.add("It comes from run %s of %s %s.", run.ID, run.Type, run.Handler)
@@ -87,20 +87,20 @@ func (w *Why) explainBlocked(s *projections.State) {
 		if b.Reason == eventlog.BlockLogic {
 			show += " --evidence"
 		}
-		w.can(show, s.Name, b.Run)
+		w.offer(show, s.Name, b.Run)
 	}
 	switch {
 	case unconfigured:
 	case b.Reason == eventlog.BlockPermission && run != nil && capability.Missing(run.Failure) != "":
-		w.can("pawl grants %s %s=allow", s.Name, capability.Missing(run.Failure))
+		w.offer("pawl grants %s %s=allow", s.Name, capability.Missing(run.Failure))
 	case b.Reason == eventlog.BlockPermission:
-		w.can("pawl grants %s", s.Name)
+		w.offer("pawl grants %s", s.Name)
 	case b.Reason == eventlog.BlockLogic, changed:
-		w.can("pawl deploy FILE")
+		w.offer("pawl deploy FILE")
 	case b.Reason == eventlog.BlockContradiction && run != nil && run.Mutation != "":
-		w.can("pawl mutations show %s", run.Mutation)
+		w.offer("pawl mutations show %s", run.Mutation)
 	}
-	w.can("pawl resume %s", s.Name)
+	w.offer("pawl resume %s", s.Name)
 	switch b.Reason {
 	case eventlog.BlockPrecondition, eventlog.BlockInternal, eventlog.BlockLogic, eventlog.BlockTransient,
 		eventlog.BlockAuth, eventlog.BlockPermission:

@@ -125,9 +125,9 @@ func (w *Why) explainStanding(s *projections.State, st decide.Standing) {
 			w.add("The outcome of its last %d calls is not known: no run of a pending event of %s begins until one of them is "+
 				"known, or the workflow is resumed.", len(h.Uncertain), c.Name)
 			for _, m := range h.Uncertain[:min(len(h.Uncertain), maxNamed)] {
-				w.can("pawl mutations show %s", m)
+				w.offer("pawl mutations show %s", m)
 			}
-			w.can("pawl resume %s", s.Name)
+			w.offer("pawl resume %s", s.Name)
 		}
 	}
 	if p := h.Probing; p != nil {
@@ -144,5 +144,5 @@ func (w *Why) explainProbing(s *projections.State, c eventlog.Consumer, p *proje
 	if remedy := remedies[eventlog.BlockReason(p.Class)]; remedy != "" && p.Class != eventlog.Transient {
 		w.add("%s", remedy)
 	}
-	w.can("pawl resume %s", s.Name)
+	w.offer("pawl resume %s", s.Name)
 }

@@ -36,7 +36,7 @@ func (w *Why) explainHeldEvents(s *projections.State, run *projections.Run, end 
 		}
 		left, holds = left+1, holds || held
 		if left <= maxNamed {
-			w.can("pawl skip %s %s %s", s.Name, e.Topic, shellWord(e.MessageID))
+			w.offer("pawl skip %s %s %s", s.Name, e.Topic, shellWord(e.MessageID))
 		}
 	}
 	w.add("The run was for %s", strings.Join(names, " and "))
@@ -75,12 +75,12 @@ func (w *Why) attendUndecided(s *projections.State) {
 			name = fmt.Sprintf("event %q (%s) of topic %s", u.MessageID, u.Title, u.Topic)
 		}
 		names = append(names, name)
-		w.can("pawl redrive %s %s %s --including-unknown", s.Name, u.Topic, shellWord(u.MessageID))
-		w.can("pawl skip %s %s %s", s.Name, u.Topic, shellWord(u.MessageID))
+		w.offer("pawl redrive %s %s %s --including-unknown", s.Name, u.Topic, shellWord(u.MessageID))
+		w.offer("pawl skip %s %s %s", s.Name, u.Topic, shellWord(u.MessageID))
 	}
 	if more := n - len(names); more > 0 {
 		names = append(names, fmt.Sprintf("%d more", more))
-		w.can("pawl jobs list --workflow %s --state cancelled", s.Name)
+		w.offer("pawl jobs list --workflow %s --state cancelled", s.Name)
 	}
 	w.add("%s since %s with an accepted loss of the log, and may have been handled or not: %s.",
 		ofItsEvents(n, "was ended", "were ended"), s.Counts.UndecidedSince, strings.Join(names, ", "))

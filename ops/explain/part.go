@@ -56,10 +56,10 @@ func (w *Why) current() *part {
 	return &w.parts[len(w.parts)-1]
 }
 
-// say sets the text of the present part.
-func (w *Why) say(format string, args ...any) { w.current().say(format, args...) }
+// set sets the text of the present part; what was set before is replaced.
+func (w *Why) set(format string, args ...any) { w.current().set(format, args...) }
 
-func (p *part) say(format string, args ...any) {
+func (p *part) set(format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
 	p.message = strings.ToUpper(text[:1]) + text[1:]
 }
@@ -74,14 +74,15 @@ func (p *part) add(format string, args ...any) {
 	p.message += fmt.Sprintf(format, args...)
 }
 
-// once is can for a command that may be named already.
+// once offers the command unless it is named already.
 func (w *Why) once(format string, args ...any) {
 	if command := fmt.Sprintf(format, args...); !w.names(command) {
-		w.can("%s", command)
+		w.offer("%s", command)
 	}
 }
 
-func (w *Why) can(format string, args ...any) {
+// offer adds a command that a person has.
+func (w *Why) offer(format string, args ...any) {
 	p := w.current()
 	p.commands = append(p.commands, fmt.Sprintf(format, args...))
 }

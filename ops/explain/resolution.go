@@ -13,14 +13,14 @@ func (w *Why) explainIndeterminate(s *projections.State, wait decide.Wait, m *pr
 	if s.Blocked != nil {
 		w.Since = s.Blocked.Since
 	}
-	w.say("Only a person can say what became of mutation %s.", wait.Subject)
-	w.can("pawl mutations show %s", wait.Subject)
+	w.set("Only a person can say what became of mutation %s.", wait.Subject)
+	w.offer("pawl mutations show %s", wait.Subject)
 	if m != nil {
 		happened, afresh, skipped := "next goes on", "it is done afresh", "its events are skipped and next goes on"
 		if s.Archived {
 			happened, afresh, skipped = "it is recorded so", "its events are freed", "its events are skipped"
 		}
-		w.say("%s left at %s; it is not known whether it was applied%s. Look at the other side, then say that it happened "+
+		w.set("%s left at %s; it is not known whether it was applied%s. Look at the other side, then say that it happened "+
 			"(%s), that it did not (%s), or skip it (%s).",
 			callName(s, m), m.StartedAt, because(m.Failure), happened, afresh, skipped)
 		if s.Archived {
@@ -30,7 +30,7 @@ func (w *Why) explainIndeterminate(s *projections.State, wait decide.Wait, m *pr
 		}
 	}
 	for _, command := range w.resolutions(s.Name, m, wait.Subject) {
-		w.can("%s", command)
+		w.offer("%s", command)
 	}
 }
 

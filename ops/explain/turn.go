@@ -33,7 +33,7 @@ func (w *Why) Turns(s *projections.State, calls []connector.Waiting) {
 		switch {
 		case n == 1 && m != nil && m.Key == first.Key:
 			// The first part has said that this call was sent. It was not, so that sentence is replaced.
-			w.parts[0].say("%s has not been sent: it waits for its turn at %s%s. If its turn does not come by %s, the call is "+
+			w.parts[0].set("%s has not been sent: it waits for its turn at %s%s. If its turn does not come by %s, the call is "+
 				"not sent and is tried again later.", callName(s, m), turn, next, m.Deadline)
 		default:
 			w.begin(PartTurn)

@@ -17,22 +17,22 @@ func (w *Why) explainWait(s *projections.State, wait decide.Wait) {
 	case decide.ReasonIdle:
 		w.explainIdle(s)
 	case decide.ReasonScheduled:
-		w.say("Workflow %s has nothing to do until its producer %s runs by itself at %s.", name, wait.Subject, wait.Until)
-		w.can("pawl run-now %s", name)
+		w.set("Workflow %s has nothing to do until its producer %s runs by itself at %s.", name, wait.Subject, wait.Until)
+		w.offer("pawl run-now %s", name)
 		w.addLeft(s, "")
 	case decide.ReasonWake:
 		if c, ok := s.Definition().Consumer(eventlog.Handler(wait.Subject)); ok && c.Concurrent() {
-			w.say("Workflow %s has nothing to do until %s, when its consumer %s looks again at an event that its prepare has "+
+			w.set("Workflow %s has nothing to do until %s, when its consumer %s looks again at an event that its prepare has "+
 				"not chosen.", name, wait.Until, wait.Subject)
 			return
 		}
-		w.say("Workflow %s has nothing to do until its consumer %s looks again by itself at %s, as it has asked.", name,
+		w.set("Workflow %s has nothing to do until its consumer %s looks again by itself at %s, as it has asked.", name,
 			wait.Subject, wait.Until)
 		w.addLeft(s, eventlog.Handler(wait.Subject))
 	case decide.ReasonBackoff:
 		w.explainBackoff(s, wait)
 	case decide.ReasonUserPause:
-		w.say("Workflow %s was %s. Events still arrive and wait.", name, pausedBy(s))
+		w.set("Workflow %s was %s. Events still arrive and wait.", name, pausedBy(s))
 		if s.Pause != nil {
 			w.Since = s.Pause.Since
 		}
@@ -43,33 +43,33 @@ func (w *Why) explainWait(s *projections.State, wait decide.Wait) {
 		case s.Maintenance != nil:
 			w.add("Its script needs a repair too, since run %s.", s.Maintenance.Run)
 		}
-		w.can("pawl resume %s", name)
-		w.can("pawl log --workflow %s", name)
+		w.offer("pawl resume %s", name)
+		w.offer("pawl log --workflow %s", name)
 	case decide.ReasonRestored:
 		w.explainRestored(s)
 	case decide.ReasonApproval:
 		w.explainApproval(s, wait, m)
 	case decide.ReasonReconcile:
-		w.say("It is not known whether mutation %s was applied; its connector is asked again by itself at %s.", wait.Subject,
+		w.set("It is not known whether mutation %s was applied; its connector is asked again by itself at %s.", wait.Subject,
 			wait.Until)
 		if m != nil {
 			w.Since = m.StartedAt
 		}
 		switch {
 		case m != nil && !m.Call.Reconciles:
-			w.say("It is not known whether %s was applied%s, and its connector cannot be asked. Something of its call may be "+
+			w.set("It is not known whether %s was applied%s, and its connector cannot be asked. Something of its call may be "+
 				"under way until %s; after that a person decides. Nothing of this call is sent again%s.",
 				callName(s, m), because(m.Failure), wait.Until, others(s, m, "until then"))
 		case m != nil && m.Call.Resends():
-			w.say("It is not known whether %s was applied%s; %s%s. Once "+
+			w.set("It is not known whether %s was applied%s; %s%s. Once "+
 				"the attempts are used up, or its host may have forgotten the key, a person is asked.",
 				callName(s, m), because(m.Failure), resentWhen(m, wait.Until), others(s, m, "until it is known"))
 		case m != nil:
-			w.say("It is not known whether %s was applied%s; %s. Nothing of this call is sent again%s; once the attempts are "+
+			w.set("It is not known whether %s was applied%s; %s. Nothing of this call is sent again%s; once the attempts are "+
 				"used up, a person is asked.",
 				callName(s, m), because(m.Failure), askedWhen(m, wait.Until), others(s, m, "until it is known"))
 		}
-		w.can("pawl mutations show %s", wait.Subject)
+		w.offer("pawl mutations show %s", wait.Subject)
 	case decide.ReasonIndeterminate:
 		w.explainIndeterminate(s, wait, m)
 	case decide.ReasonMaintenance:
@@ -77,30 +77,30 @@ func (w *Why) explainWait(s *projections.State, wait decide.Wait) {
 	case decide.ReasonBlocked:
 		w.explainBlocked(s)
 	case decide.ReasonEngine:
-		w.say("Workflow %s cannot go on because storage cannot take its next step: the log does not answer, "+
+		w.set("Workflow %s cannot go on because storage cannot take its next step: the log does not answer, "+
 			"there is too little free space, or the engine is shutting down. It goes on by itself once that is over.", name)
-		w.can("pawl verify")
+		w.offer("pawl verify")
 	case decide.ReasonNoOwner:
-		w.say("Workflow %s waits for an owner: no engine of the cluster holds its partition now, because one has ended or "+
+		w.set("Workflow %s waits for an owner: no engine of the cluster holds its partition now, because one has ended or "+
 			"is cut off. Another one takes it by itself within half a minute, once the cluster has a leader.", name)
 	case decide.ReasonArchived:
 		w.explainArchived(s)
 	case decide.ReasonHeld:
 		w.Since = s.Counts.HeldSince
-		w.say("Workflow %s has only held events left: %s for a person or a repair.", name,
+		w.set("Workflow %s has only held events left: %s for a person or a repair.", name,
 			ofItsEvents(s.HeldForPerson(), "waits", "wait"))
 	case decide.ReasonPlaces:
-		w.say("Consumer %s of workflow %s has no place for another run now.", wait.Subject, name)
+		w.set("Consumer %s of workflow %s has no place for another run now.", wait.Subject, name)
 	case decide.ReasonRate:
-		w.say("Consumer %s of workflow %s begins its next run by itself at %s, because of its rate.", wait.Subject, name,
+		w.set("Consumer %s of workflow %s begins its next run by itself at %s, because of its rate.", wait.Subject, name,
 			wait.Until)
 	case decide.ReasonProbing:
-		w.say("Consumer %s of workflow %s waits for its target, and tries it again by itself at %s.", wait.Subject, name,
+		w.set("Consumer %s of workflow %s waits for its target, and tries it again by itself at %s.", wait.Subject, name,
 			wait.Until)
 	case decide.ReasonUncertain, decide.ReasonHeldMost:
-		w.say("Consumer %s of workflow %s begins no run.", wait.Subject, name)
+		w.set("Consumer %s of workflow %s begins no run.", wait.Subject, name)
 	default:
-		w.say("Workflow %s waits: %s.", name, wait.Reason)
+		w.set("Workflow %s waits: %s.", name, wait.Reason)
 	}
 	paused := s.Pause != nil && wait.Reason != decide.ReasonUserPause && wait.Reason != decide.ReasonRestored &&
 		wait.Reason != decide.ReasonArchived
@@ -156,10 +156,10 @@ func pausedBy(s *projections.State) string {
 
 // explainRestored says what a person has to look at before a restored workflow goes on.
 func (w *Why) explainRestored(s *projections.State) {
-	w.say("Workflow %s was restored from a backup.", s.Name)
+	w.set("Workflow %s was restored from a backup.", s.Name)
 	if s.Pause != nil && s.Pause.Restored != nil {
 		w.Since = s.Pause.Since
-		w.say("Workflow %s was restored from the backup that was made at %s (%s).", s.Name, s.Pause.Restored.TakenAt,
+		w.set("Workflow %s was restored from the backup that was made at %s (%s).", s.Name, s.Pause.Restored.TakenAt,
 			s.Pause.Restored.From)
 	}
 	w.add("What it has done since then is not known here, and would be done again: look at the other side, skip the " +
@@ -167,8 +167,8 @@ func (w *Why) explainRestored(s *projections.State) {
 	if s.Blocked != nil {
 		w.add("The system holds it too (%s): %s `pawl resume` ends both.", s.Blocked.Reason, sentence(s.Blocked.Message))
 	}
-	w.can("pawl events list --workflow %s --status pending", s.Name)
-	w.can("pawl resume %s", s.Name)
+	w.offer("pawl events list --workflow %s --status pending", s.Name)
+	w.offer("pawl resume %s", s.Name)
 }
 
 func (w *Why) explainIdle(s *projections.State) {
@@ -176,17 +176,17 @@ func (w *Why) explainIdle(s *projections.State) {
 	goesOn := "It goes on by itself when an event arrives"
 	if len(s.Definition().Producers) > 0 {
 		goesOn += " or its producers are asked to run"
-		w.can("pawl run-now %s", s.Name)
+		w.offer("pawl run-now %s", s.Name)
 	}
 	switch {
 	case pending == 0 && s.Counts.Discarded > 0:
-		w.say("Workflow %s has only discarded events left: nothing else is due. %s.", s.Name, goesOn)
+		w.set("Workflow %s has only discarded events left: nothing else is due. %s.", s.Name, goesOn)
 		return
 	case pending == 0:
-		w.say("Workflow %s is idle: nothing is due and no event waits for a consumer. %s.", s.Name, goesOn)
+		w.set("Workflow %s is idle: nothing is due and no event waits for a consumer. %s.", s.Name, goesOn)
 		return
 	}
-	w.say("Workflow %s is idle: nothing is due. %s: no consumer took %s when it last looked. %s.",
+	w.set("Workflow %s is idle: nothing is due. %s: no consumer took %s when it last looked. %s.",
 		s.Name, ofItsEvents(pending, "still waits", "still wait"), number(pending, "it", "them"), goesOn)
 	w.addLeft(s, "")
 }
@@ -223,24 +223,24 @@ func (w *Why) addLeft(s *projections.State, except eventlog.Handler) {
 		}
 	}
 	if found {
-		w.can("pawl events list --workflow %s --status pending", s.Name)
+		w.offer("pawl events list --workflow %s --status pending", s.Name)
 	}
 }
 
 func (w *Why) explainArchived(s *projections.State) {
-	w.say("Workflow %s is archived: it has stopped for good and takes no events. Its history stays.", s.Name)
+	w.set("Workflow %s is archived: it has stopped for good and takes no events. Its history stays.", s.Name)
 	if pending := pendingEvents(s); pending > 0 {
 		w.add("%s, and no run will take %s: %s can stay so, or be cancelled.",
 			ofItsEvents(pending, "is pending", "are pending"), number(pending, "it", "them"), number(pending, "it", "they"))
-		w.can("pawl events list --workflow %s --status pending", s.Name)
-		w.can("pawl cancel %s --where status=pending", s.Name)
+		w.offer("pawl events list --workflow %s --status pending", s.Name)
+		w.offer("pawl cancel %s --where status=pending", s.Name)
 	}
 	if run := s.RetryRun(); run != nil {
 		if reserved := len(s.ReservedBy(run)); reserved > 0 {
 			w.add("%s by run %s, whose next will not be run again: %s can stay so, or be skipped.",
 				ofItsEvents(reserved, "is held", "are held"), run.ID, number(reserved, "it", "they"))
-			w.can("pawl runs show %s %s", s.Name, run.ID)
-			w.can("pawl skip %s --where status=reserved", s.Name)
+			w.offer("pawl runs show %s %s", s.Name, run.ID)
+			w.offer("pawl skip %s --where status=reserved", s.Name)
 		}
 	}
 }
@@ -263,13 +263,13 @@ func (w *Why) explainUnread(s *projections.State) {
 func (w *Why) explainBackoff(s *projections.State, wait decide.Wait) {
 	name := s.Name
 	if c, ok := s.Definition().Consumer(eventlog.Handler(wait.Subject)); ok && c.Concurrent() {
-		w.say("Consumer %s of workflow %s has nothing to do until something of it may be tried again, by itself at %s.",
+		w.set("Consumer %s of workflow %s has nothing to do until something of it may be tried again, by itself at %s.",
 			c.Name, name, wait.Until)
-		w.can("pawl jobs list --workflow %s --state retryable", name)
+		w.offer("pawl jobs list --workflow %s --state retryable", name)
 		return
 	}
 	if s.Backoff == nil || wait.Subject != "" {
-		w.say("Workflow %s has nothing to do until event %q may be tried again, by itself at %s.", name, wait.Subject,
+		w.set("Workflow %s has nothing to do until event %q may be tried again, by itself at %s.", name, wait.Subject,
 			wait.Until)
 		for e := range s.Scheduled(wait.Until - 1) {
 			if string(e.MessageID) != wait.Subject || e.ScheduledAt != wait.Until {
@@ -282,21 +282,21 @@ func (w *Why) explainBackoff(s *projections.State, wait decide.Wait) {
 					failed += " after a failure" + because(job.Attempts[n-1].Failure)
 				}
 			}
-			w.say("Workflow %s has nothing to do until event %q of topic %s may be tried again, by itself at %s%s.",
+			w.set("Workflow %s has nothing to do until event %q of topic %s may be tried again, by itself at %s%s.",
 				name, wait.Subject, e.Topic, wait.Until, failed)
 			w.add("Cancelled, it can be redriven at once, with its attempts counted anew.")
-			w.can("pawl jobs show %s %s %s", name, e.Topic, shellWord(e.MessageID))
-			w.can("pawl cancel %s %s %s", name, e.Topic, shellWord(e.MessageID))
+			w.offer("pawl jobs show %s %s %s", name, e.Topic, shellWord(e.MessageID))
+			w.offer("pawl cancel %s %s %s", name, e.Topic, shellWord(e.MessageID))
 			break
 		}
-		w.can("pawl jobs list --workflow %s --state retryable", name)
+		w.offer("pawl jobs list --workflow %s --state retryable", name)
 		return
 	}
 	why := "as the other side has asked it to" // F13: that counts as no failure
 	if s.Backoff.Attempt > 0 {
 		why = "after " + eventlog.Count(s.Backoff.Attempt, "transient failure") + " in a row"
 	}
-	w.say("Workflow %s backs off %s; it goes on by itself at %s.", name, why, wait.Until)
+	w.set("Workflow %s backs off %s; it goes on by itself at %s.", name, why, wait.Until)
 	run := s.RetryRun()
 	if run == nil {
 		run = LastFailed(s)
@@ -307,12 +307,12 @@ func (w *Why) explainBackoff(s *projections.State, wait decide.Wait) {
 	if run != nil {
 		w.about(string(run.ID))
 		w.add("The last was run %s of %s %s%s.", run.ID, run.Type, run.Handler, because(run.Failure))
-		w.can("pawl runs show %s %s", name, run.ID)
+		w.offer("pawl runs show %s %s", name, run.ID)
 	}
 	if s.PendingRetry != "" {
 		w.add("%s; only next is run again.", settled(s.RetryRun()))
 	}
-	w.can("pawl resume %s", name)
+	w.offer("pawl resume %s", name)
 	w.explainHeldEvents(s, run, "resume")
 }
 
@@ -339,17 +339,17 @@ func LastFailed(s *projections.State) *projections.Run {
 }
 
 func (w *Why) explainApproval(s *projections.State, wait decide.Wait, m *projections.Mutation) {
-	w.say("Mutation %s awaits approval; nothing has left.", wait.Subject)
+	w.set("Mutation %s awaits approval; nothing has left.", wait.Subject)
 	if m != nil {
 		w.Since = m.RequestedAt
-		w.say("%s awaits approval; nothing has left. Approving sends exactly the recorded parameters, once; "+
+		w.set("%s awaits approval; nothing has left. Approving sends exactly the recorded parameters, once; "+
 			"rejecting skips its events and goes on with next. Nothing else of the workflow runs until then.", callName(s, m))
 	}
-	w.can("pawl mutations show %s", wait.Subject)
+	w.offer("pawl mutations show %s", wait.Subject)
 	if s.Pause != nil {
 		w.add("It can be approved once the workflow is resumed.")
 	} else {
-		w.can("pawl approve %s", wait.Subject)
+		w.offer("pawl approve %s", wait.Subject)
 	}
-	w.can("pawl reject %s", wait.Subject)
+	w.offer("pawl reject %s", wait.Subject)
 }

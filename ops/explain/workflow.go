@@ -60,21 +60,21 @@ func (w *Why) attend(s *projections.State) {
 		w.begin(PartFailing)
 		w.add("%s so often since %s that a person should look; it goes on trying by itself.",
 			ofItsEvents(s.Counts.Attention, "has failed", "have failed"), s.Counts.AttentionSince)
-		w.can("pawl jobs list --workflow %s --state retryable", s.Name)
+		w.offer("pawl jobs list --workflow %s --state retryable", s.Name)
 	}
 	if n := s.Counts.Owing; n > 0 {
 		w.begin(PartFailing)
 		w.add("Next of %s has failed so often since %s that a person should look; it goes on trying by itself.",
 			eventlog.Count(n, "run"), s.Counts.OwingSince)
-		w.can("pawl runs list --workflow %s --status paused:transient", s.Name)
+		w.offer("pawl runs list --workflow %s --status paused:transient", s.Name)
 	}
 	w.attendUndecided(s)
 	if n := s.Counts.Discarded; n > 0 {
 		w.begin(PartDiscarded)
 		w.add("%s since %s: the attempts are used up, and only a person brings %s back.",
 			ofItsEvents(n, "is discarded", "are discarded"), s.Counts.DiscardedSince, number(n, "it", "them"))
-		w.can("pawl jobs list --workflow %s --state discarded", s.Name)
-		w.can("pawl redrive %s --where state=discarded", s.Name)
+		w.offer("pawl jobs list --workflow %s --state discarded", s.Name)
+		w.offer("pawl redrive %s --where state=discarded", s.Name)
 	}
 }
 
@@ -111,22 +111,22 @@ func (w *Why) explainTodo(s *projections.State, todo decide.Todo) {
 			run = s.Run(id)
 		}
 		if run == nil {
-			w.say("Workflow %s is %s.", s.Name, doing)
+			w.set("Workflow %s is %s.", s.Name, doing)
 			return
 		}
 		w.Since = run.StartedAt
-		w.say("Run %s of %s %s is %s.", run.ID, run.Type, run.Handler, doing)
+		w.set("Run %s of %s %s is %s.", run.ID, run.Type, run.Handler, doing)
 	}
 	switch todo := todo.(type) {
 	case decide.StartRun:
 		w.about(string(todo.Handler))
-		w.say("The %s %s is about to run.", todo.Type, todo.Handler)
+		w.set("The %s %s is about to run.", todo.Type, todo.Handler)
 		if todo.RetryOf != "" {
-			w.say("The %s %s is about to run again: next is still owed for run %s.", todo.Type, todo.Handler, todo.RetryOf)
+			w.set("The %s %s is about to run again: next is still owed for run %s.", todo.Type, todo.Handler, todo.RetryOf)
 		}
 	case decide.BeginEvent:
 		w.about(string(todo.Handler))
-		w.say("The consumer %s is about to run.", todo.Handler)
+		w.set("The consumer %s is about to run.", todo.Handler)
 	case decide.CrashRun:
 		running("left over from a process that is gone; it is being recorded as crashed", todo.Run)
 	case decide.RunProducer:
@@ -139,23 +139,23 @@ func (w *Why) explainTodo(s *projections.State, todo decide.Todo) {
 		running("publishing (next)", todo.Run)
 	case decide.AwaitCall:
 		w.about(string(todo.Mutation))
-		w.say("The call of mutation %s has left and its answer is awaited.", todo.Mutation)
+		w.set("The call of mutation %s has left and its answer is awaited.", todo.Mutation)
 		if m := s.Mutation(todo.Mutation); m != nil {
 			w.Since, w.Until = m.StartedAt, m.Deadline
-			w.say("%s has left and its answer is awaited, at the latest until %s.", callName(s, m), m.Deadline)
+			w.set("%s has left and its answer is awaited, at the latest until %s.", callName(s, m), m.Deadline)
 			if m.Resending {
-				w.say("%s was sent again with the same key, to find out what became of it (attempt %d), and its answer is "+
+				w.set("%s was sent again with the same key, to find out what became of it (attempt %d), and its answer is "+
 					"awaited, at the latest until %s.", callName(s, m), m.ReconcileAttempts, m.Deadline)
 			}
 		}
 	case decide.ReconcileMutation:
 		w.about(string(todo.Mutation))
-		w.say("The connector is being asked what became of mutation %s; nothing is sent again.", todo.Mutation)
+		w.set("The connector is being asked what became of mutation %s; nothing is sent again.", todo.Mutation)
 		if m := s.Mutation(todo.Mutation); m != nil {
 			w.Since = m.StartedAt
-			w.say("The connector is being asked what became of %s; nothing is sent again.", callName(s, m))
+			w.set("The connector is being asked what became of %s; nothing is sent again.", callName(s, m))
 			if m.Call.Resends() {
-				w.say("It is not known what became of %s; the same call is about to be sent again with the same key.",
+				w.set("It is not known what became of %s; the same call is about to be sent again with the same key.",
 					callName(s, m))
 			}
 		}
