@@ -17,8 +17,8 @@ import (
 )
 
 const (
-	// ownerPatience is how long a request waits for a partition whose lease moves, and for the answer of its owner.
-	ownerPatience = 15 * time.Second
+	// OwnerPatience is how long a request waits for a partition whose lease moves, and for the answer of its owner.
+	OwnerPatience = 15 * time.Second
 	// ownerPause lies between two attempts to find the owner.
 	ownerPause = 100 * time.Millisecond
 )
@@ -114,7 +114,7 @@ func decodeQuestion(text []byte) (q question, cmd decide.Command, err error) {
 }
 
 // decideAtOwner has a command recorded by the engine that owns the workflow's partition: this one, or a peer. While the
-// lease moves it waits, up to ownerPatience.
+// lease moves it waits, up to OwnerPatience.
 func (e *Engine) decideAtOwner(ctx context.Context, name eventlog.WorkflowName, cmd decide.Command,
 	actor eventlog.Actor, operation string) (decide.Decision, error) {
 	p := e.partitionOf(name)
@@ -122,7 +122,7 @@ func (e *Engine) decideAtOwner(ctx context.Context, name eventlog.WorkflowName, 
 	if err != nil {
 		return decide.Decision{}, err
 	}
-	for until := time.Now().Add(ownerPatience); ; {
+	for until := time.Now().Add(OwnerPatience); ; {
 		decision, err := e.tryOwner(ctx, p, name, cmd, actor, operation, request)
 		if !errors.Is(err, process.ErrNotOwner) && !errors.Is(err, peer.ErrNobody) {
 			return decision, err
@@ -145,7 +145,7 @@ func (e *Engine) tryOwner(ctx context.Context, p *partition, name eventlog.Workf
 		}
 		return e.decideHere(ctx, name, cmd, actor, operation)
 	}
-	asked, cancel := context.WithTimeout(ctx, ownerPatience)
+	asked, cancel := context.WithTimeout(ctx, OwnerPatience)
 	defer cancel()
 	text, err := e.process.Config.Peers.Ask(asked, p.number, request)
 	switch {

@@ -2,6 +2,7 @@ package node
 
 import (
 	"context"
+	"time"
 
 	"github.com/pawl-run/pawl/cmd/pawl/internal/datadir"
 	"github.com/pawl-run/pawl/cmd/pawl/internal/exit"
@@ -58,11 +59,12 @@ func Compose(ctx context.Context, d *storage.Data, observe func(eventlog.Record)
 		return nil, err
 	}
 	var copies func(context.Context) (doctor.Copies, error)
+	var timeout time.Duration // as the interface has it
 	if d.Broker.Shared {
-		copies = n.copies
+		copies, timeout = n.copies, engine.OwnerPatience+answerTime
 	}
 	err = n.answer(ctx, ops.Config{
-		Copies: copies,
+		Copies: copies, Timeout: timeout,
 		Engine: n.Engine, Reader: n.reader(), Log: d.Log, Connectors: known, Calls: n.registry,
 		RunLog:  d.Scripts.Reader(),
 		Secrets: d.Settings.Secrets,
@@ -79,6 +81,9 @@ func Compose(ctx context.Context, d *storage.Data, observe func(eventlog.Record)
 	}
 	return n, nil
 }
+
+// answerTime is what a request has left, once the owner of its workflow is found.
+const answerTime = 3 * time.Second
 
 func (n *Node) newEngine(ctx context.Context, known catalog, version string, observe func(eventlog.Record)) error {
 	d := n.Data
