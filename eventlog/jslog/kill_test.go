@@ -53,7 +53,8 @@ func TestKilledInBatches(t *testing.T) {
 func killAppender(t *testing.T, dir string, after int) (acked map[eventlog.WorkflowName]uint64, batches uint64) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestKilledInBatches$")
-	cmd.Env = append(os.Environ(), appenderDir+"="+dir)
+	// What is killed removes no temporary folders of its own: they stand in the folder of this test.
+	cmd.Env = append(os.Environ(), appenderDir+"="+dir, "TMPDIR="+t.TempDir())
 	cmd.Stderr = os.Stderr
 	out, err := cmd.StdoutPipe()
 	if err != nil {
