@@ -11,7 +11,6 @@ import (
 	"github.com/nats-io/nats.go"
 
 	"github.com/pawl-run/pawl/embeddednats"
-	"github.com/pawl-run/pawl/embeddednats/natstest"
 )
 
 // addTools gives tools users of their own and lets them in.
@@ -236,16 +235,7 @@ func TestToolURLsStay(t *testing.T) {
 	}
 	s.engine.Close()
 	s.server.Shutdown()
-	users, err := embeddednats.Users(s.dir, "", 1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.server = natstest.NewServer(t, natstest.Fast, func(c *embeddednats.Config) {
-		c.ListenAddr, c.Users = "127.0.0.1:0", users
-	})
-	if err := s.server.WriteURLs(s.dir); err != nil {
-		t.Fatal(err)
-	}
+	s.serve()
 	s.setTools()
 	after, err := os.ReadFile(embeddednats.ToolURLFile(s.dir, "mail"))
 	if err != nil {

@@ -26,20 +26,27 @@ type site struct {
 	js     jetstream.JetStream
 }
 
-func newSite(t *testing.T) *site {
-	t.Helper()
-	s := &site{t: t, dir: filepath.Join(t.TempDir(), "nats")}
+// serve starts the server, with the users of the folder.
+func (s *site) serve() {
+	s.t.Helper()
 	users, err := embeddednats.Users(s.dir, "", 1)
 	if err != nil {
-		t.Fatal(err)
+		s.t.Fatal(err)
 	}
-	s.server = natstest.NewServer(t, natstest.Fast, func(c *embeddednats.Config) {
+	s.server = natstest.NewServer(s.t, natstest.Fast, func(c *embeddednats.Config) {
 		c.ListenAddr, c.Users = "127.0.0.1:0", users
 	})
 	if err := s.server.WriteURLs(s.dir); err != nil {
-		t.Fatal(err)
+		s.t.Fatal(err)
 	}
+}
+
+func newSite(t *testing.T) *site {
+	t.Helper()
+	s := &site{t: t, dir: filepath.Join(t.TempDir(), "nats")}
+	s.serve()
 	s.engine = natstest.Connect(t, s.server)
+	var err error
 	if s.js, err = jetstream.New(s.engine); err != nil {
 		t.Fatal(err)
 	}

@@ -16,7 +16,8 @@ func TestAdviceIsCommands(t *testing.T) {
 	}
 	commands := map[string]bool{}
 	quoted := regexp.MustCompile(`"(pawl [^"]+)"`)
-	for _, path := range []string{"../../ops/explain/why.go", "../../ops/explain/wait.go", "../../ops/explain/held.go",
+	for _, path := range []string{"../../ops/explain/why.go", "../../ops/explain/wait.go",
+		"../../ops/explain/held_events.go",
 		"../../ops/explain/concurrent.go", "../../ops/explain/resolution.go"} {
 		for _, found := range quoted.FindAllStringSubmatch(read(t, path), -1) {
 			commands[found[1]] = true

@@ -128,35 +128,7 @@ func (l *life) asideConcurrently() {
 // workConcurrently does one of the things that the state owes, with some outcome.
 func (l *life) workConcurrently() {
 	todos := l.owed()
-	switch todo := todos[l.int("todo", 0, len(todos)-1)].(type) {
-	case decide.StartRun:
-		_ = l.step(decide.Tick{})
-	case decide.BeginEvent:
-		_ = l.step(decide.Tick{Place: &todo.Place})
-	case decide.CrashRun:
-		_ = l.step(decide.Recover{})
-	case decide.RunProducer:
-		_ = l.step(l.commit(todo.Run))
-	case decide.RunPrepare:
-		if run := l.run(todo.Run); run.Event != nil {
-			l.prepareOne(run)
-		} else {
-			l.prepare(todo.Run)
-		}
-	case decide.RunMutate:
-		_ = l.step(l.mutate(todo.Run))
-	case decide.RunNext:
-		_ = l.step(l.commit(todo.Run))
-	case decide.AwaitCall:
-		l.settle(todo.Mutation, "")
-	case decide.ReconcileMutation:
-		l.reconcile(todo.Mutation)
-	case decide.Wait:
-		if todo.Until != 0 && l.chance(60) {
-			l.now = max(l.now, todo.Until)
-			_ = l.step(decide.Tick{})
-		}
-	}
+	l.perform(todos[l.int("todo", 0, len(todos)-1)])
 }
 
 func (l *life) prepareOne(run *projections.Run) {

@@ -275,16 +275,24 @@ func (l *life) reconcile(m eventlog.MutationID) {
 }
 
 // work does what the state owes, with some outcome.
-func (l *life) work() {
-	switch todo := l.next().(type) {
+func (l *life) work() { l.perform(l.next()) }
+
+func (l *life) perform(todo decide.Todo) {
+	switch todo := todo.(type) {
 	case decide.StartRun:
 		_ = l.step(decide.Tick{})
+	case decide.BeginEvent:
+		_ = l.step(decide.Tick{Place: &todo.Place})
 	case decide.CrashRun:
 		_ = l.step(decide.Recover{})
 	case decide.RunProducer:
 		_ = l.step(l.commit(todo.Run))
 	case decide.RunPrepare:
-		l.prepare(todo.Run)
+		if run := l.run(todo.Run); run.Event != nil {
+			l.prepareOne(run)
+		} else {
+			l.prepare(todo.Run)
+		}
 	case decide.RunMutate:
 		_ = l.step(l.mutate(todo.Run))
 	case decide.RunNext:
@@ -295,7 +303,7 @@ func (l *life) work() {
 		l.reconcile(todo.Mutation)
 	case decide.Wait:
 		if todo.Until != 0 && l.chance(60) {
-			l.now = todo.Until
+			l.now = max(l.now, todo.Until)
 			_ = l.step(decide.Tick{})
 		}
 	}

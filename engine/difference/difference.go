@@ -21,20 +21,12 @@ type Difference struct {
 }
 
 // Of lists how after differs from before; none for equal values. It fails for what is no JSON.
-func Of(before, after json.RawMessage) ([]Difference, error) {
-	a, err := read(before)
-	if err != nil {
-		return nil, err
-	}
-	b, err := read(after)
-	if err != nil {
-		return nil, err
-	}
-	return compare(nil, "", a, b, true), nil
-}
+func Of(before, after json.RawMessage) ([]Difference, error) { return differ(before, after, true) }
 
 // Beyond lists how after differs from before where members that before does not name do not count.
-func Beyond(before, after json.RawMessage) ([]Difference, error) {
+func Beyond(before, after json.RawMessage) ([]Difference, error) { return differ(before, after, false) }
+
+func differ(before, after json.RawMessage, added bool) ([]Difference, error) {
 	a, err := read(before)
 	if err != nil {
 		return nil, err
@@ -43,7 +35,7 @@ func Beyond(before, after json.RawMessage) ([]Difference, error) {
 	if err != nil {
 		return nil, err
 	}
-	return compare(nil, "", a, b, false), nil
+	return compare(nil, "", a, b, added), nil
 }
 
 func read(raw json.RawMessage) (v any, err error) {
