@@ -34,7 +34,7 @@ type backend struct {
 	// revocations tells streams to look whether their caller's token is still in use.
 	revocations auth.Revocations
 	// links are the one-time links to the console.
-	links auth.Links
+	links *auth.Links
 	// life ends when the server stops: log streams end with it.
 	life    context.Context
 	endLife context.CancelFunc

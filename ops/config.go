@@ -71,6 +71,9 @@ type Config struct {
 	Token string
 	// NoAuth lets in whatever reaches this engine, without a token. Serve refuses it beyond loopback.
 	NoAuth bool
+	// Links keeps the one-time links to the console, so that each engine that shares it takes those of the others; nil
+	// means that this engine takes its own alone, and keeps them in memory.
+	Links auth.LinkBucket
 	// Address answers the URL that lies beside the Token for commands, once it is served: the proof that this
 	// engine knows the Token holds for that URL alone.
 	Address func() string

@@ -16,7 +16,7 @@ import (
 // openConsole makes the web page over this backend.
 func (b *backend) openConsole() *console.Console {
 	return console.New(console.Config{
-		Operations: Table(), Guard: b.guard, Links: &b.links, Log: b.cfg.Log, Now: b.cfg.Now, Followers: b.followers,
+		Operations: Table(), Guard: b.guard, Links: b.links, Log: b.cfg.Log, Now: b.cfg.Now, Followers: b.followers,
 		Revocations: &b.revocations, KeepAlive: b.cfg.KeepAlive, Life: b.life, Logger: b.cfg.Logger,
 		Version: b.cfg.Version, Generation: b.log.Generation,
 		Call: func(ctx context.Context, c *rpc.Caller, id string, request []byte) ([]byte, *rpc.Problem) {
@@ -80,12 +80,12 @@ type (
 var loginTable = []Operation{
 	define(operation("createLogin", "POST /v1/logins", rpc.Viewer,
 		"Make a link with which a browser opens the console, once, within a minute").narrowing().private(),
-		func(_ context.Context, c *Call, r *createLoginRequest) (createLoginAnswer, error) {
-			return c.backend.createLogin(c.Caller, r.Role)
+		func(ctx context.Context, c *Call, r *createLoginRequest) (createLoginAnswer, error) {
+			return c.backend.createLogin(ctx, c.Caller, r.Role)
 		}),
 }
 
-func (b *backend) createLogin(as rpc.Caller, role eventlog.TokenRole) (createLoginAnswer, error) {
+func (b *backend) createLogin(ctx context.Context, as rpc.Caller, role eventlog.TokenRole) (createLoginAnswer, error) {
 	if role != "" {
 		if role == eventlog.RoleIngest || !as.Role.Covers(rpc.Role(role)) {
 			return createLoginAnswer{}, rpc.Problemf(http.StatusForbidden, "role.insufficient",
@@ -98,7 +98,10 @@ func (b *backend) createLogin(as rpc.Caller, role eventlog.TokenRole) (createLog
 	if base == "" {
 		base = b.address()
 	}
-	code, until := b.links.Make(as, time.Now())
+	code, until, err := b.links.Make(ctx, as, time.Now())
+	if err != nil {
+		return createLoginAnswer{}, err
+	}
 	return createLoginAnswer{URL: base + console.LoginPath + "#" + code, ExpiresAt: eventlog.At(until),
 		Role: eventlog.TokenRole(as.Role)}, nil
 }

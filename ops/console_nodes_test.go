@@ -26,7 +26,8 @@ func setupNodes(t *testing.T, count int) (nodes []*bundle) {
 	t.Cleanup(between.Close)
 	for number := 1; number <= count; number++ {
 		link := between.Join(number)
-		nodes = append(nodes, setupOn(t, log, func(_ *Config, h *enginetest.Harness) {
+		nodes = append(nodes, setupOn(t, log, func(c *Config, h *enginetest.Harness) {
+			c.Links = link
 			leases, err := lease.New(lease.Config{Bucket: link, Partitions: 1, Node: fmt.Sprintf("n%d", number),
 				Renew: renew, Elapsed: link.Elapsed, Logger: slog.New(slog.DiscardHandler)})
 			if err != nil {

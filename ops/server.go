@@ -53,7 +53,7 @@ func New(cfg Config) (*Server, error) {
 	reader := *cfg.Reader
 	reader.Ends = explain.Beside{Outlook: cfg.Engine.Outlook}.Ends
 	cfg.Reader = &reader
-	b := &backend{cfg: cfg, guard: guard,
+	b := &backend{cfg: cfg, guard: guard, links: auth.NewLinks(cfg.Links),
 		followers: auth.NewQuota("readers of the log", "log.followers", maxFollowers, maxFollowersEach),
 		heavy:     auth.NewQuota("requests that read a long past", "history.busy", maxHeavy, maxHeavyEach),
 		bodies:    auth.NewQuota("KiB of request bodies", "bodies.busy", maxBodies, maxBodiesEach)}
@@ -208,7 +208,9 @@ func (s *Server) LoginLink(name string) (string, error) {
 	if p != nil {
 		return "", p
 	}
-	answer, err := s.createLogin(rpc.Caller{Actor: actor, Role: rpc.Admin, Key: "local"}, "")
+	ctx, cancel := context.WithTimeout(s.life, s.cfg.Timeout)
+	defer cancel()
+	answer, err := s.createLogin(ctx, rpc.Caller{Actor: actor, Role: rpc.Admin, Key: "local"}, "")
 	if err == nil && s.cfg.NoAuth {
 		return "", errors.New("an engine without tokens needs no link")
 	}

@@ -1,7 +1,14 @@
 package auth
 
 import (
+	"context"
 	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base32"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -11,45 +18,144 @@ import (
 // LinkLife is how long a login link can be used, once.
 const LinkLife = time.Minute
 
-// maxLinks bounds the links that are not used yet; one too many takes the place of the oldest.
-const maxLinks = 100
+// maxLinks bounds the links of one credential that are not used yet; one too many takes the place of its oldest.
+const maxLinks = 20
 
-// Links are the one-time links with which browsers log in. They are kept in memory alone: a link leads to the process
-// that made it. The zero value is ready, and safe for concurrent use.
-type Links struct {
-	mu   sync.Mutex
-	open []link
+// Links are the one-time links with which browsers log in. They hold at every engine that has the same bucket, and of
+// all uses of a link, at any of them, one succeeds. Hashes of codes are kept, no codes. Whether a link is too old is
+// seen by the clock of the engine that it is used at. Links are safe for concurrent use.
+type Links struct{ bucket LinkBucket }
+
+// LinkBucket keeps links.
+type LinkBucket interface {
+	// Get returns a value and its revision; without an error revision 0 says that there is none.
+	Get(ctx context.Context, key string) (value []byte, revision uint64, err error)
+	// Put writes a value over the one with this revision, 0 for none, and returns the revision it has now; 0 without an
+	// error says that another one has been written meanwhile.
+	Put(ctx context.Context, key string, value []byte, revision uint64) (uint64, error)
 }
 
+// NewLinks keeps links in the bucket; nil means the memory of this process, for an engine that has its log for itself.
+func NewLinks(bucket LinkBucket) *Links {
+	if bucket == nil {
+		bucket = &linkMemory{values: map[string]linkValue{}}
+	}
+	return &Links{bucket}
+}
+
+// link is one that was not used yet.
 type link struct {
-	code  string
-	maker rpc.Caller
-	until time.Time
+	Hash  string     `json:"hash"`
+	Maker rpc.Caller `json:"maker"`
+	Until time.Time  `json:"until"`
 }
+
+// makerLength is the length of what follows the secret in a code: it says under which key its link is kept.
+const makerLength = 16
+
+var errUnknownLink = errors.New("the link is not known")
 
 // Make returns the code of a new link with which a browser comes to act as the caller.
-func (l *Links) Make(as rpc.Caller, now time.Time) (code string, until time.Time) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if len(l.open) >= maxLinks {
-		l.open = l.open[1:]
+func (l *Links) Make(ctx context.Context, as rpc.Caller, now time.Time) (code string, until time.Time, err error) {
+	of := sha256.Sum256([]byte("links of " + as.Key))
+	maker := base32.StdEncoding.EncodeToString(of[:])[:makerLength]
+	code, until = rand.Text()+maker, now.Add(LinkLife)
+	err = l.change(ctx, maker, func(open []link) ([]link, error) {
+		open = slices.DeleteFunc(open, func(known link) bool { return !now.Before(known.Until) })
+		if len(open) >= maxLinks {
+			open = open[1:]
+		}
+		return append(open, link{hashOf(code), as, until}), nil
+	})
+	if err != nil {
+		return "", time.Time{}, fmt.Errorf("keep a login link: %w", err)
 	}
-	made := link{rand.Text(), as, now.Add(LinkLife)}
-	l.open = append(l.open, made)
-	return made.code, made.until
+	return code, until, nil
 }
 
 // Take uses a link up: it returns as whom the browser acts, and false for a code that is not known, not any more or too
-// old.
-func (l *Links) Take(code string, now time.Time) (rpc.Caller, bool) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	hash := hashOf(code)
-	for i, known := range l.open {
-		if hashOf(known.code) == hash { // of hashes: how long it takes says nothing of the code
-			l.open = append(l.open[:i:i], l.open[i+1:]...)
-			return known.maker, now.Before(known.until)
+// old. After an error the link may be used up.
+func (l *Links) Take(ctx context.Context, code string, now time.Time) (as rpc.Caller, ok bool, err error) {
+	if len(code) <= makerLength {
+		return rpc.Caller{}, false, nil
+	}
+	maker := code[len(code)-makerLength:]
+	if _, err := base32.StdEncoding.DecodeString(maker); err != nil {
+		return rpc.Caller{}, false, nil
+	}
+	hash := hashOf(code) // how long it takes to compare hashes says nothing of the code
+	var taken link
+	err = l.change(ctx, maker, func(open []link) ([]link, error) {
+		i := slices.IndexFunc(open, func(known link) bool { return known.Hash == hash })
+		if i < 0 {
+			return nil, errUnknownLink
+		}
+		taken = open[i]
+		return slices.Delete(open, i, i+1), nil
+	})
+	switch {
+	case errors.Is(err, errUnknownLink):
+		return rpc.Caller{}, false, nil
+	case err != nil:
+		return rpc.Caller{}, false, fmt.Errorf("use up a login link: %w", err)
+	}
+	return taken.Maker, now.Before(taken.Until), nil
+}
+
+// change changes the open links of a maker, as no other engine has changed them meanwhile.
+func (l *Links) change(ctx context.Context, maker string, to func([]link) ([]link, error)) error {
+	key := "link." + maker
+	for {
+		text, revision, err := l.bucket.Get(ctx, key)
+		if err != nil {
+			return err
+		}
+		var open []link
+		if revision != 0 {
+			if err := json.Unmarshal(text, &open); err != nil {
+				return fmt.Errorf("read %s: %w", key, err)
+			}
+		}
+		if open, err = to(open); err != nil {
+			return err
+		}
+		if text, err = json.Marshal(open); err != nil {
+			return err
+		}
+		if written, err := l.bucket.Put(ctx, key, text, revision); err != nil || written != 0 {
+			return err
 		}
 	}
-	return rpc.Caller{}, false
+}
+
+// linkMemory is a bucket of one process.
+type linkMemory struct {
+	mu     sync.Mutex
+	last   uint64
+	values map[string]linkValue
+}
+
+type linkValue struct {
+	text     []byte
+	revision uint64
+}
+
+// Get implements LinkBucket.
+func (m *linkMemory) Get(_ context.Context, key string) ([]byte, uint64, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	v := m.values[key]
+	return v.text, v.revision, nil
+}
+
+// Put implements LinkBucket.
+func (m *linkMemory) Put(_ context.Context, key string, value []byte, revision uint64) (uint64, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.values[key].revision != revision {
+		return 0, nil
+	}
+	m.last++
+	m.values[key] = linkValue{value, m.last}
+	return m.last, nil
 }

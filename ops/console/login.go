@@ -31,7 +31,13 @@ func (c *Console) FromElsewhere(w http.ResponseWriter, r *http.Request) {
 // code is the proof.
 func (c *Console) login(w http.ResponseWriter, r *http.Request) {
 	r.Body = http.MaxBytesReader(w, r.Body, 4<<10)
-	caller, ok := c.cfg.Links.Take(r.PostFormValue("code"), realNow())
+	caller, ok, err := c.cfg.Links.Take(r.Context(), r.PostFormValue("code"), realNow())
+	if err != nil {
+		c.refuse(w, r, nil, rpc.Problemf(http.StatusServiceUnavailable, "link.unknown",
+			"Whether this link still holds cannot be found out now.").
+			WithHint("Make a new one: pawl open").WithCause(err))
+		return
+	}
 	if !ok {
 		c.render(w, &visit{Console: c, r: r}, http.StatusForbidden, "login", page{Title: "Log in",
 			Body: "This link was used already, or is older than a minute."})

@@ -68,8 +68,9 @@ func (c *Console) progress(v *visit) (string, page, error) {
 	c.mu.Unlock()
 	if at < 0 {
 		return "", page{}, rpc.Problemf(http.StatusNotFound, "redrive.unknown",
-			"How far this redrive has come is not known any more; its events are.").
-			WithHint("The jobs of the workflow show them.")
+			"How far this redrive has come as a whole is not known here: it was begun at another node, or before this one "+
+				"started again. It goes on; nothing of it is lost.").
+			WithHint("Open the jobs of the workflow: they show each of its events.")
 	}
 	view := progressView{header: head, At: of.at, Of: len(of.events)}
 	count := map[projections.JobState]int{}

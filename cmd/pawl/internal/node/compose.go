@@ -71,7 +71,7 @@ func Compose(ctx context.Context, d *storage.Data, observe func(eventlog.Record)
 		Workers: n.Scripts.Report, Version: version, Installation: d.Log.Installation(), NoAuth: d.Settings.NoAuth,
 		PublicURL: d.Settings.PublicURL, Logger: d.Logger, Now: now.Now, Progress: progress,
 		Feed: n.feed.figures(), Subscriptions: n.outgoing, Traces: n.traces.figures(), Source: n.source, Doctor: n.examine,
-		PastDir: datadir.Past(d.Settings.Data),
+		PastDir: datadir.Past(d.Settings.Data), Links: n.links,
 	})
 	if err != nil {
 		return nil, err

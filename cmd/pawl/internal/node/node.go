@@ -14,6 +14,7 @@ import (
 	"github.com/pawl-run/pawl/engine/clock"
 	"github.com/pawl-run/pawl/engine/connector"
 	"github.com/pawl-run/pawl/ops"
+	"github.com/pawl-run/pawl/ops/auth"
 	"github.com/pawl-run/pawl/ops/backup"
 	"github.com/pawl-run/pawl/ops/subscription"
 	"github.com/pawl-run/pawl/projections/readmodel"
@@ -43,6 +44,7 @@ type Node struct {
 	outgoing *subscription.Deliveries // nil where no webhooks are configured
 	alerts   alerting
 	traces   tracing
+	links    auth.LinkBucket // nil where this engine has the log for itself
 }
 
 // maxLinger is how long a last look waits for another event at most, on a busy engine.

@@ -15,7 +15,7 @@ import (
 // share lets the engine share the log with others, where the broker is there for several.
 func (n *Node) share(ctx context.Context, c *engine.Config, version string) error {
 	d := n.Data
-	leases, err := d.Leases(ctx, cmp.Or(d.Settings.PublicURL, n.Endpoint.URL()), version)
+	leases, entries, err := d.Leases(ctx, cmp.Or(d.Settings.PublicURL, n.Endpoint.URL()), version)
 	if err != nil || leases == nil {
 		return err
 	}
@@ -24,6 +24,7 @@ func (n *Node) share(ctx context.Context, c *engine.Config, version string) erro
 		return err
 	}
 	d.Opened.Add(func() error { nc.Close(); return nil })
+	n.links = entries
 	c.Leases, c.Peers, c.Duties = leases, peer.New(nc, datadir.NATSPrefix), n.dutiesOfAll
 	return nil
 }

@@ -123,29 +123,29 @@ func (d *Data) awaitFormed(ctx context.Context) error {
 	}
 }
 
-// Leases share the log with the other engines; nil where this engine has it for itself. url is where this engine
-// answers, and version that of its program.
-func (d *Data) Leases(ctx context.Context, url, version string) (*lease.Keeper, error) {
+// Leases share the log with the other engines, with the bucket that keeps them; nil where this engine has it for itself.
+// url is where this engine answers, and version that of its program.
+func (d *Data) Leases(ctx context.Context, url, version string) (*lease.Keeper, *bucket.Bucket, error) {
 	if !d.Broker.Shared {
-		return nil, nil
+		return nil, nil, nil
 	}
 	nc, err := d.Broker.Connect(nats.Name("pawl leases"))
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	d.Opened.Add(func() error { nc.Close(); return nil })
 	js, err := jetstream.New(nc)
 	if err != nil {
-		return nil, exit.Failed("", err)
+		return nil, nil, exit.Failed("", err)
 	}
 	entries, err := bucket.Open(ctx, js, LeasesBucket)
 	if err != nil {
-		return nil, exit.Failed("", err)
+		return nil, nil, exit.Failed("", err)
 	}
 	keeper, err := lease.New(lease.Config{Bucket: entries, Partitions: d.Log.Partitions(), Node: d.Broker.Node, URL: url,
 		Version: version, Format: eventlog.FormatVersion, Logger: d.Logger})
 	if err != nil {
-		return nil, exit.Failed("", err)
+		return nil, nil, exit.Failed("", err)
 	}
-	return keeper, nil
+	return keeper, entries, nil
 }
