@@ -12,6 +12,12 @@ import (
 	"github.com/pawl-run/pawl/ops/rpc"
 )
 
+// shows is the answer to the code of a link.
+func (u *browser) shows(code string) *http.Response {
+	res, _ := u.send("POST", "/login", url.Values{"code": {code}})
+	return res
+}
+
 // A link that one node has made is taken by another one, with the role that it was made for, once: of two nodes that
 // are shown it at the same time, one lets the browser in.
 func TestLinkOfAnotherNode(t *testing.T) {
@@ -29,7 +35,7 @@ func TestLinkOfAnotherNode(t *testing.T) {
 		var all sync.WaitGroup
 		for i, n := range shown {
 			all.Go(func() {
-				answers[i], _ = (&browser{bundle: n}).send("POST", "/login", url.Values{"code": {code}})
+				answers[i] = (&browser{bundle: n}).shows(code)
 			})
 		}
 		all.Wait()
@@ -39,7 +45,8 @@ func TestLinkOfAnotherNode(t *testing.T) {
 			case http.StatusSeeOther:
 				let++
 				u := &browser{bundle: shown[i], cookie: res.Cookies()[0]}
-				if said := u.get(res.Header.Get("Location")); !strings.Contains(said, `<span class="dim">viewer</span>`) {
+				said := u.get(res.Header.Get("Location"))
+				if !strings.Contains(said, `<span class="dim">viewer</span>`) {
 					t.Errorf("the browser is no viewer:\n%s", said)
 				}
 			case http.StatusForbidden:
@@ -51,7 +58,7 @@ func TestLinkOfAnotherNode(t *testing.T) {
 			t.Errorf("round %d: the link has let in %d browsers", round, let)
 		}
 		for i, n := range nodes {
-			if res, _ := (&browser{bundle: n}).send("POST", "/login", url.Values{"code": {code}}); res.StatusCode != http.StatusForbidden {
+			if res := (&browser{bundle: n}).shows(code); res.StatusCode != http.StatusForbidden {
 				t.Errorf("round %d: node %d takes a link that was used: %d", round, i+1, res.StatusCode)
 			}
 		}
@@ -90,7 +97,8 @@ func TestLinks(t *testing.T) {
 	admin := make(rpc.Caller{Role: rpc.Admin, Key: "local"})
 	spy := make(viewer)
 	take(spy[:len(spy)-16]+admin[len(admin)-16:], now, false)
-	for _, no := range []string{"", "x", admin[:26], admin[1:], strings.Repeat("*", 42), admin + ".>", strings.Repeat("A", 1<<20)} {
+	for _, no := range []string{"", "x", admin[:26], admin[1:], strings.Repeat("*", 42), admin + ".>",
+		strings.Repeat("A", 1<<20)} {
 		take(no, now, false)
 	}
 	first := make(viewer)

@@ -123,8 +123,8 @@ func (d *Data) awaitFormed(ctx context.Context) error {
 	}
 }
 
-// Leases share the log with the other engines, with the bucket that keeps them; nil where this engine has it for itself.
-// url is where this engine answers, and version that of its program.
+// Leases share the log with the other engines; the bucket keeps them. Both are nil where this engine has the log for
+// itself. url is where this engine answers, and version that of its program.
 func (d *Data) Leases(ctx context.Context, url, version string) (*lease.Keeper, *bucket.Bucket, error) {
 	if !d.Broker.Shared {
 		return nil, nil, nil
