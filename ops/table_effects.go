@@ -31,6 +31,8 @@ type (
 		Counts   map[effectdiff.Kind]int `json:"counts" jsonschema:"how many runs of each kind: same, new, gone, changed, fails, notReplayed"`
 		Items    []effectdiff.Effect     `json:"items" jsonschema:"the runs that are not the same, the newest first, at most 1000"`
 		Warnings []sandbox.Problem       `json:"warnings"`
+		// NotCompared stands in each answer, since same is said of what was compared only.
+		NotCompared string `json:"notCompared" jsonschema:"what the comparison leaves out, in words"`
 	}
 )
 
@@ -57,7 +59,7 @@ const (
 
 var effectsTable = []Operation{
 	define(operation("diffWorkflow", "POST /v1/workflows/{workflow}/diff", rpc.Operator,
-		"Say what a new script would have done otherwise in recorded runs; nothing is sent or changed").slow(), diffWorkflow),
+		"Say what a new script would have done otherwise in recorded runs (prepare and mutate; next is not compared); nothing is sent or changed").slow(), diffWorkflow),
 	define(operation("recordRuns", "POST /v1/workflows/{workflow}/recorded-cases", rpc.Operator,
 		"Write recorded runs as a test file: what they were given, and the calls that they have made").slow(), recordRuns),
 }
@@ -87,7 +89,7 @@ func diffWorkflow(ctx context.Context, c *Call, r *diffRequest) (diffAnswer, err
 		return diffAnswer{}, p
 	}
 	answer := diffAnswer{Workflow: r.Workflow, Version: diff.Version, Runs: len(diff.Effects),
-		Counts: map[effectdiff.Kind]int{}, Warnings: neverNull(problems)}
+		Counts: map[effectdiff.Kind]int{}, Warnings: neverNull(problems), NotCompared: effectdiff.NotCompared}
 	for _, effect := range diff.Effects {
 		answer.Counts[effect.Kind]++
 	}

@@ -4,6 +4,8 @@
 // Guaranteed: nothing is sent. A read is answered as it was answered then, and one that was not made then ends the
 // comparison of that run, by name. Both scripts see the same time, the same state and the same chance.
 //
+// Not compared: next, which is not run, and producers ([NotCompared]).
+//
 // Not guaranteed: what would have followed. Each run is compared by itself: what the other script had remembered,
 // published or reserved before it is not known.
 package effectdiff

@@ -35,6 +35,8 @@ type effectsView struct {
 	Runs    int
 	Counts  map[effectdiff.Kind]int
 	Items   []effectdiff.Effect
+	// NotCompared says what the comparison leaves out.
+	NotCompared string
 }
 
 // comparedRuns is how many recorded runs are run again for a comparison: what a person waits for.

@@ -69,6 +69,7 @@ func (d *differences) print(screen term.Screen, workflow string) {
 	}
 	fmt.Fprintf(screen.Out, "%s of %s %s: %s\n", eventlog.Count(d.Runs, "recorded run"), workflow, d.Version,
 		strings.Join(counts, ", "))
+	fmt.Fprintln(screen.Out, effectdiff.NotCompared)
 }
 
 func titled(call *effectdiff.Call) string {
