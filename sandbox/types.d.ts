@@ -423,6 +423,12 @@ interface PawlTest<T = any> {
 
   /** Pushes events. They wait until run, advance or an expectation. A title that is absent is the messageId. */
   push<K extends keyof T & string>(topic: K, events: PawlTestEvent<T[K]> | PawlTestEvent<T[K]>[]): this;
+  /**
+   * Another system sends a request to a hook: signed as the hook wants it, with a secret of the test, unless it is
+   * unsigned. Its event waits as one that is pushed. A request that is refused fails the case, unless refused names the
+   * code; so does one that is answered as a challenge, unless answers says with what.
+   */
+  hook(name: string, request?: PawlTestRequest): this;
   /** Runs all producers, and then all that follows. */
   poll(): this;
   /**
@@ -467,6 +473,18 @@ interface PawlTest<T = any> {
 
 /** An event that a case pushes. */
 type PawlTestEvent<P> = { messageId: string; title?: string; payload?: P };
+
+/** A request to a hook, POST if no method is given. A body that is no text is sent as JSON, or as contentType says. */
+type PawlTestRequest = {
+  method?: string;
+  query?: { [name: string]: string };
+  headers?: { [name: string]: string };
+  contentType?: string;
+  body?: unknown;
+  unsigned?: boolean;
+  refused?: string;
+  answers?: string;
+};
 
 /** The cases by what is true in them. */
 interface PawlTests<T = any> {

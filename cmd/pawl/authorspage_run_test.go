@@ -270,7 +270,7 @@ func TestAuthorsPageMistakes(t *testing.T) {
 	t.Parallel()
 	part := pagePartOf(t, "What the validator finds")
 	first := pagePartOf(t, "What a workflow is").code(t, "ts")
-	registry, done, err := builtin.Unconfigured()
+	registry, done, err := builtin.Alone(nil)
 	if err != nil {
 		t.Fatal(err)
 	}

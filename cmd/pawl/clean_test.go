@@ -100,7 +100,7 @@ func TestWorkflowsHereAreClean(t *testing.T) {
 	if len(workflows) < 20 {
 		t.Fatalf("only %d workflows were found", len(workflows))
 	}
-	registry, done, err := builtin.Unconfigured()
+	registry, done, err := builtin.Alone(nil)
 	if err != nil {
 		t.Fatal(err)
 	}

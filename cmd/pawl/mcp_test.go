@@ -194,8 +194,8 @@ func TestModelWalksEveryTool(t *testing.T) {
 	}
 	d := startDaemon(t, dir, "pawl", "serve", "--data", ".pawl", "--clock=manual", "--clock-start=2026-03-01T08:00:00Z")
 	model := startModel(t, dir)
-	all := []string{"deploy", "diff", "evidence", "list", "pause", "push", "repair", "resolve", "resume", "show", "test",
-		"validate", "why"}
+	all := []string{"deploy", "diff", "evidence", "list", "pause", "push", "record", "repair", "resolve", "resume", "show",
+		"test", "validate", "why"}
 	if got := model.offered(); !slices.Equal(got, all) {
 		t.Errorf("offered: %v", got)
 	}
@@ -247,6 +247,22 @@ func TestModelWalksEveryTool(t *testing.T) {
 	if _, said, failed := model.call("diff", map[string]any{"workflow": "w", "source": calling}); failed ||
 		!strings.Contains(said, `"new":1`) || !strings.Contains(said, "tell the person") {
 		t.Errorf("diff of a script that calls: %s", said)
+	}
+	recorded := model.must("list", map[string]any{"kind": "runs", "workflow": "w", "order": "asc"})
+	var named []any
+	for _, item := range recorded["items"].([]any) {
+		if run := item.(map[string]any); len(run["events"].([]any)) > 0 {
+			named = append(named, run["id"])
+		}
+	}
+	cases := model.must("record", map[string]any{"workflow": "w", "runs": named})
+	found := model.must("test", map[string]any{"source": source, "tests": cases["yaml"], "yaml": true})
+	if found["ok"] != true {
+		t.Errorf("the recorded run as a test: %v", found)
+	}
+	if _, said, failed := model.call("record", map[string]any{"workflow": "w", "runs": []any{"none"}}); !failed ||
+		!strings.Contains(said, "Next: ") {
+		t.Errorf("a run that is not recorded: %s", said)
 	}
 	for _, kind := range []string{"workflows", "runs", "events", "jobs", "mutations", "inputs", "sessions"} {
 		model.must("list", map[string]any{"kind": kind})

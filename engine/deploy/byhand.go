@@ -9,6 +9,7 @@ import (
 // byHand says of codes why no edit can mend what they are about, by their beginnings; the last one is for all others.
 var byHand = []struct{ code, why string }{
 	{"publish.messageId", "what identifies the thing is known to the author only"},
+	{"publish.stringified", "consumers may parse the text, also of events that are there already"},
 	{"publish.invalid", "what identifies the thing is known to the author only"},
 	{"mutate.", "which of the calls is meant to be made in this run, and where the others belong, is the author's choice"},
 	{"phase.forbidden", "the call belongs into another handler, whose data has to be handed on"},

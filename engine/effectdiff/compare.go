@@ -42,7 +42,7 @@ const (
 	Same    Kind = "same"
 	New     Kind = "new"     // only the new script makes a call
 	Gone    Kind = "gone"    // only the old one does
-	Changed Kind = "changed" // both do, and the calls differ
+	Changed Kind = "changed" // the calls differ, or the events that prepare chooses
 	Fails   Kind = "fails"   // the new script fails where the old one does not
 	// NotReplayed: what one of them asks for was not recorded, or the old one fails too.
 	NotReplayed Kind = "notReplayed"
@@ -65,15 +65,17 @@ type Effect struct {
 	Kind    Kind                    `json:"kind" jsonschema:"same, new, gone, changed, fails or notReplayed"`
 	Before  *Call                   `json:"before,omitempty" jsonschema:"the call of the version that runs now"`
 	After   *Call                   `json:"after,omitempty" jsonschema:"the call of the new script"`
-	Fields  []difference.Difference `json:"fields,omitempty" jsonschema:"the parameters in which the calls differ"`
+	Fields  []difference.Difference `json:"fields,omitempty" jsonschema:"the parameters in which the calls differ; (reserved) and (cancelled) are the events that prepare chooses"`
 	Error   string                  `json:"error,omitempty" jsonschema:"why it fails, or could not be replayed"`
 	Line    int                     `json:"line,omitempty" jsonschema:"the line of the script that fails"`
 }
 
 // outcome is what one script does in one run.
 type outcome struct {
-	call  *Call
-	fault *sandbox.Error
+	call *Call
+	// reserved and cancelled are the events that prepare chooses, ids by topic.
+	reserved, cancelled chosen
+	fault               *sandbox.Error
 	// lacks names what was not recorded.
 	lacks string
 }
@@ -136,6 +138,7 @@ func compare(ctx context.Context, cfg Config, before, after Script, r *recording
 		e.Kind, e.Error, e.Line = Fails, changed.fault.Message, changed.fault.Line
 	case old.call == nil && changed.call == nil:
 		e.Kind = Same
+		return e, e.compareChosen(&old, &changed)
 	case old.call == nil:
 		e.Kind = New
 	case changed.call == nil:
@@ -152,8 +155,53 @@ func compare(ctx context.Context, cfg Config, before, after Script, r *recording
 		if len(e.Fields) == 0 && old.call.Operation == changed.call.Operation {
 			e.Kind = Same
 		}
+		return e, e.compareChosen(&old, &changed)
 	}
 	return e, nil
+}
+
+// chosen are events: their ids by topic, in the order in which prepare names them.
+type chosen map[eventlog.Topic][]eventlog.MessageID
+
+func (c *chosen) add(topic eventlog.Topic, id eventlog.MessageID) {
+	if *c == nil {
+		*c = chosen{}
+	}
+	(*c)[topic] = append((*c)[topic], id)
+}
+
+// encode writes them, nil for none.
+func (c chosen) encode() (json.RawMessage, error) {
+	if len(c) == 0 {
+		return nil, nil
+	}
+	written, err := json.Marshal(c)
+	if err != nil {
+		return nil, fmt.Errorf("compare the events that prepare chooses: %w", err)
+	}
+	return written, nil
+}
+
+// compareChosen notes where the scripts do not choose the same events: what is reserved is consumed with the run.
+func (e *Effect) compareChosen(old, changed *outcome) error {
+	for _, part := range []struct {
+		name        string
+		before, now chosen
+	}{{"(reserved)", old.reserved, changed.reserved}, {"(cancelled)", old.cancelled, changed.cancelled}} {
+		before, err := part.before.encode()
+		if err != nil {
+			return err
+		}
+		now, err := part.now.encode()
+		if err != nil {
+			return err
+		}
+		if !bytes.Equal(before, now) {
+			e.Kind = Changed
+			e.Fields = append(e.Fields, difference.Difference{Path: part.name, Before: before, After: now})
+		}
+	}
+	return nil
 }
 
 // asks is how a difference shows whether a person has to approve the call.
@@ -201,19 +249,29 @@ func replay(ctx context.Context, cfg Config, script Script, r *recording.Recordi
 	if bad != nil {
 		return outcome{fault: sandbox.ScriptFault(bad.Code, "%s", bad.Message)}, nil
 	}
+	var does outcome
+	for _, ref := range prepared.Reservations {
+		does.reserved.add(ref.Topic, ref.MessageID)
+	}
+	for _, drop := range prepared.Cancel {
+		does.cancelled.add(drop.Topic, drop.MessageID)
+	}
 	if len(prepared.Reservations) == 0 || !consumer.HasMutate {
-		return outcome{}, nil
+		return does, nil
 	}
 	if consumer.MutateReadsByID {
 		return outcome{lacks: "mutate reads, and its reads are not recorded"}, nil
 	}
 	call.Phase, call.Prepared, call.Pending, call.More, call.State = sandbox.Mutate, prepared.Raw, nil, nil, nil
 	out, done, err = invoke(ctx, cfg, call, host)
-	if err != nil || done.fault != nil || done.lacks != "" || out.Call == nil {
+	if err != nil || done.fault != nil || done.lacks != "" {
 		return done, err
 	}
-	return outcome{call: &Call{Operation: out.Call.Connector + "." + out.Call.Operation, Params: out.Call.Params,
-		Title: prepared.UITitle, Asks: out.Call.Ask}}, nil
+	if out.Call != nil {
+		does.call = &Call{Operation: out.Call.Connector + "." + out.Call.Operation, Params: out.Call.Params,
+			Title: prepared.UITitle, Asks: out.Call.Ask}
+	}
+	return does, nil
 }
 
 // invoke makes one call. An error is none of the script.

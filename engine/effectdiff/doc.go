@@ -1,5 +1,6 @@
 // Package effectdiff says what another script would have done otherwise: it runs prepare and mutate of both on what
-// runs of the past were given (package recording), and compares the calls that they name.
+// runs of the past were given (package recording), and compares the calls that they name,
+// and the events that prepare reserves and cancels.
 //
 // Guaranteed: nothing is sent. A read is answered as it was answered then, and one that was not made then ends the
 // comparison of that run, by name. Both scripts see the same time, the same state and the same chance.

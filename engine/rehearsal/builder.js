@@ -5,6 +5,7 @@ const Pawl = (() => {
     waiting: ["code", "message", "line"],
     event: ["messageId", "title", "payload"],
     seen: ["messageId", "title", "payload", "status"],
+    request: ["method", "query", "headers", "contentType", "body", "unsigned", "refused", "answers"],
     options: ["tools", "vars"]
   };
   const fail = (text) => { throw new TypeError(text); };
@@ -78,6 +79,16 @@ const Pawl = (() => {
           return { title: event.messageId, ...event };
         });
         return act({ do: "push", topic: text(topic, "the topic"), events });
+      },
+      hook(name, request = {}) {
+        const { refused, answers, ...sent } = members(request, steps.request, "a request");
+        if (sent.body === undefined) delete sent.body;
+        else if (typeof sent.body !== "string") {
+          sent.contentType ??= "application/json";
+          const form = sent.contentType.startsWith("application/x-www-form-urlencoded");
+          sent.body = form ? new URLSearchParams(sent.body).toString() : JSON.stringify(sent.body);
+        } else sent.contentType ??= "text/plain";
+        return act({ do: "hook", hook: text(name, "the hook"), request: sent, refused, answers });
       },
       poll() { return act({ do: "poll" }); },
       run(handler) {

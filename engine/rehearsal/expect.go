@@ -150,12 +150,10 @@ func (r *running) expectState(ctx context.Context, step *Step) ([]Problem, error
 // expectWaiting looks at what the workflow waits for, and at the newest failure.
 func (r *running) expectWaiting(_ context.Context, step *Step) ([]Problem, error) {
 	if !slices.Contains(decide.Reasons(), decide.Reason(step.Reason)) {
-		return problemf("there is no reason %q; there are %s", step.Reason, reasons()), nil
+		return problemf("there is no reason %q; there are %s", step.Reason, knownReasons()), nil
 	}
-	r.waits = true
-	if !slices.ContainsFunc(r.engine.Waits(r.workflow), func(wait decide.Wait) bool {
-		return string(wait.Reason) == step.Reason
-	}) {
+	r.awaited = append(r.awaited, decide.Reason(step.Reason))
+	if all, _ := r.reasons(); !slices.Contains(all, decide.Reason(step.Reason)) {
 		return problemf("the workflow does not wait for %s: %s", step.Reason, r.waiting()), nil
 	}
 	failure := r.lastFailure()
@@ -172,7 +170,7 @@ func (r *running) expectWaiting(_ context.Context, step *Step) ([]Problem, error
 	return nil, nil
 }
 
-func reasons() string {
+func knownReasons() string {
 	var names []string
 	for _, reason := range decide.Reasons() {
 		names = append(names, string(reason))
@@ -180,24 +178,53 @@ func reasons() string {
 	return strings.Join(names, ", ")
 }
 
-// end is what the end of a case expects: what was pushed has had its turn, each change was expected, and no person is
-// needed unless the case says so.
+// end is what the end of a case expects: what was pushed has had its turn, each change was expected, each crash and
+// failure that it asks for has come, and no person is needed unless the case says so.
 func (r *running) end(ctx context.Context) ([]Problem, error) {
 	if r.held && !r.stopped && len(r.c.Steps) > 0 {
 		if err := r.run(ctx); err != nil {
 			return nil, err
 		}
 	}
-	problems := append(r.lacking(0), r.unexpected()...)
-	if r.waits {
-		return problems, nil
-	}
-	for _, wait := range r.engine.Waits(r.workflow) {
-		state, _ := r.engine.State(r.workflow)
-		if wait.Reason.Meaning() == decide.NeedsPerson || decide.NeedsAttention(&state, wait) {
-			return append(problems, problemf("the case ends with work that is left, and does not expect it: %s",
-				r.waiting())...), nil
-		}
+	problems := slices.Concat(r.lacking(0), r.unexpected(), r.undead(), r.outside.unused())
+	_, people := r.reasons()
+	if slices.ContainsFunc(people, func(reason decide.Reason) bool { return !slices.Contains(r.awaited, reason) }) {
+		problems = append(problems, problemf("the case ends with work that is left, and does not expect it: %s",
+			r.waiting())...)
 	}
 	return problems, nil
+}
+
+// ofHeld is what an event of a concurrent consumer waits for, in the words of a serial one.
+var ofHeld = map[eventlog.HeldReason]decide.Reason{
+	eventlog.HeldRepair: decide.ReasonMaintenance, eventlog.HeldPerson: decide.ReasonBlocked,
+	eventlog.HeldReconcile: decide.ReasonReconcile, eventlog.HeldIndeterminate: decide.ReasonIndeterminate,
+	eventlog.HeldApproval: decide.ReasonApproval,
+}
+
+// reasons are what the workflow and each of its held events wait for; people are those that end by a person only.
+func (r *running) reasons() (all, people []decide.Reason) {
+	add := func(to *[]decide.Reason, reason decide.Reason) {
+		if !slices.Contains(*to, reason) {
+			*to = append(*to, reason)
+		}
+	}
+	state, _ := r.engine.State(r.workflow)
+	for _, wait := range r.engine.Waits(r.workflow) {
+		add(&all, wait.Reason)
+		if wait.Reason != decide.ReasonHeld && // that is said of its events, below
+			(wait.Reason.Meaning() == decide.NeedsPerson || decide.NeedsAttention(&state, wait)) {
+			add(&people, wait.Reason)
+		}
+	}
+	for _, held := range state.Counts.Held {
+		if held.Events == 0 {
+			continue
+		}
+		add(&all, ofHeld[held.Reason])
+		if held.Reason != eventlog.HeldReconcile {
+			add(&people, ofHeld[held.Reason])
+		}
+	}
+	return all, people
 }

@@ -30,6 +30,13 @@ func (l *mortalLog) dieAt(fact eventlog.FactType) {
 	l.at = fact
 }
 
+// armed reports whether it is still to die.
+func (l *mortalLog) armed() (eventlog.FactType, bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.at, l.at != "" && !l.dead
+}
+
 // Append implements eventlog.Log.
 func (l *mortalLog) Append(ctx context.Context, e eventlog.Entry) (eventlog.Written, error) {
 	l.mu.Lock()

@@ -31,6 +31,9 @@ type answer struct {
 	operation string
 	Answer
 	given int
+	line  int
+	// counts says that a case in which it is given to no call proves nothing.
+	counts bool
 }
 
 // call is one change that has left.
@@ -42,7 +45,8 @@ type call struct {
 func newOutside() *outside { return &outside{known: map[string]Lost{}} }
 
 // say gives an answer from here on. It fails where the result is none that the operation gives.
-func (o *outside) say(ctx context.Context, operation connector.Operation, name string, a Answer) error {
+func (o *outside) say(ctx context.Context, operation connector.Operation, step *Step) error {
+	a, name := step.Answer, step.Operation
 	if len(a.Result) > 0 && len(operation.Result) > 0 {
 		if err := fits(ctx, operation.Result, a.Result); err != nil {
 			return fmt.Errorf("this is not what %s answers: %w", name, err)
@@ -53,8 +57,27 @@ func (o *outside) say(ctx context.Context, operation connector.Operation, name s
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.answers = slices.Insert(o.answers, 0, &answer{operation: name, Answer: a})
+	counts := a.Fails != nil || a.Lost != "" || operation.Kind == connector.Mutate && len(a.With) > 0
+	o.answers = slices.Insert(o.answers, 0, &answer{operation: name, Answer: a, line: step.Line,
+		counts: counts && !step.Recorded})
 	return nil
+}
+
+// unused are failures and answers for certain parameters that no call was given.
+func (o *outside) unused() (problems []Problem) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for _, a := range slices.Backward(o.answers) {
+		if !a.counts || a.given > 0 {
+			continue
+		}
+		text := "no call of " + a.operation + " was given this answer"
+		if len(a.With) > 0 {
+			text += ": none has " + eventlog.Clip(a.With, 200)
+		}
+		problems = append(problems, Problem{Line: a.line, Message: text})
+	}
+	return problems
 }
 
 // find is the answer to a call, nil for none; with take it is given.

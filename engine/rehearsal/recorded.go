@@ -40,7 +40,7 @@ func (s *Suite) load(ctx context.Context, scripts sandbox.Executor, beside Besid
 			return expects
 		})
 		for j := range done {
-			done[j].Line = step.Line
+			done[j].Line, done[j].Recorded = step.Line, true
 		}
 		c.Steps = slices.Replace(c.Steps, at, at+1, done...)
 	}

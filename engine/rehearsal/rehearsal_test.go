@@ -232,6 +232,29 @@ func TestCasesThatDoNotHold(t *testing.T) {
 			t.expectCall("csv.appendRow", { file: "orders.csv", values: { id: "a", total: 3, n: 1 } });`,
 			`one:5: csv.appendRow was called with other parameters ` +
 				`[values.at: "2026-01-01T00:00:00.000Z", not ] [values.total: 2, not 3]`},
+		"a crash that does not come": {`
+			t.push("placed", { messageId: "a", payload: { id: "a" } });
+			t.expectCall("csv.appendRow");
+			t.crash("mutation.applied");
+			t.run();`,
+			`one:6: the engine did not crash: nothing has written mutation.applied after this step. ` +
+				`Put it before what the crash is to interrupt`},
+		"a crash that does not come before the next one": {`
+			t.crash("run.failed");
+			t.push("placed", { messageId: "a", payload: { id: "a" } });
+			t.expectCall("csv.appendRow");
+			t.crash("mutation.applied");
+			t.push("placed", { messageId: "b", payload: { id: "b" } });
+			t.expectCall("csv.appendRow");`,
+			`one:4: the engine did not crash: nothing has written run.failed after this step. ` +
+				`Put it before what the crash is to interrupt`},
+		"a failure that does not come": {`
+			t.answer("csv.appendRow", { with: { file: "typo.csv" }, fails: "precondition" });
+			t.push("placed", { messageId: "a", payload: { id: "a" } });
+			t.expectCall("csv.appendRow");
+			t.fail("csv.appendRow");`,
+			`one:4: no call of csv.appendRow was given this answer: none has {"file":"typo.csv"}` +
+				"\n" + `one:7: no call of csv.appendRow was given this answer`},
 		"a call that was not made": {`
 			t.run();
 			t.expectCall("csv.appendRow");`,
@@ -357,5 +380,46 @@ func TestRefusedScript(t *testing.T) {
 	said, _ := run(t, strings.Replace(orders, `subscribe: ["placed"]`, `subscribe: ["plced"]`, 1), ofCase(`t.run();`))
 	if !strings.Contains(said, "refused: topic.unknown") {
 		t.Errorf("it says %s", said)
+	}
+}
+
+// A file without a case is refused: it would be green, and test nothing.
+func TestNoCases(t *testing.T) {
+	t.Parallel()
+	scripts := vm.NewExecutor(vm.Config{})
+	t.Cleanup(func() { _ = scripts.Close() })
+	_, err := rehearsal.Read(t.Context(), scripts, sandbox.Source{Filename: "a.test.ts",
+		Code: "export default Pawl.tests({});\n"}, nil)
+	if err == nil || !strings.Contains(err.Error(), "has no cases") {
+		t.Errorf("read: %v", err)
+	}
+}
+
+// two has a consumer that throws and one whose call waits for a person.
+const two = `export default Pawl.workflow({ name: "two", topics: { a: {}, b: {} }, consumers: {
+  asks: { subscribe: ["a"], concurrency: 2,
+    async prepare(ctx) {
+      const [e] = await ctx.peek("a");
+      return { reservations: [{ topic: "a", ids: [e.id] }], data: 1, ui: { title: e.id } };
+    },
+    async mutate(ctx) { await ctx.csv.appendRow({ file: "a.csv", values: [1] }); } },
+  throws: { subscribe: ["b"], concurrency: 2, async prepare(ctx) { throw new Error("no"); } },
+} });
+`
+
+// What a case expects a workflow to wait for excuses nothing else.
+func TestOtherWaits(t *testing.T) {
+	t.Parallel()
+	steps := `
+    t.grants({ "csv.appendRow": "ask" });
+    t.push("a", { messageId: "1" });
+    t.push("b", { messageId: "2" });
+    t.expectWaiting("approval");`
+	said, _ := run(t, two, ofCase(steps))
+	if !strings.Contains(said, "the case ends with work that is left") || !strings.Contains(said, "no, at line") {
+		t.Errorf("said: %s", said)
+	}
+	if said, _ := run(t, two, ofCase(steps+"\n    t.expectWaiting(\"maintenance\");")); said != "" {
+		t.Errorf("said: %s", said)
 	}
 }

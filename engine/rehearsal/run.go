@@ -120,7 +120,7 @@ func runCase(ctx context.Context, cfg Config, script sandbox.Source, suite *Suit
 		return outcome, deployed.Problems, nil
 	}
 	s.workflow, s.held = deployed.Workflow, true
-	if err := s.grant(bounded); err != nil {
+	if err := s.grant(bounded, secrets); err != nil {
 		outcome.Problems = append(outcome.Problems, Problem{Message: err.Error()})
 		return outcome, nil, nil
 	}
@@ -147,14 +147,19 @@ func runCase(ctx context.Context, cfg Config, script sandbox.Source, suite *Suit
 	return outcome, nil, nil
 }
 
-// grant grants what the case grants beside all that the script uses.
-func (s *stage) grant(ctx context.Context) error {
-	if len(s.c.Grants) == 0 {
-		return nil
-	}
+// grant grants the secrets of hooks, and what the case grants beside all that the script uses.
+func (s *stage) grant(ctx context.Context, secrets []string) error {
 	changes := map[string]*eventlog.Grant{}
+	for _, name := range secrets {
+		if allow := eventlog.GrantAllow; name != "" {
+			changes[eventlog.SecretCapability(name)] = &allow
+		}
+	}
 	for capability, grant := range s.c.Grants {
 		changes[capability] = &grant
+	}
+	if len(changes) == 0 {
+		return nil
 	}
 	return s.operate(ctx, decide.ChangeGrants{Changes: changes})
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -16,9 +15,11 @@ import (
 // running is a case on its stage.
 type running struct {
 	*stage
-	expected int  // how many of the changes were expected so far
-	waits    bool // the case has said what the workflow waits for, and nothing was done since
-	stopped  bool // the case has let one run end, and done nothing since
+	expected int // how many of the changes were expected so far
+	// awaited is what the case has said that the workflow waits for, since something was done.
+	awaited []decide.Reason
+	crashed int  // the line of the newest crash step
+	stopped bool // the case has let one run end, and done nothing since
 }
 
 // step does a step. Problems are expectations that do not hold, the case goes on behind them; an error is a step that
@@ -38,14 +39,29 @@ func (r *running) step(ctx context.Context, step *Step) ([]Problem, error) {
 		return append(problems, found...), err
 	}
 	if step.Do != DoAnswer && step.Do != DoCrash {
-		r.waits, r.stopped = false, false
+		r.awaited, r.stopped = nil, false
 	}
 	action, ok := actions[step.Do]
 	if !ok {
 		return nil, fmt.Errorf("there is no step %q", step.Do)
 	}
+	var problems []Problem
+	if step.Do == DoCrash {
+		problems = r.undead()
+		r.crashed = step.Line
+	}
 	err := action(r, ctx, step)
-	return r.lacking(step.Line), err
+	return append(problems, r.lacking(step.Line)...), err
+}
+
+// undead is a crash that has not come: what follows would prove nothing.
+func (r *running) undead() []Problem {
+	fact, armed := r.life.armed()
+	if !armed {
+		return nil
+	}
+	return []Problem{{Line: r.crashed, Message: fmt.Sprintf("the engine did not crash: nothing has written %s after this "+
+		"step. Put it before what the crash is to interrupt", fact)}}
 }
 
 // lacking is what the case lacks, as was found since it was asked last.
@@ -60,6 +76,7 @@ func (r *running) lacking(line int) (problems []Problem) {
 var actions = map[Do]func(*running, context.Context, *Step) error{
 	DoAnswer: (*running).answer,
 	DoPush:   (*running).push,
+	DoHook:   (*running).hook,
 	DoPoll: func(r *running, ctx context.Context, _ *Step) error {
 		if err := r.operate(ctx, decide.RunNow{}); err != nil {
 			return err
@@ -131,7 +148,7 @@ func (r *running) answer(ctx context.Context, step *Step) error {
 		return fmt.Errorf("there is no operation %s; a tool is named in { tools: { %q: \"mutate\" } } behind the cases",
 			step.Operation, step.Operation)
 	}
-	return r.outside.say(ctx, operation, step.Operation, step.Answer)
+	return r.outside.say(ctx, operation, step)
 }
 
 func (r *running) push(ctx context.Context, step *Step) error {
@@ -209,10 +226,9 @@ func (r *running) ofEvents(ctx context.Context, action decide.EventAction, step 
 // waiting says what the workflow waits for, in words.
 func (r *running) waiting() string {
 	var reasons []string
-	for _, wait := range r.engine.Waits(r.workflow) {
-		if text := string(wait.Reason); !slices.Contains(reasons, text) {
-			reasons = append(reasons, text)
-		}
+	all, _ := r.reasons()
+	for _, reason := range all {
+		reasons = append(reasons, string(reason))
 	}
 	text := "the workflow waits: " + strings.Join(reasons, ", ")
 	if failure := r.lastFailure(); failure != nil {

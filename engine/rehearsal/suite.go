@@ -44,6 +44,8 @@ var Start = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 type Step struct {
 	Do   Do  `json:"do"`
 	Line int `json:"line"` // of the test file
+	// Recorded says that it stands in a recorded case.
+	Recorded bool `json:"-"`
 
 	Topic  eventlog.Topic       `json:"topic,omitempty"`  // Push, Skip, Redrive, ExpectEvents
 	Events []json.RawMessage    `json:"events,omitempty"` // Push, ExpectEvents
@@ -51,6 +53,11 @@ type Step struct {
 
 	Operation string `json:"operation,omitempty"` // Answer, ExpectCall: `connector.operation`
 	Answer
+
+	Hook    eventlog.HookName `json:"hook,omitempty"`    // Hook
+	Request Webhook           `json:"request,omitzero"`  // Hook
+	Refused string            `json:"refused,omitempty"` // Hook: the code with which it is to be refused
+	Answers string            `json:"answers,omitempty"` // Hook: what is to be answered to a challenge
 
 	By         string            `json:"by,omitempty"`         // Advance
 	Fact       eventlog.FactType `json:"fact,omitempty"`       // Crash
@@ -80,6 +87,8 @@ const (
 	DoRecorded Do = "recorded"
 	// DoPush pushes events; they wait until a step lets the workflow run.
 	DoPush Do = "push"
+	// DoHook sends a request to a hook; its event waits as one that is pushed.
+	DoHook Do = "hook"
 	// DoPoll has all producers run.
 	DoPoll Do = "poll"
 	// DoRun lets the workflow run until it is idle, with the pauses before further tries; with a handler, until the next
@@ -198,6 +207,10 @@ func Read(ctx context.Context, scripts sandbox.Executor, file sandbox.Source, be
 	var suite Suite
 	if err := json.Unmarshal(result.Value, &suite); err != nil {
 		return Suite{}, &ReadError{Message: fmt.Sprintf("the tests cannot be read: %v", err)}
+	}
+	if len(suite.Cases) == 0 {
+		return Suite{}, &ReadError{Message: "the file has no cases, so it tests nothing: " +
+			"Pawl.tests({ \"what is true\"(t) { … } })"}
 	}
 	for i := range suite.Cases {
 		for j := range suite.Cases[i].Steps {

@@ -37,7 +37,9 @@ var sentences = map[string]sentence{
 	"fail":     {second: "fails"},
 	"recorded": {second: "case"},
 
-	"push":    {second: "events"},
+	"push": {second: "events"},
+	"hook": {members: []string{"method", "query", "headers", "contentType", "body", "unsigned", "refused",
+		"answers"}},
 	"poll":    {alone: true},
 	"run":     {optional: true},
 	"advance": {},

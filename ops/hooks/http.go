@@ -7,7 +7,6 @@ import (
 	"net"
 	"net/http"
 	"os"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -17,9 +16,6 @@ import (
 	"github.com/pawl-run/pawl/ops/auth"
 	"github.com/pawl-run/pawl/ops/rpc"
 )
-
-// methods are those that a request may have.
-var methods = []string{http.MethodDelete, http.MethodGet, http.MethodPatch, http.MethodPost, http.MethodPut}
 
 // ServeHTTP answers a request whose path has the names of a workflow and of a hook.
 func (rc *Receiver) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -46,10 +42,10 @@ func (rc *Receiver) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 func (rc *Receiver) serve(w http.ResponseWriter, r *http.Request) (answer, error) {
-	if !slices.Contains(methods, r.Method) {
+	if !hook.Allowed(r.Method) {
 		p := rpc.Problemf(http.StatusMethodNotAllowed, "method.notAllowed", "%s is not possible on a hook",
-			eventlog.ClipName(r.Method)).WithHint("allowed: " + strings.Join(methods, ", "))
-		p.Allow = strings.Join(methods, ", ")
+			eventlog.ClipName(r.Method)).WithHint("allowed: " + strings.Join(hook.Methods, ", "))
+		p.Allow = strings.Join(hook.Methods, ", ")
 		return answer{}, p
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), rc.Timeout)

@@ -169,28 +169,18 @@ func (rc *Receiver) accept(ctx context.Context, w eventlog.WorkflowName, name ev
 			"this hook cannot verify requests now; nothing was stored").
 			WithHint("send it again later; its operator finds the reason with pawl hooks list")
 	}
-	if err := hook.Verify(h.Verify, values, r, rc.Now()); err != nil {
-		return answer{}, refusal(http.StatusUnauthorized, err)
-	}
-	if h.Verify.Scheme != hook.SchemeNone {
-		verified()
-	}
-	text, ok, err := hook.Challenge(&h, r)
+	taken, err := hook.Take(&h, values, r, rc.Now(), verified)
 	if err != nil {
-		return answer{}, refusal(http.StatusBadRequest, err)
+		return answer{}, refusal(err)
 	}
-	if ok {
-		a := answer{status: http.StatusOK, media: "text/plain; charset=utf-8", body: []byte(text)}
+	if taken.IsChallenge {
+		a := answer{status: http.StatusOK, media: "text/plain; charset=utf-8", body: []byte(taken.Challenge)}
 		if h.Respond != nil && h.Respond.Status != 0 {
 			a.status = h.Respond.Status
 		}
 		return a, nil
 	}
-	event, err := hook.EventOf(&h, r)
-	if err != nil {
-		return answer{}, refusal(http.StatusBadRequest, err)
-	}
-	return rc.record(ctx, w, &h, event)
+	return rc.record(ctx, w, &h, taken.Event)
 }
 
 // record answers once the event is durable.
@@ -232,15 +222,15 @@ func (rc *Receiver) record(ctx context.Context, w eventlog.WorkflowName, h *even
 }
 
 // refusal renders what package hook refuses.
-func refusal(status int, err error) error {
+func refusal(err error) error {
 	var unverified *hook.Unverified
 	var unreadable *hook.Unreadable
 	switch {
 	case errors.As(err, &unverified):
-		return rpc.Problemf(status, unverified.Code, "%s; nothing was stored", unverified.Message).
+		return rpc.Problemf(http.StatusUnauthorized, unverified.Code, "%s; nothing was stored", unverified.Message).
 			WithHint(unverified.Hint)
 	case errors.As(err, &unreadable):
-		return rpc.Problemf(status, unreadable.Code, "%s; nothing was stored", unreadable.Message).
+		return rpc.Problemf(http.StatusBadRequest, unreadable.Code, "%s; nothing was stored", unreadable.Message).
 			WithHint(unreadable.Hint)
 	}
 	return err

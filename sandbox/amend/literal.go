@@ -14,6 +14,10 @@ var (
 	naming   = regexp.MustCompile(`^(?:write|use) ("[^"]*")$`)
 )
 
+// structural are the members of a workflow that hold named things. A name that the text does not show is placed there,
+// and they are never it.
+var structural = map[string]bool{"topics": true, "producers": true, "consumers": true, "hooks": true}
+
 // Literal is the edit that a fix in words asks for at the name of a member, where its words are a rename, a member with
 // its value or a name: "rename schedule to interval", `write interval: "5m"`, `use "row-old"`.
 func (s *Source) Literal(at sandbox.Place, fix string) sandbox.Edit {
@@ -31,6 +35,7 @@ func (s *Source) Literal(at sandbox.Place, fix string) sandbox.Edit {
 	}
 	if m := naming.FindStringSubmatch(fix); m != nil {
 		switch text := s.textOf(s.tokens[i]); {
+		case structural[strings.Trim(text, "\"'")]:
 		case strings.HasPrefix(text, `"`) || strings.HasPrefix(text, "'"):
 			return s.edit(s.tokens[i].from, s.tokens[i].to, m[1])
 		case s.is(i+1, ":") || s.is(i+1, "("):

@@ -18,7 +18,7 @@ func (c *collector) emptyRun(prepare, next ast.Expression, d *sandbox.ConsumerDe
 	if at == 0 || c.testsBefore(next, at) {
 		return
 	}
-	guard := "if (!" + c.dataName(next) + ") return;"
+	guard := "if (" + c.dataName(next) + " == null) return;"
 	c.With(c.Amend().Begin(c.place(next), guard)).Warn("next.unguarded", at, "begin next with: "+guard,
 		"prepare of %q has a result with reservations: [] and no data; next runs after it too, and fails here",
 		sandbox.Clip(d.Name, 100))

@@ -184,7 +184,8 @@ func (c *collector) stringifiedPayload(value ast.Expression) {
 	if !ok || !c.isStringify(call) {
 		return
 	}
-	c.With(c.Amend().Unwrap(c.place(value), "JSON.stringify")).Warn("publish.stringified", c.in.Start(value),
-		"write the value itself: payload: x instead of payload: JSON.stringify(x)",
+	// No edit: a consumer may parse the text, and would fail with the value.
+	c.Warn("publish.stringified", c.in.Start(value),
+		"write the value itself: payload: x instead of payload: JSON.stringify(x), and take JSON.parse out of consumers",
 		"a payload is any JSON; with JSON.stringify it is one text, whose members consumers do not see")
 }

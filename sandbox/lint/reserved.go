@@ -265,11 +265,8 @@ func (r *reserving) tooWide(ids ast.Expression, reserve *ast.CallExpression, lis
 	if all || first == "" {
 		return
 	}
-	edit := r.Amend().Replace(r.place(ids), "["+first+".id]")
-	if value, ok := ids.(*ast.CallExpression); !ok || value != reserve {
-		edit = sandbox.Edit{}
-	}
-	r.With(edit).Warn("reservation.wider", r.in.Start(ids),
+	// No edit: it would change how often the consumer makes its call, which one call for all may be meant to be.
+	r.Warn("reservation.wider", r.in.Start(ids),
 		"reserve what is used: ids: ["+first+".id]; the consumer runs again for the others",
 		"all events are reserved, and only the first is used: the others are consumed unhandled")
 }

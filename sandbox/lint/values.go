@@ -107,13 +107,33 @@ func (c *collector) oneOf(t *touch) sandbox.Edit {
 		e = await
 	}
 	if binding, ok := c.in.Parent(e).(*ast.Binding); ok {
-		if id, named := binding.Target.(*ast.Identifier); named {
+		if id, named := binding.Target.(*ast.Identifier); named && !c.usedAsList(id) {
 			name := id.Name.String()
 			return c.Amend().Replace(c.in.Position(id.Idx), "["+name+"] = "+
 				c.Amend().Initializer(c.in.Position(id.Idx)))
 		}
 	}
 	return sandbox.Edit{}
+}
+
+// usedAsList reports whether the script takes what only a list has of the variable that the name declares, or goes
+// through it: it means the list then, and one slip is the mistake.
+func (c *collector) usedAsList(declared *ast.Identifier) bool {
+	v := c.in.Declaring[declared]
+	for use, of := range c.in.Refers {
+		if v == nil || of != v {
+			continue
+		}
+		switch p := c.in.Parent(c.in.Dressed(use)).(type) {
+		case *ast.DotExpression:
+			if slices.Contains(listMembers, p.Identifier.Name.String()) {
+				return true
+			}
+		case *ast.BracketExpression, *ast.ForOfStatement, *ast.SpreadElement:
+			return true
+		}
+	}
+	return v == nil
 }
 
 func (c *collector) ofEvent(t *touch, g flow.Taking) {

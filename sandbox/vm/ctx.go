@@ -187,10 +187,16 @@ func (inv *invocation) admit(m sandbox.Member, name string) {
 			sandbox.WhereAllowed(m)))
 	}
 	inv.hostCalls++
-	if inv.hostCalls > inv.limits.HostCalls {
-		inv.abort(sandbox.LimitFault("limit.hostCalls", "more than %d calls of ctx in one handler call",
-			inv.limits.HostCalls))
+	if inv.hostCalls <= inv.limits.HostCalls {
+		return
 	}
+	published := ""
+	if n := len(inv.publishes); n > 0 {
+		published = fmt.Sprintf(", %d of them ctx.publish: publish the rest in later runs, from a place that the state "+
+			"remembers", n)
+	}
+	inv.abort(sandbox.LimitFault("limit.hostCalls", "more than %d calls of ctx in one handler call%s",
+		inv.limits.HostCalls, published))
 }
 
 // operation is a call of ctx.<connector>.<operation>.

@@ -19,6 +19,9 @@ type Config struct {
 	// Host is what holds for its host, as for one of the http connector.
 	Host httpcall.HostConfig `yaml:"host"`
 
+	// Offline says that nothing is called, only what is offered counts: Host needs no secrets then. A call panics.
+	Offline bool `yaml:"-"`
+
 	// Name is the connector's.
 	Name string `yaml:"-"`
 	// Secrets are blanked out of everything that comes back.

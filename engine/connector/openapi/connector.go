@@ -26,6 +26,20 @@ type Connector struct {
 	http       *httpcall.Connector
 }
 
+// caller is what sends the requests.
+func caller(config Config) (*httpcall.Connector, error) {
+	at, err := url.Parse(config.URL)
+	if err != nil {
+		return nil, err
+	}
+	http, err := httpcall.New(httpcall.Config{Hosts: map[string]httpcall.HostConfig{at.Host: config.Host},
+		Secrets: config.Secrets})
+	if err != nil {
+		return nil, fmt.Errorf("connectors.openapi.%s.host: %w", config.Name, err)
+	}
+	return http, nil
+}
+
 // New reads the description. Errors name the file and what is wrong with it.
 func New(config Config) (*Connector, error) {
 	if err := config.Validate(config.Name); err != nil {
@@ -54,16 +68,12 @@ func New(config Config) (*Connector, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the description %s: %w", config.Description, err)
 	}
-	at, err := url.Parse(config.URL)
-	if err != nil {
-		return nil, err
+	c := &Connector{name: config.Name, described: map[string]*operation{}}
+	if !config.Offline {
+		if c.http, err = caller(config); err != nil {
+			return nil, err
+		}
 	}
-	http, err := httpcall.New(httpcall.Config{Hosts: map[string]httpcall.HostConfig{at.Host: config.Host},
-		Secrets: config.Secrets})
-	if err != nil {
-		return nil, fmt.Errorf("connectors.openapi.%s.host: %w", config.Name, err)
-	}
-	c := &Connector{name: config.Name, described: map[string]*operation{}, http: http}
 	for _, o := range described {
 		o.Timeout = config.Host.Timeout
 		o.Reconciles = o.Kind == connector.Mutate && config.Host.Reconcile != nil
@@ -80,7 +90,12 @@ func New(config Config) (*Connector, error) {
 }
 
 // Close ends the calls that listen on, and drops idle connections.
-func (c *Connector) Close() error { return c.http.Close() }
+func (c *Connector) Close() error {
+	if c.http == nil {
+		return nil
+	}
+	return c.http.Close()
+}
 
 // Name implements connector.Connector.
 func (c *Connector) Name() string { return c.name }

@@ -18,6 +18,7 @@ import (
 	"github.com/pawl-run/pawl/engine/connector/httpcall"
 	"github.com/pawl-run/pawl/engine/connector/imap"
 	"github.com/pawl-run/pawl/engine/connector/maildir"
+	"github.com/pawl-run/pawl/engine/connector/openapi"
 	"github.com/pawl-run/pawl/engine/connector/smtp"
 	"github.com/pawl-run/pawl/engine/connector/sqlcall"
 )
@@ -166,15 +167,17 @@ func Open(
 	return registry, nil
 }
 
-// Unconfigured makes all compiled-in connectors, only to be asked what they offer: a check without
-// an engine calls nothing.
-func Unconfigured() (*connector.Registry, func() error, error) {
-	var all config.Connectors
-	for _, b := range builtins {
-		b.pretend(&all)
+// Alone makes what can be known without an engine: all compiled-in connectors, and those of the OpenAPI descriptions,
+// only to be asked what they offer. Nothing is called. A description has its name for itself, as in an engine.
+func Alone(described map[string]openapi.Config) (*connector.Registry, func() error, error) {
+	all := config.Connectors{OpenAPI: described}
+	for name, b := range builtins {
+		if _, taken := described[name]; !taken {
+			b.pretend(&all)
+		}
 	}
 	var closers []func() error
-	registry, err := Open(all, nil, nil, func(end func() error) { closers = append(closers, end) })
+	registry, err := Open(all, nil, slog.New(slog.DiscardHandler), func(end func() error) { closers = append(closers, end) })
 	return registry, func() error {
 		var errs []error
 		for _, end := range slices.Backward(closers) {
@@ -184,18 +187,20 @@ func Unconfigured() (*connector.Registry, func() error, error) {
 	}, err
 }
 
-// Typed describes all compiled-in connectors for the authors of scripts, whether they are configured or not.
-func Typed() ([]typings.Connector, error) {
-	registry, done, err := Unconfigured()
+// Typed describes all compiled-in connectors for the authors of scripts, whether they are configured or not, and those
+// of the descriptions.
+func Typed(described map[string]openapi.Config) ([]typings.Connector, error) {
+	registry, done, err := Alone(described)
 	if err != nil {
 		return nil, errors.Join(err, done())
 	}
 	return typings.Of(registry), done()
 }
 
-// Declare makes the declarations for the connectors that an engine knows, and all that are compiled in.
-func Declare(known []typings.Connector) (string, error) {
-	own, err := Typed()
+// Declare makes the declarations for the connectors that an engine knows, all that are compiled in, and those of the
+// descriptions.
+func Declare(known []typings.Connector, described map[string]openapi.Config) (string, error) {
+	own, err := Typed(described)
 	if err != nil {
 		return "", err
 	}

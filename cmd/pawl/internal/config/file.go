@@ -130,6 +130,20 @@ func (Connectors) setRoot(to **Root, root string) {
 // SecretNames are those of the configured secrets, sorted.
 func (c *File) SecretNames() []string { return slices.Sorted(maps.Keys(c.Secrets)) }
 
+// Described are the connectors of OpenAPI descriptions, only to be asked what they offer: without secrets.
+func (c *File) Described() map[string]openapi.Config {
+	described := make(map[string]openapi.Config, len(c.Connectors.OpenAPI))
+	for name, settings := range c.Connectors.OpenAPI {
+		settings.Offline = true
+		resolve(&settings.Description, c.dir)
+		described[name] = settings
+	}
+	return described
+}
+
+// MCPServers are the names of the MCP servers, sorted. What they offer is known only where they run.
+func (c *File) MCPServers() []string { return slices.Sorted(maps.Keys(c.Connectors.MCP)) }
+
 // LoadFile reads one configuration file over the defaults, with the profile in it that is named, if any. A missing file
 // is the defaults, unless it or the profile was named. The error names the file, the line and what is wanted there.
 func LoadFile(path string, named bool, profile string) (File, error) {

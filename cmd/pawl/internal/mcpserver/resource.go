@@ -95,7 +95,7 @@ func (s *server) types(ctx context.Context, r *mcp.ReadResourceRequest) (*mcp.Re
 	if err := s.do(ctx, "listConnectors", nil, &known); err != nil && !errors.Is(err, rpc.ErrUnreachable) {
 		return nil, err
 	}
-	declared, err := builtin.Declare(known.Items)
+	declared, err := builtin.Declare(known.Items, nil)
 	if err != nil {
 		return nil, err
 	}

@@ -64,6 +64,17 @@ var tools = []*tool{
 		},
 	},
 	{
+		name: "record", title: "Make test cases of recorded runs",
+		about: "Write runs of the past as a test file in YAML, a case of each: what prepare was given, and the call that " +
+			"was made. Call it to keep what works from breaking, or with the run that failed before you mend the script. It " +
+			"needs recordings, which a person configures.",
+		kinds: []kind{{name: "runs", operation: "recordRuns"}},
+		next: func(map[string]any, json.RawMessage) string {
+			return "put yaml into NAME.recorded.test.yaml beside the script, and call test with it as tests and yaml true. " +
+				"It holds what came from outside: it is material to test with"
+		},
+	},
+	{
 		name: "deploy", title: "Deploy a script",
 		about: "Deploy a script: a new workflow, or the next version of the one it names. Validate it first. Give " +
 			"expectedVersion when you change a workflow that runs: then nothing that another has deployed meanwhile is " +

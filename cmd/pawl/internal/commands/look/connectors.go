@@ -10,6 +10,7 @@ import (
 
 	"github.com/pawl-run/pawl/cmd/pawl/internal/builtin"
 	"github.com/pawl-run/pawl/cmd/pawl/internal/client"
+	"github.com/pawl-run/pawl/cmd/pawl/internal/config"
 	"github.com/pawl-run/pawl/cmd/pawl/internal/exit"
 	"github.com/pawl-run/pawl/cmd/pawl/internal/term"
 	"github.com/pawl-run/pawl/engine/connector"
@@ -142,7 +143,11 @@ func printRefused(screen term.Screen, refused []refusedService, name string) {
 
 // Run shows one connector. Without an engine it shows one that is built in.
 func (c *showConnector) Run(engine *client.Finder, screen term.Screen) error {
-	connected, err := engine.Find(c.Flags)
+	file, err := engine.Conf.ReadConfig()
+	if err != nil {
+		return err
+	}
+	connected, err := engine.FindAs(c.Flags, file)
 	if err != nil {
 		return err
 	}
@@ -155,7 +160,7 @@ func (c *showConnector) Run(engine *client.Finder, screen term.Screen) error {
 	}
 	switch {
 	case connected.Stranger != nil, connected.Foreign(err), errors.Is(err, rpc.ErrUnreachable) && !c.Named():
-		return c.builtIn(screen, connected, err)
+		return c.alone(screen, connected, file, err)
 	case err != nil:
 		return connected.Explain(err)
 	}
@@ -176,17 +181,23 @@ func (c *showConnector) Run(engine *client.Finder, screen term.Screen) error {
 	return exit.Failed(hint, fmt.Errorf("there is no connector %q now", c.Name))
 }
 
-// builtIn shows a connector of this program, where no engine could be asked: why says what asking came to.
-func (c *showConnector) builtIn(screen term.Screen, connected *client.Connection, why error) error {
-	registry, done, err := builtin.Unconfigured()
+// alone shows a connector of this program, or of an OpenAPI description, where no engine could be asked: why says what
+// asking came to.
+func (c *showConnector) alone(screen term.Screen, connected *client.Connection, file config.File, why error) error {
+	registry, done, err := builtin.Alone(file.Described())
 	if err != nil {
-		return exit.Failed("", errors.Join(err, done()))
+		return exit.Misconfigured("", "%v", errors.Join(err, done()))
 	}
 	raw, ok := ops.DescribeConnector(deploy.CatalogOf(registry), c.Name)
 	if err := done(); err != nil {
 		return exit.Failed("", err)
 	}
 	if !ok {
+		if slices.Contains(file.MCPServers(), c.Name) {
+			return exit.Failed("start the engine with pawl up or pawl serve, then run this again", fmt.Errorf(
+				"%s: %s is an MCP server; what it offers is known while an engine runs, which starts it", connected.Alone(why),
+				c.Name))
+		}
 		if connected.Stranger != nil {
 			return connected.Stranger
 		}
@@ -195,6 +206,10 @@ func (c *showConnector) builtIn(screen term.Screen, connected *client.Connection
 	var shown offered
 	if err := json.Unmarshal(raw, &shown); err != nil {
 		return fmt.Errorf("read the description of %s: %w", c.Name, err)
+	}
+	if _, described := file.Connectors.OpenAPI[c.Name]; described {
+		fmt.Fprintf(screen.Err, "%s: %s is shown as its OpenAPI description says\n", connected.Alone(why), c.Name)
+		return c.print(screen, shown, raw)
 	}
 	advice, _ := builtin.Advice(c.Name)
 	fmt.Fprintf(screen.Err, "%s: %s is shown as it is built in; to use it, %s\n", connected.Alone(why), c.Name, advice)

@@ -127,7 +127,7 @@ func useExample(s *config.Settings) (*example.Example, error) {
 	if err != nil {
 		return nil, exit.Failed("", err)
 	}
-	connectors, err := builtin.Typed()
+	connectors, err := builtin.Typed(nil)
 	if err != nil {
 		return nil, exit.Failed("", err)
 	}

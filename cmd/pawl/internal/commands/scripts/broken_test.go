@@ -92,7 +92,7 @@ func brokenScriptOf(t *testing.T, base, text string) brokenScript {
 // judging checks scripts as `pawl validate` does without an engine.
 func judging(t *testing.T) func(source.Script) (verdict, error) {
 	t.Helper()
-	registry, done, err := builtin.Unconfigured()
+	registry, done, err := builtin.Alone(nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -25,7 +25,7 @@ func (c *Init) Run(screen term.Screen) error {
 		return exit.Misconfigured("choose one of "+strings.Join(starter.Names(), ", "), "there is no template %q",
 			term.OneLine(c.Template, 80))
 	}
-	declarations, err := builtin.Declare(nil)
+	declarations, err := builtin.Declare(nil, nil)
 	if err != nil {
 		return exit.Failed("", err)
 	}

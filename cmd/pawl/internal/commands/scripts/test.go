@@ -20,6 +20,7 @@ import (
 	"github.com/pawl-run/pawl/cmd/pawl/internal/source"
 	"github.com/pawl-run/pawl/cmd/pawl/internal/storage"
 	"github.com/pawl-run/pawl/cmd/pawl/internal/term"
+	"github.com/pawl-run/pawl/engine/deploy"
 	"github.com/pawl-run/pawl/engine/rehearsal"
 	"github.com/pawl-run/pawl/ops/explain"
 	"github.com/pawl-run/pawl/sandbox"
@@ -74,11 +75,11 @@ func newTester(conf config.Reader, with storage.Parts) (t *tester, done func() e
 	if err != nil {
 		return nil, nil, err
 	}
-	registry, closeConnectors, err := builtin.Unconfigured()
+	registry, closeConnectors, err := builtin.Alone(file.Described())
 	if err != nil {
-		return nil, nil, exit.Failed("", errors.Join(err, closeConnectors(), scripts.Close()))
+		return nil, nil, exit.Misconfigured("", "%v", errors.Join(err, closeConnectors(), scripts.Close()))
 	}
-	return &tester{config: rehearsal.Config{Scripts: scripts, Connectors: registry, Policies: file.Policies}},
+	return &tester{config: rehearsal.Config{Scripts: scripts, Connectors: registry, Policies: file.Policies}, servers: file.MCPServers()},
 		func() error { return errors.Join(closeConnectors(), scripts.Close()) }, nil
 }
 
@@ -169,6 +170,8 @@ type tester struct {
 	screen term.Screen
 	asJSON bool
 	config rehearsal.Config
+	// servers are MCP servers of the configuration: what they offer is not known here.
+	servers []string
 }
 
 // tested is what the tests of one script came to.
@@ -320,6 +323,13 @@ func (t *tester) judge(ctx context.Context, found *tested, script, tests source.
 	found.Cases, found.OK = report.Cases, report.OK()
 	if len(report.Refused) > 0 {
 		found.Problems = explain.Problems(report.Refused)
+		for i, p := range found.Problems {
+			if p.Code == deploy.CodeConnector && len(t.servers) > 0 {
+				found.Problems[i].Message += fmt.Sprintf("; what the MCP servers of the configuration offer (%s) is not known "+
+					"without an engine: name the operations that are called as tools behind the cases",
+					strings.Join(t.servers, ", "))
+			}
+		}
 		return nil
 	}
 	missed, partly := report.Coverage.Missed()

@@ -13,6 +13,7 @@ import (
 	"github.com/pawl-run/pawl/cmd/pawl/internal/exit"
 	"github.com/pawl-run/pawl/cmd/pawl/internal/term"
 	"github.com/pawl-run/pawl/cmd/pawl/internal/typings"
+	"github.com/pawl-run/pawl/engine/connector/openapi"
 	"github.com/pawl-run/pawl/ops/rpc"
 )
 
@@ -36,14 +37,17 @@ func (c *Types) Run(ctx context.Context, engine *client.Finder, screen term.Scre
 	if err = connected.Stranger; err == nil {
 		err = connected.Do(ctx, "listConnectors", nil, &known)
 	}
+	var described map[string]openapi.Config
 	switch {
 	case connected.Stranger != nil, connected.Foreign(err), errors.Is(err, rpc.ErrUnreachable) && !c.Named():
-		fmt.Fprintf(screen.Err, "%s: the connectors built in are written; the tools on NATS are added when an engine runs "+
-			"that knows them\n", connected.Alone(err))
+		described = file.Described()
+		fmt.Fprintf(screen.Err, "%s: %s are written; the tools on NATS are added when an engine runs "+
+			"that knows them\n", connected.Alone(err), knownAlone(file))
+		sayServers(screen, file)
 	case err != nil:
 		return connected.Explain(err)
 	}
-	declarations, err := builtin.Declare(known.Items)
+	declarations, err := builtin.Declare(known.Items, described)
 	if err != nil {
 		return exit.Failed("", err)
 	}

@@ -5,7 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/pawl-run/pawl/cmd/pawl/internal/builtin"
 	"github.com/pawl-run/pawl/cmd/pawl/internal/client"
@@ -59,7 +62,8 @@ func (c *Validate) Run(ctx context.Context, engine *client.Finder, screen term.S
 			return validateAlone(ctx, with, s, file)
 		case connected.Stranger != nil, connected.Foreign(err), errors.Is(err, rpc.ErrUnreachable) && !c.Named():
 			alone = true
-			fmt.Fprintf(screen.Err, "%s: checked alone, with the connectors built in\n", connected.Alone(err))
+			fmt.Fprintf(screen.Err, "%s: checked alone, with %s\n", connected.Alone(err), knownAlone(file))
+			sayServers(screen, file)
 			return validateAlone(ctx, with, s, file)
 		case err != nil:
 			return found, connected.Explain(err)
@@ -114,7 +118,24 @@ func printVerdict(screen term.Screen, s source.Script, found verdict, asJSON boo
 	return nil
 }
 
-// validateAlone checks a script without an engine. It knows the compiled-in connectors only, so an
+// knownAlone says which connectors are known without an engine.
+func knownAlone(file config.File) string {
+	text := "the connectors built in"
+	if described := file.Described(); len(described) > 0 {
+		text += " and those of OpenAPI descriptions (" + strings.Join(slices.Sorted(maps.Keys(described)), ", ") + ")"
+	}
+	return text
+}
+
+// sayServers says which connectors of the configuration only an engine knows.
+func sayServers(screen term.Screen, file config.File) {
+	if servers := file.MCPServers(); len(servers) > 0 {
+		fmt.Fprintf(screen.Err, "what the MCP servers offer (%s) is known while an engine runs, which starts them: start it "+
+			"with pawl up or pawl serve, then run this again\n", strings.Join(servers, ", "))
+	}
+}
+
+// validateAlone checks a script without an engine. It knows the compiled-in connectors and the described ones, so an
 // unknown one is a warning.
 func validateAlone(ctx context.Context, with storage.Parts, s source.Script, file config.File) (
 	verdict, error,
@@ -128,9 +149,9 @@ func validateAlone(ctx context.Context, with storage.Parts, s source.Script, fil
 		name := eventlog.WorkflowName(definition.Name)
 		found.Workflow = &name
 	}
-	registry, done, err := builtin.Unconfigured()
+	registry, done, err := builtin.Alone(file.Described())
 	if err != nil {
-		return verdict{}, exit.Failed("", errors.Join(err, done()))
+		return verdict{}, exit.Misconfigured("", "%v", errors.Join(err, done()))
 	}
 	_, checked := deploy.Check(deploy.Input{
 		Definition: definition, Source: string(s.Text), Found: problems, Catalog: node.NewCatalog(registry),
