@@ -55,8 +55,10 @@ func TestHooks(t *testing.T) {
 			t.hook("github", { headers: { "X-GitHub-Delivery": "1" }, refused: "hook.unready" });`, ""},
 		"a refusal":    {`t.hook("github", {});`, "the hook refuses the request with hook.id: the request has no "},
 		"another code": {`t.hook("github", { refused: "hook.token" });`, "with hook.id and not with hook.token"},
-		"no refusal":   {`t.hook("open", { body: { id: "1" }, refused: "hook.id" });`, "was to refuse the request with hook.id"},
-		"a challenge":  {`t.hook("slack", { body: { type: "url_verification", challenge: "c" } });`, `answers: "c" expects that`},
+		"no refusal": {`t.hook("open", { body: { id: "1" }, refused: "hook.id" });`,
+			"was to refuse the request with hook.id"},
+		"a challenge": {`t.hook("slack", { body: { type: "url_verification", challenge: "c" } });`,
+			`answers: "c" expects that`},
 		"no challenge": {`t.hook("open", { body: { id: "1" }, answers: "c" });`, `was to answer "c"`},
 		"no hook":      {`t.hook("gitlab");`, `the script has no hook "gitlab"`},
 	} {

@@ -177,7 +177,8 @@ func Alone(described map[string]openapi.Config) (*connector.Registry, func() err
 		}
 	}
 	var closers []func() error
-	registry, err := Open(all, nil, slog.New(slog.DiscardHandler), func(end func() error) { closers = append(closers, end) })
+	registry, err := Open(all, nil, slog.New(slog.DiscardHandler),
+		func(end func() error) { closers = append(closers, end) })
 	return registry, func() error {
 		var errs []error
 		for _, end := range slices.Backward(closers) {
