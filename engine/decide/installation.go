@@ -95,8 +95,26 @@ type (
 // LoginLife is how long a login lasts.
 const LoginLife = 24 * time.Hour
 
-// maxLogins bounds the logins: each transition of the installation rewrites their row. One too many closes the oldest.
+// maxLogins bounds the logins: each transition of the installation rewrites their row. One too many closes the oldest of
+// the maker that has the most.
 const maxLogins = 100
+
+// maxLoginsEach bounds the logins of one maker, so that none closes those of others. One too many closes its oldest.
+const maxLoginsEach = 10
+
+// loginMaker is on whose behalf a login was made: a named token's, or that of the name that was claimed with the
+// engine's own one.
+type loginMaker struct {
+	token eventlog.TokenName
+	user  eventlog.Actor
+}
+
+func makerOf(token eventlog.TokenName, user eventlog.Actor) loginMaker {
+	if token != "" {
+		return loginMaker{token: token}
+	}
+	return loginMaker{user: user}
+}
 
 func (OpenLogin) names(*projections.State, func(projections.Key))  {}
 func (CloseLogin) names(*projections.State, func(projections.Key)) {}
@@ -120,12 +138,44 @@ func (c OpenLogin) decide(d *decision) error {
 	}
 	d.emitNaming(&eventlog.LoginOpened{ID: c.ID, Hash: c.Hash, User: c.User, Role: c.Role, Workflow: c.Workflow,
 		Token: c.Token, ExpiresAt: d.env.Now.Add(LoginLife)})
-	oldest := len(d.state().Logins) - maxLogins
-	d.closeLogins(func(l projections.Login) bool {
-		oldest--
-		return l.ExpiresAt <= d.env.Now || oldest >= 0
-	})
+	d.closeLogins(func(l projections.Login) bool { return l.ExpiresAt <= d.env.Now })
+	d.boundLogins(makerOf(c.Token, c.User))
 	return nil
+}
+
+// boundLogins closes the oldest logins of the maker of a new one beyond those that it may have, and then of the maker that
+// has the most, where all together are too many.
+func (d *decision) boundLogins(newest loginMaker) {
+	d.closeOldest(newest, d.loginsOf(newest)-maxLoginsEach)
+	most, each := loginMaker{}, 0
+	for _, l := range d.state().Logins {
+		maker := makerOf(l.Token, l.User)
+		if n := d.loginsOf(maker); n > each {
+			most, each = maker, n
+		}
+	}
+	d.closeOldest(most, len(d.state().Logins)-maxLogins)
+}
+
+func (d *decision) loginsOf(maker loginMaker) int {
+	n := 0
+	for _, l := range d.state().Logins {
+		if makerOf(l.Token, l.User) == maker {
+			n++
+		}
+	}
+	return n
+}
+
+// closeOldest closes so many logins of the maker, the oldest first.
+func (d *decision) closeOldest(maker loginMaker, n int) {
+	d.closeLogins(func(l projections.Login) bool {
+		if n <= 0 || makerOf(l.Token, l.User) != maker {
+			return false
+		}
+		n--
+		return true
+	})
 }
 
 func (c CloseLogin) decide(d *decision) error {

@@ -68,17 +68,49 @@ func TestLogins(t *testing.T) {
 	}
 }
 
-// Of too many logins the oldest are closed, and an accepted loss closes all.
+// of is a login of the user that was asked for with no named token.
+func of(user string, n int) decide.OpenLogin {
+	cmd := login(user+tokenHash(n), n, "")
+	cmd.User.Name = user
+	return cmd
+}
+
+// Of too many logins of one maker its oldest are closed, and none of another's.
 func TestLoginsAreBounded(t *testing.T) {
 	t.Parallel()
 	i := &installed{t: t}
-	for n := range 103 {
-		if got := i.decides(eventlog.Installation, login(tokenHash(n), n, "")); got != "" {
-			t.Fatalf("login %d: %q", n, got)
+	opens := func(cmd decide.OpenLogin) {
+		t.Helper()
+		if got := i.decides(eventlog.Installation, cmd); got != "" {
+			t.Fatalf("login %s: %q", cmd.ID, got)
 		}
 	}
-	if len(i.state.Logins) != 100 || i.state.Logins[0].ID != eventlog.LoginID(tokenHash(3)) {
-		t.Errorf("%d logins, the oldest is %s", len(i.state.Logins), i.state.Logins[0].ID)
+	if got := i.decides(eventlog.Installation, decide.CreateToken{Name: "spy", Role: eventlog.RoleViewer,
+		Hash: tokenHash(9999), Last4: "ABCD"}); got != "" {
+		t.Fatalf("the token: %q", got)
+	}
+	opens(of("ann", 1))
+	for n := range 300 {
+		cmd := login(tokenHash(1000+n), 1000+n, "spy")
+		cmd.User.Name = "claims another name each time " + tokenHash(n)
+		opens(cmd)
+	}
+	if len(i.state.Logins) != 11 || i.state.Logins[0].User.Name != "ann" ||
+		i.state.Logins[1].ID != eventlog.LoginID(tokenHash(1290)) {
+		t.Errorf("%d logins are left, the oldest are %+v", len(i.state.Logins), i.state.Logins[:2])
+	}
+	// All together are bounded too: the maker that has the most makes room.
+	for n := range 98 {
+		opens(of("user "+tokenHash(n), 2000+n))
+	}
+	spies := 0
+	for _, l := range i.state.Logins {
+		if l.Token == "spy" {
+			spies++
+		}
+	}
+	if len(i.state.Logins) != 100 || spies != 1 || i.state.Logins[0].User.Name != "ann" {
+		t.Errorf("%d logins, %d of one token", len(i.state.Logins), spies)
 	}
 	if got := i.decides(eventlog.Installation, decide.AcceptLoss{Detail: "a test"}); got != "" || len(i.state.Logins) > 0 {
 		t.Errorf("%q leaves %d logins", got, len(i.state.Logins))

@@ -10,6 +10,7 @@ import (
 
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/ops/rpc"
+	"github.com/pawl-run/pawl/projections"
 )
 
 // Browsers show a login instead of a token: a secret in a cookie that no script can read and no other site can send.
@@ -73,7 +74,7 @@ func (g *Guard) Browser(r *http.Request) (*rpc.Caller, string, *rpc.Problem) {
 		}
 		if ok {
 			return &rpc.Caller{Actor: login.User, Role: rpc.Role(login.Role), Workflow: login.Workflow,
-				Key: "login " + string(login.ID), LoginHash: hash, Login: login.ID}, g.formToken(shown[0].Value), nil
+				Key: keyOf(login), LoginHash: hash, Login: login.ID}, g.formToken(shown[0].Value), nil
 		}
 	}
 	return nil, "", nil
@@ -85,6 +86,17 @@ func FollowsLink(r *http.Request) bool {
 	return (r.Method == http.MethodGet || r.Method == http.MethodHead) && r.Header.Get("Sec-Fetch-Mode") == "navigate" &&
 		r.Header.Get("Sec-Fetch-Dest") == "document" && r.Header.Get("Origin") == ""
 }
+
+// keyOf names the caller of a login by its user: one who logs in often has no larger share of anything.
+func keyOf(l projections.Login) string {
+	if l.Token != "" {
+		return tokenKey(l.Token)
+	}
+	return "user " + l.User.Name
+}
+
+// tokenKey names the caller with a named token.
+func tokenKey(name eventlog.TokenName) string { return "token " + string(name) }
 
 // formToken is what a form must carry beside the cookie: no page that cannot read this engine's pages knows it.
 func (g *Guard) formToken(secret string) string { return hashOf("form " + g.formKey + secret)[:32] }

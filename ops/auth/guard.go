@@ -136,7 +136,7 @@ func (g *Guard) Authenticate(scheme, token string) (*rpc.Caller, *rpc.Problem) {
 	return &rpc.Caller{
 		Actor: eventlog.Actor{Kind: rpc.ActorUser, Name: string(known.Name), Verified: true}, Role: rpc.Role(known.Role),
 		Workflow: known.Workflow,
-		Key:      "token " + string(known.Name), TokenHash: hash,
+		Key:      tokenKey(known.Name), TokenHash: hash,
 	}, nil
 }
 

@@ -167,6 +167,11 @@ func (c *Console) confirm(v *visit) (string, page, error) {
 		return "", page{}, rpc.Problemf(http.StatusNotFound, "action.unknown", "There is no such action.")
 	}
 	form := v.r.URL.Query()
+	for _, name := range a.path {
+		if form.Get(name) == "" {
+			return "", page{}, rpc.Malformed("action.incomplete", "The address of this page does not say which %s is meant.", name)
+		}
+	}
 	view, err := v.actionView(a, form)
 	return "action", page{Title: a.label, Nav: "needs", Body: view}, err
 }

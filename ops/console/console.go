@@ -1,6 +1,7 @@
 package console
 
 import (
+	"cmp"
 	"context"
 	"embed"
 	"encoding/json"
@@ -68,7 +69,7 @@ type Console struct {
 	activity *activity
 
 	mu    sync.Mutex
-	notes map[string]string // by the caller's key: what its next page says first
+	notes map[string]string // by the browser: what its next page says first
 	// redrives are the newest, the oldest first.
 	redrives []redrive
 }
@@ -76,7 +77,7 @@ type Console struct {
 // redrive is what a person has redriven together, to show how far it has come. It is kept in memory, for a while.
 type redrive struct {
 	id       string
-	caller   string // its key: no other user is shown it
+	browser  string // no other is shown it
 	workflow eventlog.WorkflowName
 	at       eventlog.Instant
 	events   []eventItem
@@ -165,6 +166,9 @@ func (c *Console) admit(w http.ResponseWriter, r *http.Request) *visit {
 	seen, _ := c.activity.next()
 	return &visit{Console: c, r: r, caller: caller, form: form, seen: seen}
 }
+
+// browser names the browser, whose user may have others.
+func (v *visit) browser() string { return cmp.Or(string(v.caller.Login), v.caller.Key) }
 
 // may reports whether the user's role is enough for the operation.
 func (v *visit) may(id string) bool {

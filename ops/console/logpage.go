@@ -130,6 +130,12 @@ func (c *Console) logRows(w http.ResponseWriter, r *http.Request) {
 	if v == nil {
 		return
 	}
+	leave, p := c.cfg.Followers.Take(v.caller) // what it reads before it waits costs more than the waiting
+	if p != nil {
+		rpc.WriteProblem(w, p) // the page's script comes back later
+		return
+	}
+	defer leave()
 	s, ok := openStream(w)
 	if !ok {
 		return

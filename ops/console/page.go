@@ -29,8 +29,10 @@ type page struct {
 	Back string
 	// Elsewhere says that the person comes from a page of another origin.
 	Elsewhere bool
-	visit     *visit
-	now       time.Time
+	// Live says that the page brings itself up to date, Snapshot that it stays what it was when it was asked for.
+	Live, Snapshot bool
+	visit          *visit
+	now            time.Time
 }
 
 // Seen is how far the log was read when the page began.
@@ -93,12 +95,18 @@ func (p page) Took(from, to eventlog.Instant) string {
 	return says(to.Sub(from))
 }
 
+// snapshots are the views that stay as they are: what a person confirms is what was shown, and what is written is kept.
+var snapshots = map[string]bool{"action": true, "edit": true, "problem": true}
+
 // render writes a page with the headers that keep other sites and scripts out.
 func (c *Console) render(w http.ResponseWriter, v *visit, status int, view string, p page) {
 	p.visit, p.now, p.Nonce, p.Path, p.Version = v, c.cfg.Now(), rand.Text(), v.r.URL.RequestURI(), c.cfg.Version
 	if v.caller != nil {
 		p.In, p.User, p.Role, p.Form = true, v.caller.Actor.Name, string(v.caller.Role), v.form
 		p.Scope = string(v.caller.Workflow)
+		if v.r.Method != http.MethodPost { // what answers a form has no address of its own
+			p.Live, p.Snapshot = !snapshots[view], snapshots[view]
+		}
 		p.Note = c.note(v)
 	}
 	var out bytes.Buffer
@@ -152,7 +160,7 @@ func (c *Console) say(v *visit, sentence string) {
 	if len(c.notes) > 1000 {
 		clear(c.notes) // of users who have never come back
 	}
-	c.notes[v.caller.Key] = sentence
+	c.notes[v.browser()] = sentence
 }
 
 func (c *Console) note(v *visit) string {
@@ -161,8 +169,8 @@ func (c *Console) note(v *visit) string {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	said := c.notes[v.caller.Key]
-	delete(c.notes, v.caller.Key)
+	said := c.notes[v.browser()]
+	delete(c.notes, v.browser())
 	return said
 }
 

@@ -35,7 +35,7 @@ func (v progressView) Percent() int { return v.Done * 100 / max(v.Of, 1) }
 
 // remember keeps a redrive that has been carried out, and returns where its progress is shown.
 func (c *Console) remember(v *visit, workflow eventlog.WorkflowName, items []string) string {
-	r := redrive{id: rand.Text(), caller: v.caller.Key, workflow: workflow, at: eventlog.At(c.cfg.Now())}
+	r := redrive{id: rand.Text(), browser: v.browser(), workflow: workflow, at: eventlog.At(c.cfg.Now())}
 	for _, item := range items {
 		var e eventItem
 		if json.Unmarshal([]byte(item), &e) == nil {
@@ -59,7 +59,7 @@ func (c *Console) progress(v *visit) (string, page, error) {
 	}
 	c.mu.Lock()
 	at := slices.IndexFunc(c.redrives, func(r redrive) bool {
-		return r.id == v.r.PathValue("redrive") && r.caller == v.caller.Key && r.workflow == head.Workflow.Name
+		return r.id == v.r.PathValue("redrive") && r.browser == v.browser() && r.workflow == head.Workflow.Name
 	})
 	var of redrive
 	if at >= 0 {

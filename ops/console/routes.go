@@ -37,6 +37,7 @@ func (c *Console) routes() {
 	c.mux.HandleFunc("POST "+Base+"hooktest", c.testHook)
 	c.mux.HandleFunc("POST "+Base+"grant", c.grant)
 	c.mux.HandleFunc("GET "+Base+"badge", c.badge)
+	c.mux.HandleFunc("GET "+Base+"newer", c.newer)
 	of := Base + "workflows/{workflow}"
 	c.page(of, c.workflow)
 	c.page(of+"/inputs/{input}", c.input)

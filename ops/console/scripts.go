@@ -4,8 +4,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"html/template"
 	"net/http"
 	"net/url"
+	"strings"
 
 	"github.com/pawl-run/pawl/engine/effectdiff"
 	"github.com/pawl-run/pawl/eventlog"
@@ -23,6 +25,8 @@ type editView struct {
 	Marks                                     string // Problems as JSON, for the editor
 	Refusal                                   *rpc.Problem
 	Checked, OK, Repairs                      bool
+	// Sent says that the page answers a form, Unsaved that its source is not the one that runs.
+	Sent, Unsaved bool
 	// Effects is what the script would have done otherwise, where it was compared.
 	Effects *effectsView
 	// Failed is the run whose failure asks for a repair, nil for none.
@@ -106,13 +110,19 @@ func (c *Console) deploy(w http.ResponseWriter, r *http.Request) {
 	}
 	form := r.PostForm
 	view := editView{Workflow: form.Get("workflow"), Version: form.Get("version"), Filename: form.Get("filename"),
-		Source: form.Get("source"), Note: form.Get("note"), Repairs: form.Get("repairs") != ""}
+		Note: form.Get("note"), Repairs: form.Get("repairs") != "", Sent: true}
+	runs, err := v.runs(view.Workflow)
+	if err != nil {
+		c.refuse(w, r, v, problemOf(err))
+		return
+	}
+	view.Source = withEndsOf(runs, form.Get("source"))
+	view.Unsaved = view.Source != runs
 	fields := map[string]any{"source": view.Source}
 	if view.Filename != "" {
 		fields["filename"] = view.Filename
 	}
 	status := http.StatusOK
-	var err error
 	switch form.Get("do") {
 	case "repair":
 		fields["workflow"], fields["note"] = view.Workflow, view.Note
@@ -179,7 +189,53 @@ func (c *Console) deploy(w http.ResponseWriter, r *http.Request) {
 
 func (c *Console) deployed(w http.ResponseWriter, v *visit, workflow, said string) {
 	c.say(v, said)
-	v.lead(w, Base+"workflows/"+url.PathEscape(workflow))
+	v.lead(w, Base+"workflows/"+url.PathEscape(workflow)+"#deployed") // the page's script forgets the draft
+}
+
+// runs is the source that a workflow runs now, or what the editor of a new one begins with.
+func (v *visit) runs(workflow string) (string, error) {
+	if workflow == "" {
+		return firstScript, nil
+	}
+	s, err := ask[readmodel.Script](v, "getSource", map[string]any{"workflow": workflow})
+	return s.Source, err
+}
+
+// newer says that another version runs than the one that the editor began with, for its page, which does not change by
+// itself.
+func (c *Console) newer(w http.ResponseWriter, r *http.Request) {
+	v := c.admit(w, r)
+	if v == nil {
+		return
+	}
+	q := r.URL.Query()
+	is, err := ask[readmodel.Workflow](v, "getWorkflow", map[string]any{"workflow": q.Get("workflow")})
+	if err != nil {
+		rpc.WriteProblem(w, problemOf(err))
+		return
+	}
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.Header().Set("Cache-Control", "no-store")
+	if string(is.Version) != q.Get("version") {
+		_, _ = fmt.Fprintf(w, "Version %s runs now: it was deployed after version %s, with which this page began. "+
+			"What you write stays as it is. <a href=\"%s\" target=\"_blank\">What runs now</a>",
+			template.HTMLEscapeString(string(is.Version)), template.HTMLEscapeString(q.Get("version")),
+			template.HTMLEscapeString(path("workflows", is.Name, "script")))
+	}
+}
+
+// withEndsOf gives a text that a form has sent the line ends of the text that it was made of: a browser sends CRLF,
+// whatever it was given. What was not changed is the same again, byte for byte.
+func withEndsOf(original, sent string) string {
+	plainEnds := strings.NewReplacer("\r\n", "\n", "\r", "\n")
+	sent = plainEnds.Replace(sent)
+	switch lines := strings.Count(original, "\n"); {
+	case sent == plainEnds.Replace(original):
+		return original
+	case lines > 0 && strings.Count(original, "\r\n") == lines:
+		return strings.ReplaceAll(sent, "\n", "\r\n")
+	}
+	return sent
 }
 
 func listOf(names []string) string {

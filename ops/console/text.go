@@ -1,7 +1,6 @@
 package console
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"html/template"
@@ -18,7 +17,8 @@ import (
 
 // functions are what templates can call.
 var functions = template.FuncMap{
-	"plain": plain, "clip": clip, "count": count, "words": words, "json": indent, "line": line, "path": path, "tone": tone,
+	"plain": plain, "clip": clip, "count": count, "words": words, "json": indent, "jsonRow": indentRow, "line": line,
+	"path": path, "tone": tone,
 	"urlq": func(v any) string { return url.QueryEscape(fmt.Sprint(deref(v))) }, "hasSuffix": strings.HasSuffix,
 	"says": says, "attempts": attempts, "query": query, "list": func(items ...any) []any { return items },
 }
@@ -86,24 +86,6 @@ func clip(n int, v any) string {
 		}
 	}
 	return s
-}
-
-// maxShown bounds the JSON that a page shows of one value, in bytes.
-const maxShown = 64 << 10
-
-// indent shows JSON for people.
-func indent(raw json.RawMessage) string {
-	var out bytes.Buffer
-	if len(raw) == 0 {
-		return ""
-	}
-	if json.Indent(&out, raw, "", "  ") != nil {
-		return plain(string(raw))
-	}
-	if out.Len() > maxShown {
-		return plain(out.String()[:maxShown]) + fmt.Sprintf("\n… %d bytes in all", len(raw))
-	}
-	return plain(out.String())
 }
 
 // line shows JSON in one short line.
