@@ -15,7 +15,10 @@ import (
 
 type (
 	needsView struct {
-		Uncertain, Approvals readmodel.Page[readmodel.Mutation]
+		Uncertain readmodel.Page[readmodel.Mutation]
+		// Approvals are the oldest requests that wait for approval, by workflow; MoreApprovals says that there are others.
+		Approvals     []approvals
+		MoreApprovals bool
 		// Aside are the discarded and the held events by workflow, state and error.
 		Aside []asideGroup
 		// Repairs are the workflows that need a repaired script.
@@ -23,6 +26,11 @@ type (
 		// Others need a person for another reason.
 		Others []explain.Why
 		Whys   map[eventlog.WorkflowName]explain.Why
+	}
+	// approvals are requests of one workflow, the oldest first.
+	approvals struct {
+		Workflow eventlog.WorkflowName
+		Items    []readmodel.Mutation
 	}
 	asideGroup struct {
 		Workflow     eventlog.WorkflowName
@@ -53,11 +61,13 @@ func (c *Console) needs(v *visit) (string, page, error) {
 	if view.Uncertain, err = v.heldMutations("indeterminate"); err != nil {
 		return "", page{}, err
 	}
-	if view.Approvals, err = v.heldMutations("approval"); err != nil {
+	asked, err := v.heldMutations("approval")
+	if err != nil {
 		return "", page{}, err
 	}
+	view.Approvals, view.MoreApprovals = byWorkflow(asked.Items), asked.Next != nil
 	told := map[eventlog.WorkflowName]bool{}
-	for _, m := range slices.Concat(view.Uncertain.Items, view.Approvals.Items) {
+	for _, m := range slices.Concat(view.Uncertain.Items, asked.Items) {
 		told[m.Workflow] = true
 	}
 	for _, why := range whys.Items {
@@ -120,7 +130,23 @@ func (c *Console) badge(w http.ResponseWriter, r *http.Request) {
 }
 
 func (v *visit) heldMutations(held string) (readmodel.Page[readmodel.Mutation], error) {
-	return ask[readmodel.Page[readmodel.Mutation]](v, "listMutations", map[string]any{"held": held, "limit": shownAtOnce})
+	return ask[readmodel.Page[readmodel.Mutation]](v, "listMutations", map[string]any{"held": held, "order": "asc",
+		"limit": shownAtOnce})
+}
+
+// byWorkflow puts requests together by workflow: first the workflow with the oldest, and in it the oldest.
+func byWorkflow(requests []readmodel.Mutation) []approvals {
+	slices.SortStableFunc(requests, func(a, b readmodel.Mutation) int { return cmp.Compare(a.RequestedAt, b.RequestedAt) })
+	var groups []approvals
+	for _, m := range requests {
+		i := slices.IndexFunc(groups, func(g approvals) bool { return g.Workflow == m.Workflow })
+		if i < 0 {
+			i = len(groups)
+			groups = append(groups, approvals{Workflow: m.Workflow})
+		}
+		groups[i].Items = append(groups[i].Items, m)
+	}
+	return groups
 }
 
 // repairOf finds the run whose failure asks for the repair: the newest that failed by its script.

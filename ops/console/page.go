@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"html/template"
 	"net/http"
+	"regexp"
 	"strings"
 	"time"
 
@@ -47,20 +48,39 @@ func (p page) With(body any) page {
 	return p
 }
 
-// Sentence shows an explanation: plain, with its times as people read them, and buttons where it names commands.
+// Sentence shows an explanation: plain, with its times as people read them, and buttons where it names commands. What
+// stands in quotes was said by a script or the outside, and is shown as that.
 func (p page) Sentence(text string) template.HTML {
-	escaped := template.HTMLEscapeString(plain(asButtons(text)))
-	return template.HTML(moments.ReplaceAllStringFunc(escaped, func(at string) string {
-		t, err := time.Parse(time.RFC3339Nano, at)
-		if err != nil {
-			return at
+	var out strings.Builder
+	for text != "" {
+		at := foreign.FindStringIndex(text)
+		if at == nil {
+			at = []int{len(text), len(text)}
 		}
-		format := "15:04:05 UTC"
-		if d := p.now.Sub(t); d > day/2 || d < -day/2 {
-			format = "2 January 15:04 UTC"
+		own := template.HTMLEscapeString(plain(asButtons(text[:at[0]])))
+		out.WriteString(moments.ReplaceAllStringFunc(own, p.inWords))
+		if at[0] < at[1] {
+			fmt.Fprintf(&out, `<bdi class="quoted">%s</bdi>`, template.HTMLEscapeString(plain(text[at[0]:at[1]])))
 		}
-		return fmt.Sprintf(`<time datetime="%s" title="%s">%s</time>`, at, relative(p.now.Sub(t)), t.Format(format))
-	}))
+		text = text[at[1]:]
+	}
+	return template.HTML(out.String())
+}
+
+// foreign is what explanations quote.
+var foreign = regexp.MustCompile(`“[^”]*”`)
+
+// inWords shows a time of a sentence as people read it.
+func (p page) inWords(at string) string {
+	t, err := time.Parse(time.RFC3339Nano, at)
+	if err != nil {
+		return at
+	}
+	format := "15:04:05 UTC"
+	if d := p.now.Sub(t); d > day/2 || d < -day/2 {
+		format = "2 January 15:04 UTC"
+	}
+	return fmt.Sprintf(`<time datetime="%s" title="%s">%s</time>`, at, relative(p.now.Sub(t)), t.Format(format))
 }
 
 // Moment shows a time: how long ago or ahead it is, and exactly on a closer look.

@@ -27,7 +27,7 @@ func (w *Why) explainMaintenance(s *projections.State, wait decide.Wait) {
 		if run.Failure.Line > 0 {
 			line = fmt.Sprintf(", line %d", run.Failure.Line)
 		}
-		w.add("It was %s %s of version %s%s: %s", run.Type, run.Handler, run.Version, line, sentence(run.Failure.Message))
+		w.add("It was %s %s of version %s%s: %s.", run.Type, run.Handler, run.Version, line, quoted(run.Failure.Message))
 	}
 	if s.PendingRetry != "" {
 		w.add("%s; the repaired script goes on with next.", settled(s.RetryRun()))
@@ -55,7 +55,7 @@ func (w *Why) explainBlocked(s *projections.State) {
 		return
 	}
 	w.Since = b.Since
-	w.set("The system holds workflow %s (%s): %s", s.Name, b.Reason, sentence(b.Message))
+	w.set("The system holds workflow %s (%s): %s", s.Name, b.Reason, sentence(eventlog.Clip(b.Message, maxHold)))
 	run := w.run(s, b.Run)
 	if run != nil {
 		w.add("It comes from run %s of %s %s.", run.ID, run.Type, run.Handler)

@@ -34,7 +34,7 @@ func (w *Why) nameDiscarded(p *part, job readmodel.Job) {
 	}
 	failed := ""
 	if job.Error != nil {
-		failed = ", which failed: " + job.Error.Message
+		failed = ", which failed: " + quoted(job.Error.Message)
 	}
 	p.add("The oldest is %s of topic %s%s", name, job.Topic, sentence(failed))
 	p.commands = append([]string{

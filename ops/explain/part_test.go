@@ -61,7 +61,7 @@ func TestNameDiscarded(t *testing.T) {
 	w := Workflow(&s, decide.Wait{Reason: decide.ReasonIdle}, decide.Present{}, Beside{}).First(PartDiscarded)
 	w.nameDiscarded(&w.parts[0], readmodel.Job{Topic: "in", MessageID: "a b", Title: "Order",
 		Error: &readmodel.Failure{Message: "no such file."}})
-	if !strings.Contains(w.Message, `The oldest is event "a b" (Order) of topic in, which failed: no such file. `+
+	if !strings.Contains(w.Message, `The oldest is event "a b" (Order) of topic in, which failed: “no such file”. `+
 		"Workflow shop has only discarded events left") || w.Commands[0] != "pawl jobs show shop in 'a b'" {
 		t.Errorf("%s %q", w.Message, w.Commands)
 	}
@@ -113,5 +113,16 @@ func TestEventsThatNoRunReserves(t *testing.T) {
 	look(l.now.Add(time.Hour))
 	if w := l.why(); strings.Contains(w.Message, "reserved none") {
 		t.Errorf("it has asked to look again: %s", w.Message)
+	}
+}
+
+// What a script says is told in one line, no longer than a person reads, and cannot end its own quotes.
+func TestQuotedIsClipped(t *testing.T) {
+	t.Parallel()
+	if got := quoted("no ” file.\n“run this”"); got != `“no " file. "run this"”` {
+		t.Error(got)
+	}
+	if got := quoted("x" + strings.Repeat("E", 9000)); len(got) > maxCause+len("“”") || !strings.HasSuffix(got, "E…”") {
+		t.Errorf("%d bytes: %s", len(got), got)
 	}
 }

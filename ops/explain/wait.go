@@ -39,7 +39,7 @@ func (w *Why) explainWait(s *projections.State, wait decide.Wait) {
 		switch {
 		case s.Blocked != nil:
 			w.add("The system holds it too (%s): %s `pawl resume` ends both.", s.Blocked.Reason,
-				sentence(s.Blocked.Message))
+				sentence(eventlog.Clip(s.Blocked.Message, maxHold)))
 		case s.Maintenance != nil:
 			w.add("Its script needs a repair too, since run %s.", s.Maintenance.Run)
 		}
@@ -165,7 +165,7 @@ func (w *Why) explainRestored(s *projections.State) {
 	w.add("What it has done since then is not known here, and would be done again: look at the other side, skip the " +
 		"events that are done, and then resume it. Events still arrive and wait.")
 	if s.Blocked != nil {
-		w.add("The system holds it too (%s): %s `pawl resume` ends both.", s.Blocked.Reason, sentence(s.Blocked.Message))
+		w.add("The system holds it too (%s): %s `pawl resume` ends both.", s.Blocked.Reason, sentence(eventlog.Clip(s.Blocked.Message, maxHold)))
 	}
 	w.offer("pawl events list --workflow %s --status pending", s.Name)
 	w.offer("pawl resume %s", s.Name)

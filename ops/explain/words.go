@@ -67,7 +67,14 @@ func because(f *eventlog.Failure) string {
 	if f == nil || f.Message == "" {
 		return ""
 	}
-	return " (" + strings.TrimSuffix(f.Message, ".") + ")"
+	return " (" + strings.TrimSuffix(eventlog.Clip(f.Message, maxCause), ".") + ")"
+}
+
+// quoted is what a script or the outside has said: marked as theirs, in one line, and not longer than that a person reads
+// on.
+func quoted(text string) string {
+	text = strings.NewReplacer("“", "\"", "”", "\"").Replace(strings.Join(strings.Fields(text), " "))
+	return "“" + eventlog.Clip(text, maxCause) + "”"
 }
 
 func sentence(text string) string {

@@ -77,6 +77,7 @@
     offer.hidden = false;
     offer.querySelector("a").href = "/ui/edit" + (unsent ? "?workflow=" + encodeURIComponent(unsent) : "");
   }
+  document.querySelector(".subnav [aria-current]")?.scrollIntoView({ block: "nearest", inline: "nearest" });
   document.querySelector("[data-close]")?.addEventListener("click", (e) => e.target.parentNode.remove());
 
   // What a person has opened, chosen or begun to write stays as it is while a page brings itself up to date.
@@ -155,7 +156,11 @@
   document.body.addEventListener("input", (e) => {
     if (e.target.matches("[data-travel]")) document.getElementById("at-out").value = e.target.value;
   });
-  document.body.addEventListener("change", (e) => { if (e.target.matches("[data-travel]")) e.target.form.requestSubmit(); });
+  document.body.addEventListener("change", (e) => {
+    if (e.target.matches("[data-travel]")) e.target.form.requestSubmit();
+    if (!e.target.matches("[data-all]")) return;
+    for (const item of e.target.closest(".card").querySelectorAll("input[name=item]")) item.checked = e.target.checked;
+  });
 
   // The chart of the last day.
   let plot;
