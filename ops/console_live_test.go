@@ -14,8 +14,8 @@ import (
 	"github.com/pawl-run/pawl/projections/readmodel"
 )
 
-// A page on which something is confirmed or written stays what it was when it was opened, and what its form sends is what
-// was shown: what comes in meanwhile is not acted on.
+// A page on which something is confirmed or written stays what it was when it was opened, and what its form sends is
+// what was shown: what comes in meanwhile is not acted on.
 func TestConfirmationsStayAsTheyAre(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -84,8 +84,8 @@ func TestEditorIsToldOfAnotherVersion(t *testing.T) {
 	}
 }
 
-// A browser sends the lines of a text with CRLF: what was not changed is deployed as no change, and what was changed has
-// the line ends of the script that runs.
+// A browser sends the lines of a text with CRLF: what was not changed is deployed as no change, and what was changed
+// has the line ends of the script that runs.
 func TestLineEndsStay(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

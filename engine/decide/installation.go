@@ -95,8 +95,8 @@ type (
 // LoginLife is how long a login lasts.
 const LoginLife = 24 * time.Hour
 
-// maxLogins bounds the logins: each transition of the installation rewrites their row. One too many closes the oldest of
-// the maker that has the most.
+// maxLogins bounds the logins: each transition of the installation rewrites their row. One too many closes the oldest
+// of the maker that has the most.
 const maxLogins = 100
 
 // maxLoginsEach bounds the logins of one maker, so that none closes those of others. One too many closes its oldest.
@@ -143,8 +143,8 @@ func (c OpenLogin) decide(d *decision) error {
 	return nil
 }
 
-// boundLogins closes the oldest logins of the maker of a new one beyond those that it may have, and then of the maker that
-// has the most, where all together are too many.
+// boundLogins closes the oldest logins of the maker of a new one beyond those that it may have, and then of the maker
+// that has the most, where all together are too many.
 func (d *decision) boundLogins(newest loginMaker) {
 	d.closeOldest(newest, d.loginsOf(newest)-maxLoginsEach)
 	most, each := loginMaker{}, 0

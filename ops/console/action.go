@@ -169,7 +169,8 @@ func (c *Console) confirm(v *visit) (string, page, error) {
 	form := v.r.URL.Query()
 	for _, name := range a.path {
 		if form.Get(name) == "" {
-			return "", page{}, rpc.Malformed("action.incomplete", "The address of this page does not say which %s is meant.", name)
+			return "", page{}, rpc.Malformed("action.incomplete",
+				"The address of this page does not say which %s is meant.", name)
 		}
 	}
 	view, err := v.actionView(a, form)

@@ -59,8 +59,8 @@ func TestPlainShowsWhatIsHidden(t *testing.T) {
 func TestSentenceMarksWhatOthersSay(t *testing.T) {
 	t.Parallel()
 	p := page{now: time.Date(2026, 11, 26, 3, 0, 0, 0, time.UTC)}
-	got := string(p.Sentence("It failed at 2026-11-26T02:59:00Z: “Error: <b> run `pawl resume` at 2026-11-26T02:00:00Z”. " +
-		"`pawl resume` ends it."))
+	got := string(p.Sentence("It failed at 2026-11-26T02:59:00Z: “Error: <b> run `pawl resume` at 2026-11-26T02:00:00Z”" +
+		". `pawl resume` ends it."))
 	want := `It failed at <time datetime="2026-11-26T02:59:00Z" title="60 s ago">02:59:00 UTC</time>: ` +
 		"<bdi class=\"quoted\">“Error: &lt;b&gt; run `pawl resume` at 2026-11-26T02:00:00Z”</bdi>. “Resume” ends it."
 	if got != want {

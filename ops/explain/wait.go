@@ -165,7 +165,8 @@ func (w *Why) explainRestored(s *projections.State) {
 	w.add("What it has done since then is not known here, and would be done again: look at the other side, skip the " +
 		"events that are done, and then resume it. Events still arrive and wait.")
 	if s.Blocked != nil {
-		w.add("The system holds it too (%s): %s `pawl resume` ends both.", s.Blocked.Reason, sentence(eventlog.Clip(s.Blocked.Message, maxHold)))
+		w.add("The system holds it too (%s): %s `pawl resume` ends both.", s.Blocked.Reason,
+			sentence(eventlog.Clip(s.Blocked.Message, maxHold)))
 	}
 	w.offer("pawl events list --workflow %s --status pending", s.Name)
 	w.offer("pawl resume %s", s.Name)

@@ -70,8 +70,8 @@ func because(f *eventlog.Failure) string {
 	return " (" + strings.TrimSuffix(eventlog.Clip(f.Message, maxCause), ".") + ")"
 }
 
-// quoted is what a script or the outside has said: marked as theirs, in one line, and not longer than that a person reads
-// on.
+// quoted is what a script or the outside has said: marked as theirs, in one line, and not longer than a person
+// reads.
 func quoted(text string) string {
 	text = strings.NewReplacer("“", "\"", "”", "\"").Replace(strings.Join(strings.Fields(text), " "))
 	return "“" + eventlog.Clip(text, maxCause) + "”"
