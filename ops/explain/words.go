@@ -74,7 +74,7 @@ func because(f *eventlog.Failure) string {
 // reads.
 func quoted(text string) string {
 	text = strings.NewReplacer("“", "\"", "”", "\"").Replace(strings.Join(strings.Fields(text), " "))
-	return "“" + eventlog.Clip(text, maxCause) + "”"
+	return "“" + strings.TrimSuffix(eventlog.Clip(text, maxCause), ".") + "”"
 }
 
 func sentence(text string) string {
