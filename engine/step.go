@@ -69,6 +69,7 @@ func (r *runner) step(ctx context.Context) error {
 		Now: r.workflow.now(), Engine: r.engine.Name, MaxHeld: r.engine.Config.Policies.Held.Max,
 	})
 	var waits []decide.Wait
+	taken := r.engine.Config.InTurn && (len(r.tasks.open) > 0 || slices.ContainsFunc(todos, awaitsCall))
 	for _, todo := range todos {
 		switch todo := todo.(type) {
 		case decide.Wait: // Reason is a closed list, rendered by `pawl why`
@@ -94,6 +95,9 @@ func (r *runner) step(ctx context.Context) error {
 				waits = append(waits, hold.Wait())
 				continue
 			}
+			if taken { // the end of what has its turn nudges
+				continue
+			}
 			run, do := r.task(s, todo)
 			if len(todos) == 1 && !concurrent(s) {
 				if r.linger(ctx, s, todo) {
@@ -102,6 +106,7 @@ func (r *runner) step(ctx context.Context) error {
 				return do(ctx)
 			}
 			r.tasks.begin(ctx, run, do, r.workflow.nudge)
+			taken = r.engine.Config.InTurn
 		}
 	}
 	r.sleep(ctx, waits)
@@ -111,6 +116,11 @@ func (r *runner) step(ctx context.Context) error {
 // concurrent reports whether the workflow has a concurrent consumer.
 func concurrent(s *projections.State) bool {
 	return slices.ContainsFunc(s.Definition().Consumers, eventlog.Consumer.Concurrent)
+}
+
+func awaitsCall(todo decide.Todo) bool {
+	_, open := todo.(decide.AwaitCall)
+	return open
 }
 
 // sendsAgain reports whether the todo is to send a call again, to find out what became of it.

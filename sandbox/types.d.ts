@@ -465,11 +465,19 @@ interface PawlTest<T = any> {
   ): this;
   /** What a handler remembers; undefined for nothing. */
   expectState(handler: string, state: unknown): this;
-  /** What the workflow waits for, as `pawl why` names it: "approval", "maintenance" …; and the last failure. */
-  expectWaiting(reason: string, failure?: { code?: string; message?: string; line?: number }): this;
+  /**
+   * What the workflow, or a single event of a consumer with concurrency, waits for: "maintenance" for a repair,
+   * "blocked" for a person; and the last failure.
+   */
+  expectWaiting(reason: PawlTestWait, failure?: { code?: string; message?: string; line?: number }): this;
   /** A handler has logged a line with this text. */
   expectLog(text: string): this;
 }
+
+/** What a workflow can wait for, as `pawl why` names it. */
+type PawlTestWait = "idle" | "scheduled" | "wake" | "backoff" | "userPause" | "restored" | "approval" | "reconcileDue"
+  | "indeterminate" | "maintenance" | "blocked" | "storage" | "archived" | "places" | "rate" | "probing" | "uncertain"
+  | "heldMost" | "held" | "noWorker" | "noOwner";
 
 /** An event that a case pushes. */
 type PawlTestEvent<P> = { messageId: string; title?: string; payload?: P };

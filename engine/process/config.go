@@ -101,6 +101,10 @@ type Config struct {
 	// SettleTimeout is how long the log may take for the outcomes of calls once Run's context has ended and
 	// the calls are over; 0 means 30 s. The next start reconciles the calls whose outcome is not recorded by then.
 	SettleTimeout time.Duration
+	// InTurn has the scripts, questions and calls of a workflow's runs go on one after the other, in the order of their
+	// starts, so that the same events lead to the same log each time. It is for tests: all that C1 promises of
+	// runs beside each other is only their order then.
+	InTurn bool
 	// MaxGroup is how many transitions of a workflow are written together at most (C10); 0 means as many as the log takes.
 	MaxGroup int
 	// Decide is decide.Decide when nil. A simulation breaks its rules on purpose, to show that it

@@ -10,7 +10,8 @@
 //   - Nothing leaves. A read without an answer fails the case, and so does a call that the case does not expect.
 //   - The same case has the same outcome each time: chance, ids and times follow from the case.
 //
-// Three things are otherwise than in production. A producer with an interval does not run at the deploy but when its
+// Four things are otherwise than in production. A producer with an interval does not run at the deploy but when its
 // time comes, or when it is polled. What is pushed waits until a step lets the workflow run, so that several events can
-// be there at once. The time of a handler stands still while it runs.
+// be there at once. The time of a handler stands still while it runs. Runs of concurrent consumers go on
+// one after the other.
 package rehearsal

@@ -92,6 +92,7 @@ func open(ctx context.Context, cfg Config, s *Suite, c *Case, scripts sandbox.Ex
 		Secrets: secrets, Vars: s.Vars, Clock: on.clock, Random: rand.NewChaCha8([32]byte{}),
 		Jitter: func() float64 { return 0.5 }, Policies: policies, Logger: slog.New(slog.DiscardHandler),
 		Observe: on.observe, RunLog: on.takeLog, FlushEvery: time.Millisecond, Decide: on.decide,
+		InTurn: true,
 	}
 	return on, on.start(ctx)
 }

@@ -192,6 +192,9 @@ func (r *running) ofMutations(ctx context.Context, what string, status eventlog.
 		if err := r.operate(ctx, command(id)); err != nil {
 			return err
 		}
+		if err := r.advance(ctx, 0); err != nil { // one after the other, as all calls of a case
+			return err
+		}
 	}
 	return r.run(ctx)
 }

@@ -20,7 +20,7 @@
 //	publish.messageIdRandom    messageid.go    a message id that each run makes anew (R11)
 //	publish.messageIdConstant  messageid.go    a message id that is always the same (R11)
 //	publish.messageIdRepeats   messageid.go    a message id that all turns of a loop share (R11)
-//	publish.stringified        messageid.go    a payload that is a text of JSON
+//	publish.stringified        stringified.go   a payload that is a text of JSON
 //	event.unknown, event.list  values.go       an event taken for its payload, a list taken for an event
 //	payload.unknown            values.go       a member that no payload has which the script publishes
 //	data.unknown               data.go         a member that prepare does not put into data
@@ -38,7 +38,7 @@
 //	ctx.assigned               loose.go        an assignment to ctx
 //	handler.parameter          handover.go     a parameter that nothing is given for
 //	prepared.unknown           handover.go     a member that prepare does not return
-//	next.unguarded             emptyrun.go     a member of data that is absent when prepare reserves nothing (R3)
+//	next.unguarded             emptyrun.go     a member of data or of a result that may be absent (R3)
 //	mutationResult.unknown     outcome.go      a member or a status that a mutation result never has
 //	prepare.result             result.go       what prepare returns is no result (R19)
 //	prepare.reservations       reservation.go  a reservation that reserves nothing

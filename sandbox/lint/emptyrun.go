@@ -14,13 +14,26 @@ func (c *collector) emptyRun(prepare, next ast.Expression, d *sandbox.ConsumerDe
 	if !c.returnsNoData(prepare) {
 		return
 	}
-	at := c.firstDataRead(next)
+	at := c.firstRead(next, 1, "data")
 	if at == 0 || c.testsBefore(next, at) {
 		return
 	}
 	guard := "if (" + c.dataName(next) + " == null) return;"
 	c.With(c.Amend().Begin(c.place(next), guard)).Warn("next.unguarded", at, "begin next with: "+guard,
 		"prepare of %q has a result with reservations: [] and no data; next runs after it too, and fails here",
+		sandbox.Clip(d.Name, 100))
+}
+
+// unguardedResult warns of a next that takes members of the result without any test before it: there is no result where
+// nothing was to be done, where a person skips the call, or says that it has happened without saying what came of it.
+func (c *collector) unguardedResult(next ast.Expression, d *sandbox.ConsumerDefinition) {
+	at := c.firstRead(next, 2, "result")
+	if at == 0 || c.testsBefore(next, at) {
+		return
+	}
+	c.Warn("next.unguarded", at, `read it where there is one: if (outcome.status === "applied") …, and with ?. where a `+
+		"person may say that the call has happened: outcome.result?.id",
+		"next of %q runs too where no call was made or a person skips it; there is no result then, and this fails",
 		sandbox.Clip(d.Name, 100))
 }
 
@@ -68,9 +81,9 @@ func (c *collector) returnsNoData(prepare ast.Expression) bool {
 	return false
 }
 
-// firstDataRead is the first place in next that takes a member of prepared.data, 0 if the text shows none. A place
-// with optional chaining does not count.
-func (c *collector) firstDataRead(next ast.Expression) file.Idx {
+// firstRead is the first place in next that takes a member of a member of a parameter, as of prepared.data, 0 if the text
+// shows none. A place with optional chaining does not count.
+func (c *collector) firstRead(next ast.Expression, parameter int, member string) file.Idx {
 	var first file.Idx
 	found := func(at file.Idx) {
 		if first == 0 || at < first {
@@ -81,15 +94,15 @@ func (c *collector) firstDataRead(next ast.Expression) file.Idx {
 	script.Walk(body, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.DotExpression:
-			if c.isData(n.Left, next) {
+			if c.isPart(n.Left, next, parameter, member) {
 				found(n.Identifier.Idx)
 			}
 		case *ast.BracketExpression:
-			if c.isData(n.Left, next) {
+			if c.isPart(n.Left, next, parameter, member) {
 				found(c.in.Start(n))
 			}
 		case *ast.Binding:
-			if pattern, ok := n.Target.(*ast.ObjectPattern); ok && c.isData(n.Initializer, next) {
+			if pattern, ok := n.Target.(*ast.ObjectPattern); ok && c.isPart(n.Initializer, next, parameter, member) {
 				found(pattern.LeftBrace)
 			}
 		}
@@ -98,36 +111,36 @@ func (c *collector) firstDataRead(next ast.Expression) file.Idx {
 	return first
 }
 
-// isData reports an expression that is prepared.data of a next: written so, or a name for it that is declared once.
-func (c *collector) isData(e ast.Expression, next ast.Expression) bool {
+// isPart reports an expression that is a member of a parameter of next: written so, or a name for it that is declared
+// once.
+func (c *collector) isPart(e ast.Expression, next ast.Expression, parameter int, member string) bool {
 	parameters, _, _ := script.Function(next)
-	if parameters == nil || len(parameters.List) < 2 {
+	if parameters == nil || len(parameters.List) <= parameter {
 		return false
 	}
-	prepared := parameters.List[1].Target
-	switch e := e.(type) {
-	case *ast.Identifier:
-		v := c.in.Refers[e]
-		if v == nil || c.in.Assigned(v) {
-			return false
-		}
-		if pattern, ok := prepared.(*ast.ObjectPattern); ok {
-			return c.declares(pattern, "data", v)
-		}
-		return v.Value != nil && v.Value != ast.Expression(e) && c.isWrittenData(v.Value, prepared)
-	default:
-		return c.isWrittenData(e, prepared)
+	whole := parameters.List[parameter].Target
+	id, ok := e.(*ast.Identifier)
+	if !ok {
+		return c.isWrittenPart(e, whole, member)
 	}
+	v := c.in.Refers[id]
+	if v == nil || c.in.Assigned(v) {
+		return false
+	}
+	if pattern, ok := whole.(*ast.ObjectPattern); ok {
+		return c.declares(pattern, member, v)
+	}
+	return v.Value != nil && v.Value != e && c.isWrittenPart(v.Value, whole, member)
 }
 
-// isWrittenData reports the expression <prepared>.data, where prepared is the parameter of that name.
-func (c *collector) isWrittenData(e ast.Expression, prepared ast.Node) bool {
+// isWrittenPart reports the expression <whole>.member, where whole is the parameter of that name.
+func (c *collector) isWrittenPart(e ast.Expression, whole ast.Node, member string) bool {
 	dot, ok := e.(*ast.DotExpression)
-	if !ok || dot.Identifier.Name.String() != "data" {
+	if !ok || dot.Identifier.Name.String() != member {
 		return false
 	}
 	left, named := dot.Left.(*ast.Identifier)
-	parameter, plain := prepared.(*ast.Identifier)
+	parameter, plain := whole.(*ast.Identifier)
 	return named && plain && c.in.Refers[left] != nil && c.in.Refers[left] == c.in.Declaring[parameter]
 }
 

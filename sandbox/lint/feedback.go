@@ -153,29 +153,64 @@ func (c *collector) leavesBefore(list []ast.Statement, before ast.Node, f ast.Ex
 
 // presence reports a test that only asks whether there is data, or what became of the mutation.
 func (c *collector) presence(test ast.Expression, f ast.Expression) bool {
+	return c.presenceTo(test, f, 10)
+}
+
+// presenceTo follows so many names: one may stand for itself.
+func (c *collector) presenceTo(test ast.Expression, f ast.Expression, depth int) bool {
 	switch e := script.Bare(test).(type) {
 	case *ast.Identifier:
-		return true
+		return c.presentName(e, f, depth)
 	case *ast.UnaryExpression:
-		return e.Operator.String() == "!" && c.presence(e.Operand, f)
+		return e.Operator.String() == "!" && c.presenceTo(e.Operand, f, depth)
 	case *ast.DotExpression:
 		name := e.Identifier.Name.String()
 		return name == "data" || name == "status"
 	case *ast.BinaryExpression:
 		switch e.Operator.String() {
 		case "&&", "||":
-			return c.presence(e.Left, f) && c.presence(e.Right, f)
+			return c.presenceTo(e.Left, f, depth) && c.presenceTo(e.Right, f, depth)
 		case "===", "!==", "==", "!=":
 			left := script.Bare(e.Left)
 			if dot, ok := left.(*ast.DotExpression); ok && dot.Identifier.Name.String() == "status" {
 				return true
 			}
 			kind := c.in.Kind(e.Right)
-			_, named := left.(*ast.Identifier)
-			return named && (kind == "null" || kind == "undefined") || named && c.statusText(e.Right)
+			id, named := left.(*ast.Identifier)
+			return named && c.presentName(id, f, depth) && (kind == "null" || kind == "undefined") || named && c.statusText(e.Right)
 		}
 	}
 	return false
+}
+
+// presentName reports a name that stands for the data, for the outcome or its status, or for a test of those. One that
+// is taken out of the data, or is assigned, is a condition of its own.
+func (c *collector) presentName(id *ast.Identifier, f ast.Expression, depth int) bool {
+	v := c.in.Refers[id]
+	switch {
+	case v == nil || c.in.Assigned(v):
+		return false
+	case v.Value != nil:
+		return depth > 0 && c.presenceTo(v.Value, f, depth-1)
+	}
+	params, _, _ := script.Function(f)
+	for i, part := range []string{"", "data", "status"} {
+		if i >= len(params.List) {
+			break
+		}
+		switch target := params.List[i].Target.(type) {
+		case *ast.Identifier:
+			if c.in.Declaring[target] == v {
+				return true
+			}
+		case *ast.ObjectPattern:
+			if part != "" && c.declares(target, part, v) {
+				return true
+			}
+		}
+	}
+	key, declared := c.in.KeyOf(v)
+	return declared && (key == "data" || key == "status")
 }
 
 func (c *collector) statusText(e ast.Expression) bool {

@@ -194,6 +194,7 @@ func (c *collector) consumer(d *sandbox.ConsumerDefinition) {
 	}
 	if next := phase(sandbox.Next); next != nil {
 		c.outcomes(next)
+		c.unguardedResult(next, d)
 		c.outcome(next, d)
 		c.returnedState(next, d)
 		if prepare := phase(sandbox.Prepare); prepare != nil {

@@ -12,8 +12,8 @@ import (
 )
 
 // messageID warns of a message id that does not tell one thing from another: made anew by each run, or the same for
-// several things (R11).
-func (c *collector) messageID(id ast.Expression, at file.Idx) {
+// several things (R11). Turns of a loop that publish to topics of their own publish several things.
+func (c *collector) messageID(id, topic ast.Expression, at file.Idx) {
 	if id == nil {
 		return
 	}
@@ -29,7 +29,8 @@ func (c *collector) messageID(id ast.Expression, at file.Idx) {
 			sandbox.Clip(text, 100))
 		return
 	}
-	if loop := c.loopAround(id); loop != nil && !c.varies(id, loop, 0) {
+	if loop := c.loopAround(id); loop != nil && !c.varies(id, loop, 0) &&
+		!c.varies(topic, loop, 0) {
 		c.Warn("publish.messageIdRepeats", at, "put what identifies each item into it: messageId: item.id",
 			"each turn of the loop publishes with the same messageId, so all of them are one event")
 	}
@@ -176,16 +177,4 @@ func (c *collector) declaredIn(v *script.Variable, node ast.Node) bool {
 		}
 	}
 	return false
-}
-
-// stringifiedPayload warns of JSON.stringify(x) as a payload: it is JSON by itself.
-func (c *collector) stringifiedPayload(value ast.Expression) {
-	call, ok := value.(*ast.CallExpression)
-	if !ok || !c.isStringify(call) {
-		return
-	}
-	// No edit: a consumer may parse the text, and would fail with the value.
-	c.Warn("publish.stringified", c.in.Start(value),
-		"write the value itself: payload: x instead of payload: JSON.stringify(x), and take JSON.parse out of consumers",
-		"a payload is any JSON; with JSON.stringify it is one text, whose members consumers do not see")
 }

@@ -40,7 +40,7 @@ func (c *collector) outcomes(next ast.Expression) {
 			case "data", "value", "response", "output":
 				fix, edit = "write mutationResult.result", c.Amend().Rename(c.in.Position(t.at), t.name, "result")
 			default:
-				edit = c.within(flow.Taking{Name: t.name, At: t.at, E: t.e}, "result")
+				edit = c.withinResult(next, flow.Taking{Name: t.name, At: t.at, E: t.e})
 			}
 			c.With(edit).Warn("mutationResult.unknown", t.at, fix, "a mutation result has status and result, and no %s",
 				sandbox.Clip(t.name, 100))
@@ -50,6 +50,17 @@ func (c *collector) outcomes(next ast.Expression) {
 	if len(params.List) > 2 {
 		c.destructuredStatus(params.List[2].Target)
 	}
+}
+
+// withinResult takes what is taken out of the result instead, which may be absent where next has not asked.
+func (c *collector) withinResult(next ast.Expression, g flow.Taking) sandbox.Edit {
+	switch {
+	case c.testsBefore(next, g.At):
+		return c.within(g, "result")
+	case g.E == nil:
+		return sandbox.Edit{} // a pattern has no way to say so
+	}
+	return c.within(g, "result?")
 }
 
 // destructuredStatus looks at the uses of next(ctx, prepared, { status }).

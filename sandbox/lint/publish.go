@@ -44,11 +44,11 @@ func (c *collector) publishArguments(t *touch, args []ast.Expression) {
 	if !ok || !c.in.Fixed(args[1]) {
 		return
 	}
-	c.event(event)
+	c.event(event, args[0])
 }
 
 // event checks the object that is published.
-func (c *collector) event(event *ast.ObjectLiteral) {
+func (c *collector) event(event *ast.ObjectLiteral, topic ast.Expression) {
 	names, at, closed := script.Keys(event)
 	var missing, fixes []string
 	for _, required := range []string{"messageId", "title"} {
@@ -86,10 +86,10 @@ func (c *collector) event(event *ast.ObjectLiteral) {
 			" ${…}` with an address, a number or a name out of the data",
 			"every event gets the same title %q, so people cannot tell them apart", sandbox.Clip(text, 100))
 	}
-	c.messageID(id, at["messageId"])
+	c.messageID(id, topic, at["messageId"])
 	if _, value := c.in.Member(event, "payload"); value != nil {
 		c.notJSON(value, "the payload of an event")
-		c.stringifiedPayload(value)
+		c.stringifiedPayload(value, topic)
 	}
 	for _, name := range names {
 		if slices.Contains(sandbox.EventMembers, name) {

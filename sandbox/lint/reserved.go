@@ -251,7 +251,7 @@ func (r *reserving) tooWide(ids ast.Expression, reserve *ast.CallExpression, lis
 		}
 		switch {
 		case o.list():
-			all = all || r.wholeUse(e)
+			all = all || r.wholeUse(e) || r.counts(e)
 		case o.event():
 			if text, ok := r.firstName(e); ok {
 				if first == "" || len(text) < len(first) || len(text) == len(first) && text < first {
@@ -265,10 +265,39 @@ func (r *reserving) tooWide(ids ast.Expression, reserve *ast.CallExpression, lis
 	if all || first == "" {
 		return
 	}
-	// No edit: it would change how often the consumer makes its call, which one call for all may be meant to be.
+	// No edit: it would make one call for each event of what may be meant as one call for all.
 	r.Warn("reservation.wider", r.in.Start(ids),
-		"reserve what is used: ids: ["+first+".id]; the consumer runs again for the others",
+		"reserve what is used: ids: ["+first+".id]; the consumer runs again for the others. If one call is meant for all "+
+			"of them, put their number into the title or the data",
 		"all events are reserved, and only the first is used: the others are consumed unhandled")
+}
+
+// counts reports a mention of a list that is about more than its first event: how many there are, beyond whether there
+// are any, or a choice among them.
+func (r *reserving) counts(e ast.Expression) bool {
+	dot, ok := r.in.Parent(r.in.Dressed(e)).(*ast.DotExpression)
+	if !ok {
+		return false
+	}
+	switch dot.Identifier.Name.String() {
+	case "some", "every", "find", "findLast":
+		return true
+	case "length":
+	default:
+		return false
+	}
+	length := r.in.Dressed(dot)
+	switch p := r.in.Parent(length).(type) {
+	case *ast.UnaryExpression, *ast.IfStatement:
+		return false
+	case *ast.ConditionalExpression:
+		return p.Test != length
+	case *ast.BinaryExpression:
+		number, ok := p.Right.(*ast.NumberLiteral)
+		return !ok || number.Literal != "0" && number.Literal != "1" ||
+			!slices.Contains([]string{"===", "==", "!==", "!=", "<", ">", "<=", ">="}, p.Operator.String())
+	}
+	return true
 }
 
 // firstName is how the first event of a list is written.

@@ -23,6 +23,10 @@ var resultMembers = []string{"reservations", "data", "ui", "wakeAt", "cancel"}
 func (c *collector) results(prepare ast.Expression, d *sandbox.ConsumerDefinition) (members []string, closed bool) {
 	list := c.in.Returns(prepare)
 	closed = len(list) > 0
+	takes := slices.ContainsFunc(list, func(r script.Return) bool {
+		result, ok := c.in.Resolve(r.Value).(*ast.ObjectLiteral)
+		return ok && !c.reservesNothing(result)
+	})
 	if len(list) == 0 && c.endsItself(prepare) {
 		c.Fail("prepare.result", c.in.Start(prepare), "return "+script.ResultShape+", or "+nothing+
 			" when there is nothing to do", "prepare of %q returns nothing", d.Name)
@@ -55,6 +59,9 @@ func (c *collector) results(prepare ast.Expression, d *sandbox.ConsumerDefinitio
 		c.reservations(result, names, at, whole, d)
 		c.title(result, names, at, whole, d)
 		c.wakeAt(result, at, d)
+		if takes && whole {
+			c.forgotten(prepare, r.Value, result, names, d)
+		}
 	}
 	return members, closed
 }
@@ -157,4 +164,51 @@ func (c *collector) wakeAt(result *ast.ObjectLiteral, at map[string]file.Idx, d 
 		c.With(edit).Warn("prepare.wakeAt", at["wakeAt"], "write wakeAt: new Date(…).toISOString()",
 			"wakeAt must be a time as ISO 8601 text, and is %s, so it is ignored", what)
 	}
+}
+
+// forgotten warns of a result of a consumer with concurrency that neither takes its event nor says when it is looked at
+// again, unless it is the one for no event (C6).
+func (c *collector) forgotten(prepare, returned ast.Expression, result *ast.ObjectLiteral, names []string,
+	d *sandbox.ConsumerDefinition) {
+	if d.Concurrency == nil || !c.reservesNothing(result) || slices.Contains(names, "wakeAt") ||
+		slices.Contains(names, "cancel") || c.ofNoEvent(prepare, returned) {
+		return
+	}
+	c.Warn("prepare.wakeAt", c.in.Start(returned), "say when to look again: wakeAt: new Date(…).toISOString(); or end the "+
+		"event: cancel: [{ topic: \"…\", ids: [event.messageId] }]",
+		"consumer %q has concurrency, and this result neither reserves its event nor says when to look at it again: it is "+
+			"looked at after a day, or after a deploy", sandbox.Clip(d.Name, 100))
+}
+
+// ofNoEvent reports a result that prepare returns by a test of whether there is an event at all.
+func (c *collector) ofNoEvent(prepare, returned ast.Expression) bool {
+	for n := ast.Node(returned); n != nil && n != ast.Node(prepare); n = c.in.Parent(n) {
+		var test ast.Expression
+		switch p := c.in.Parent(n).(type) {
+		case *ast.IfStatement:
+			test = p.Test
+		case *ast.ConditionalExpression:
+			test = p.Test
+		}
+		if test != nil && ast.Node(test) != n && c.asksForEvent(test) {
+			return true
+		}
+	}
+	return false
+}
+
+// asksForEvent reports a test in which an event or a list of events stands by itself, or the length of a list.
+func (c *collector) asksForEvent(test ast.Expression) (asks bool) {
+	script.Walk(test, func(n ast.Node) bool {
+		e, ok := n.(ast.Expression)
+		if !ok || asks {
+			return !asks
+		}
+		if o, known := c.origins[e]; known && (o.event() || o.list()) {
+			dot, part := c.in.Parent(c.in.Dressed(e)).(*ast.DotExpression)
+			asks = !part || dot.Identifier.Name.String() == "length"
+		}
+		return !asks
+	})
+	return asks
 }

@@ -23,6 +23,9 @@ func (c *collector) state(reads, saves ast.Expression, name string, phase sandbo
 	at := c.in.Start(reads)
 	if params, _, ok := script.Function(reads); ok && len(params.List) > 1 {
 		at = c.in.Start(params.List[1])
+		if id, plain := params.List[1].Target.(*ast.Identifier); plain && c.in.Declaring[id] != nil {
+			reading = reading || len(c.in.Declaring[id].Uses) > 0 // also where it is assigned to
+		}
 	}
 	from := "next of consumer"
 	if phase == sandbox.Producer {
@@ -48,11 +51,12 @@ func (c *collector) state(reads, saves ast.Expression, name string, phase sandbo
 		if saved.members[g.Name] != nil || inherits(g.Name) {
 			continue
 		}
-		fix, edit := "return it too", sandbox.Edit{}
+		fix := "return it too"
 		if near := nearest(g.Name, saved.names); near != "" {
-			fix, edit = "write "+near, c.renamed(g, near)
+			fix = "write " + near
 		}
-		c.With(edit).Warn("state.unknown", g.At, fix,
+		// No edit: a state outlives the version of the script that has returned it.
+		c.Warn("state.unknown", g.At, fix,
 			"the state never has %s, so this is undefined: %s %q returns %s", sandbox.Clip(g.Name, 100), from,
 			sandbox.Clip(name, 100), orNothing(saved.names))
 	}

@@ -209,12 +209,12 @@ func (c *collector) readPayloads() {
 		if !lacking || inherits(r.Name) {
 			continue
 		}
-		fix, edit := "publish it in the payload (line "+fmt.Sprint(published[0].line)+"), or write one of those it has",
-			sandbox.Edit{}
+		fix := "publish it in the payload (line " + fmt.Sprint(published[0].line) + "), or write one of those it has"
 		if near := nearest(r.Name, have); near != "" {
-			fix, edit = "write "+near, c.renamed(r.Taking, near)
+			fix = "write " + near
 		}
-		c.With(edit).Warn("payload.unknown", r.At, fix,
+		// No edit: events come from outside too, and from former versions of the script.
+		c.Warn("payload.unknown", r.At, fix,
 			"no payload that this script publishes to %q has %s, so this is undefined; it has %s (line %d)",
 			sandbox.Clip(r.topic, 100), sandbox.Clip(r.Name, 100), orNothing(have), published[0].line)
 	}

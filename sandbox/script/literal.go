@@ -55,8 +55,8 @@ func (in *Text) numericTo(e ast.Expression, depth int) bool {
 	case *ast.NumberLiteral:
 		return true
 	case *ast.CallExpression:
-		_, name, _, ok := SplitProperty(x.Callee)
-		return ok && (name == "now" || name == "getTime" || name == "valueOf")
+		left, name, _, ok := SplitProperty(x.Callee)
+		return ok && (name == "now" || name == "getTime" || name == "valueOf" || name == "parse" && left != nil && named(left, "Date"))
 	case *ast.BinaryExpression:
 		switch x.Operator.String() {
 		case "-", "*", "/", "%":
@@ -66,6 +66,11 @@ func (in *Text) numericTo(e ast.Expression, depth int) bool {
 		}
 	}
 	return false
+}
+
+func named(e ast.Expression, name string) bool {
+	id, ok := e.(*ast.Identifier)
+	return ok && id.Name.String() == name
 }
 
 // Never says what an expression is where that is certainly none of the kinds; empty otherwise.

@@ -309,6 +309,12 @@ func (s *scopes) use(n ast.Node) bool {
 	return true
 }
 
+// KeyOf is the member that a declaration const { key } = whole gives a variable; not one of a parameter.
+func (s *scopes) KeyOf(v *Variable) (key string, ok bool) {
+	_, declaration := v.pattern.(*ast.Binding)
+	return v.key, declaration && v.key != ""
+}
+
 // OfArrayPattern reports whether a pattern of a list declares a variable: const [first] = list.
 func (s *scopes) OfArrayPattern(v *Variable) bool { return v.ofArray }
 
