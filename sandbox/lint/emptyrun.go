@@ -81,8 +81,8 @@ func (c *collector) returnsNoData(prepare ast.Expression) bool {
 	return false
 }
 
-// firstRead is the first place in next that takes a member of a member of a parameter, as of prepared.data, 0 if the text
-// shows none. A place with optional chaining does not count.
+// firstRead is the first place in next that takes a member of a member of a parameter, as of prepared.data, 0 if the
+// text shows none. A place with optional chaining does not count.
 func (c *collector) firstRead(next ast.Expression, parameter int, member string) file.Idx {
 	var first file.Idx
 	found := func(at file.Idx) {

@@ -177,7 +177,8 @@ func (c *collector) presenceTo(test ast.Expression, f ast.Expression, depth int)
 			}
 			kind := c.in.Kind(e.Right)
 			id, named := left.(*ast.Identifier)
-			return named && c.presentName(id, f, depth) && (kind == "null" || kind == "undefined") || named && c.statusText(e.Right)
+			return named && c.presentName(id, f, depth) && (kind == "null" || kind == "undefined") ||
+				named && c.statusText(e.Right)
 		}
 	}
 	return false

@@ -174,8 +174,9 @@ func (c *collector) forgotten(prepare, returned ast.Expression, result *ast.Obje
 		slices.Contains(names, "cancel") || c.ofNoEvent(prepare, returned) {
 		return
 	}
-	c.Warn("prepare.wakeAt", c.in.Start(returned), "say when to look again: wakeAt: new Date(…).toISOString(); or end the "+
-		"event: cancel: [{ topic: \"…\", ids: [event.messageId] }]",
+	c.Warn("prepare.wakeAt", c.in.Start(returned),
+		"say when to look again: wakeAt: new Date(…).toISOString(); or end the "+
+			"event: cancel: [{ topic: \"…\", ids: [event.messageId] }]",
 		"consumer %q has concurrency, and this result neither reserves its event nor says when to look at it again: it is "+
 			"looked at after a day, or after a deploy", sandbox.Clip(d.Name, 100))
 }

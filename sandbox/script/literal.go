@@ -56,7 +56,8 @@ func (in *Text) numericTo(e ast.Expression, depth int) bool {
 		return true
 	case *ast.CallExpression:
 		left, name, _, ok := SplitProperty(x.Callee)
-		return ok && (name == "now" || name == "getTime" || name == "valueOf" || name == "parse" && left != nil && named(left, "Date"))
+		return ok && (name == "now" || name == "getTime" || name == "valueOf" ||
+			name == "parse" && left != nil && named(left, "Date"))
 	case *ast.BinaryExpression:
 		switch x.Operator.String() {
 		case "-", "*", "/", "%":
