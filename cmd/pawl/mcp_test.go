@@ -313,6 +313,7 @@ func TestModelWalksEveryTool(t *testing.T) {
 		t.Errorf("a model gives itself grants: %s", said)
 	}
 	asking := strings.Replace(sends("http://"+drops), `subscribe: ["t"],`, `subscribe: ["t"], approval: "ask",`, 1)
+	model.must("pause", in) // else its call would be waiting for the person before the next deploy
 	model.must("deploy", map[string]any{"source": asking})
 	if _, said, failed := model.call("deploy", map[string]any{"source": sends("http://" + drops)}); !failed ||
 		!strings.Contains(said, "approval.kept") || !strings.Contains(said, "a person looks at the script") {
@@ -322,6 +323,7 @@ func TestModelWalksEveryTool(t *testing.T) {
 		t.Fatal(err)
 	}
 	mustRun(t, dir, 0, "pawl", "deploy", "w.ts", "--grant", "http.post=allow")
+	model.must("resume", in)
 	settle()
 	_, said, _ := model.call("why", in)
 	if !strings.Contains(said, "call resolve with mutation") {
