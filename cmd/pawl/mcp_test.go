@@ -412,8 +412,8 @@ func TestModelHasTheRoleOfItsToken(t *testing.T) {
 	dir := t.TempDir()
 	d := startDaemon(t, dir, "pawl", "serve", "--data", ".pawl")
 	reading := []string{"evidence", "list", "show", "test", "validate", "why"}
-	all := []string{"deploy", "diff", "evidence", "list", "pause", "push", "repair", "resolve", "resume", "show", "test",
-		"validate", "why"}
+	all := []string{"deploy", "diff", "evidence", "list", "pause", "push", "record", "repair", "resolve", "resume", "show",
+		"test", "validate", "why"}
 	over := spawn(t, command(t, dir, "pawl", "mcp", "--listen", "127.0.0.1:0"))
 	line := regexp.MustCompile(`offering tools to models on (http\S+)`)
 	if !over.waitFor(line, longest) {
