@@ -123,8 +123,11 @@ func codeIn(e ast.Expr) string {
 			return text
 		}
 	case *ast.Ident:
-		if e.Name == "CodeJobState" {
+		switch e.Name {
+		case "CodeJobState":
 			return "job.state"
+		case "CodeOrigin":
+			return "origin.forbidden"
 		}
 		return e.Name
 	}
