@@ -180,7 +180,7 @@ func TestDataOfOneModeIsRefusedInTheOther(t *testing.T) {
 		}
 	}
 	refused(embeddednats.Config{StoreDir: alone, Name: "a", Cluster: cluster("c")}, embeddednats.ErrStandaloneData, alone,
-		"pawl backup", "pawl restore DIR --partitions N")
+		"pawl backup", "pawl restore DIR")
 	s = natstest.NewServer(t, natstest.InDir(alone))
 	wantKept(t, s, 1)
 	s.Shutdown()

@@ -144,7 +144,14 @@ func TestActions(t *testing.T) {
 	p.on("/ui/edit").script(strings.Replace(workflows["empty"], `"empty"`, `"made-here"`, 1) + "\n;;;)")
 	p.follow("Check")
 	p.reads("A deploy would be refused")
-	p.on("/ui/edit").script(strings.Replace(workflows["empty"], `"empty"`, `"made-here"`, 1))
+	p.on("/ui/edit").reads("This is what you had written and not deployed")
+	b.mu.Lock()
+	asked := b.asked
+	b.mu.Unlock()
+	if asked != 1 {
+		t.Errorf("the editor has asked %d times whether it may be left", asked)
+	}
+	p.script(strings.Replace(workflows["empty"], `"empty"`, `"made-here"`, 1))
 	p.follow("Deploy")
 	p.reads("Deployed: version 1.0 runs now")
 	p.is("made-here", "active")

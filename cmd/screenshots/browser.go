@@ -27,6 +27,7 @@ type browser struct {
 
 	mu       sync.Mutex
 	problems []string // what the page has complained of since it was asked last
+	asked    int      // how often the page has asked whether it may be left
 }
 
 // errNoChromium says that there is no Chromium.
@@ -110,11 +111,28 @@ func (b *browser) hear(event any) {
 			problem = "a request leaves the console: " + url
 		}
 	case *page.EventJavascriptDialogOpening:
+		if e.Type == page.DialogTypeBeforeunload { // the editor asks before a page with unsaved text is left
+			b.mu.Lock()
+			b.asked++
+			b.mu.Unlock()
+			go b.leave()
+			return
+		}
 		problem = "a dialog opens: " + e.Message
 	}
 	if problem != "" {
 		b.mu.Lock()
 		b.problems = append(b.problems, problem)
+		b.mu.Unlock()
+	}
+}
+
+// leave says that the page may be left. It cannot be said while an event is heard.
+func (b *browser) leave() {
+	_, err := chromedp.Call(b.ctx, page.HandleJavaScriptDialog, page.HandleJavaScriptDialogParams{Accept: true})
+	if err != nil && b.ctx.Err() == nil {
+		b.mu.Lock()
+		b.problems = append(b.problems, "the page is not left: "+err.Error())
 		b.mu.Unlock()
 	}
 }

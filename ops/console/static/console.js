@@ -72,8 +72,8 @@
     document.addEventListener("visibilitychange", () => { if (document.hidden && !leaves) keep(false); });
   }
   const [unsent] = drafts.keys().filter((key) => !user || drafts.get(key).user === user);
-  if (unsent !== undefined && (!user || location.pathname === "/")) {
-    const offer = document.getElementById("draft");
+  const offer = document.getElementById("draft");
+  if (offer && unsent !== undefined && (!user || location.pathname === "/")) {
     offer.hidden = false;
     offer.querySelector("a").href = "/ui/edit" + (unsent ? "?workflow=" + encodeURIComponent(unsent) : "");
   }
