@@ -102,8 +102,8 @@ func (b *backend) unknownPath(w http.ResponseWriter, r *http.Request) {
 		eventlog.ClipName(r.URL.Path)).WithHint(rpc.OpenAPIPath+" lists all operations"))
 }
 
-// outer is what every request passes through; public says which requests ask for no token, and pages, where there are
-// some, lead a person on who comes from a page of another origin.
+// outer is what every request passes through; public says which requests ask for no token. A person that a page of
+// another origin has led here is led on by pages, where there are some.
 func (b *backend) outer(next http.Handler, public func(*http.Request) bool, pages *console.Console) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		defer func() {

@@ -25,13 +25,15 @@ func (System) At(t time.Time) (<-chan struct{}, func()) {
 	return fired, func() { timer.Stop() }
 }
 
-// Sleep lets d of real time pass, or returns when ctx ends. It is for waits for the machine itself, which no clock that
-// is set by hand may shorten.
-func Sleep(ctx context.Context, d time.Duration) {
+// Sleep lets d of real time pass, and reports false when ctx ends first. It is for waits for the machine itself, which
+// no clock that is set by hand may shorten.
+func Sleep(ctx context.Context, d time.Duration) bool {
 	fired, cancel := System{}.At(time.Now().Add(d))
 	defer cancel()
 	select {
 	case <-fired:
+		return true
 	case <-ctx.Done():
+		return false
 	}
 }

@@ -39,7 +39,7 @@ func (v *view) see(revision uint64, now time.Duration) {
 func (v *view) blind() { v.sighted = false }
 
 // again is how long after a look the next one follows. An entry that has missed a renewal, or could not be read, is
-// looked at more often: nobody works on its partition, perhaps.
+// looked at more often: perhaps no engine works on its partition.
 func (v *view) again() time.Duration {
 	if !v.sighted || v.unchanged > v.renew*3/2 && !v.stale() {
 		return v.renew / 4

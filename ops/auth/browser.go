@@ -87,7 +87,7 @@ func FollowsLink(r *http.Request) bool {
 		r.Header.Get("Sec-Fetch-Dest") == "document" && r.Header.Get("Origin") == ""
 }
 
-// keyOf names the caller of a login by its user: one who logs in often has no larger share of anything.
+// keyOf names the caller of a login by its user: many logins give a user no larger share of anything.
 func keyOf(l projections.Login) string {
 	if l.Token != "" {
 		return tokenKey(l.Token)

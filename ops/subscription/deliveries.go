@@ -10,6 +10,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/pawl-run/pawl/engine/clock"
 	"github.com/pawl-run/pawl/eventlog"
 )
 
@@ -58,7 +59,7 @@ func (d *Deliveries) Run(ctx context.Context) {
 func (d *Deliveries) Await(ctx context.Context) error {
 	for _, one := range d.all {
 		for !one.rests(ctx) {
-			if !sleep(ctx, awaitEvery) {
+			if !clock.Sleep(ctx, awaitEvery) {
 				return ctx.Err()
 			}
 		}

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/pawl-run/pawl/engine/clock"
 )
 
 const (
@@ -78,7 +80,7 @@ func (d *delivery) run(ctx context.Context) {
 			d.logger.Warn("the subscription cannot read what it delivers; it tries again and goes on where it stopped",
 				"error", err)
 		}
-		sleep(ctx, wait)
+		clock.Sleep(ctx, wait)
 		wait = min(2*wait, 100*pause)
 	}
 }
@@ -108,7 +110,7 @@ func (d *delivery) deliver(ctx context.Context) error {
 		return nil
 	}
 	if stream == nil {
-		sleep(ctx, pause) // it is being made
+		clock.Sleep(ctx, pause) // it is being made
 		return nil
 	}
 	at, ready, err := d.verified(ctx, stream, at)
@@ -116,7 +118,7 @@ func (d *delivery) deliver(ctx context.Context) error {
 		return err
 	}
 	if !ready {
-		sleep(ctx, pause)
+		clock.Sleep(ctx, pause)
 		return nil
 	}
 	s := &session{delivery: d, store: store, stream: stream,
@@ -170,7 +172,7 @@ func (d *delivery) park(ctx context.Context, store *positions, at position, why 
 	d.logger.Error("the subscription is parked: nothing more is sent until a person resumes it", "to", d.Target.Host(),
 		"reason", why.Error, "resume", d.Resume())
 	for !d.keepParked(ctx, store, at) {
-		if !sleep(ctx, saveEvery) {
+		if !clock.Sleep(ctx, saveEvery) {
 			return
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/pawl-run/pawl/engine/clock"
 	"github.com/pawl-run/pawl/engine/schedule"
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/ops/outgoing"
@@ -170,7 +171,7 @@ func (o *outbox) try(ctx context.Context, i item) bool {
 			return false
 		}
 		delay := max(o.policy.Delay(attempt, rand.Float64()), result.RetryAfter)
-		if !sleep(ctx, delay) {
+		if !clock.Sleep(ctx, delay) {
 			return false
 		}
 	}
@@ -192,7 +193,7 @@ func (o *outbox) turn(ctx context.Context) bool {
 			return ctx.Err() == nil
 		}
 		<-o.attempts
-		if !sleep(ctx, wait) {
+		if !clock.Sleep(ctx, wait) {
 			return false
 		}
 	}
@@ -293,17 +294,5 @@ func (o *outbox) until(ctx context.Context, holds func() bool) bool {
 		case <-ctx.Done():
 			return false
 		}
-	}
-}
-
-// sleep waits, and reports false when ctx ends first.
-func sleep(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
 	}
 }
