@@ -243,6 +243,13 @@ func (e *Engine) Token(hash string) (projections.Token, bool, error) {
 	return token, ok, nil
 }
 
+// Logins lists the logins that are open, the oldest first. It fails as Tokens does.
+func (e *Engine) Logins() ([]projections.Login, error) {
+	s, err := e.installation()
+	now := eventlog.At(e.process.Config.Clock.Now())
+	return slices.DeleteFunc(slices.Clone(s.Logins), func(l projections.Login) bool { return l.ExpiresAt <= now }), err
+}
+
 // Login finds the login whose secret has the hash, unless it has expired. It fails as Tokens does.
 func (e *Engine) Login(hash string) (projections.Login, bool, error) {
 	s, err := e.installation()

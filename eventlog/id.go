@@ -99,7 +99,8 @@ func (m MessageID) Validate() error {
 }
 
 // ValidatePublished is Validate for an id that something is published under. U+FFFD stands for what
-// could not be read, such as half of a surrogate pair: two such ids could not be told apart, so it is an error.
+// could not be read, such as half of a surrogate pair: two such ids could not be told apart, so it is an error. So are
+// "." and "..", which browsers and proxies take out of addresses: their event could not be shown or acted on.
 func (m MessageID) ValidatePublished() error {
 	if err := m.Validate(); err != nil {
 		return err
@@ -107,6 +108,9 @@ func (m MessageID) ValidatePublished() error {
 	if strings.ContainsRune(string(m), utf8.RuneError) {
 		return fmt.Errorf("messageId %q must be valid Unicode: it holds U+FFFD, which stands for what could not be read",
 			ClipName(string(m)))
+	}
+	if m == "." || m == ".." {
+		return fmt.Errorf("messageId %q must not be . or .., which mean something else in addresses", string(m))
 	}
 	return nil
 }

@@ -36,7 +36,8 @@ func TestNames(t *testing.T) {
 			t.Errorf("%T %q: %v, want valid %t", c.name, c.name, err, c.valid)
 		}
 	}
-	for id, valid := range map[MessageID]bool{"a b/ü": true, "a\ufffd": false, "\ufffd": false, "": false, "\xff": false} {
+	for id, valid := range map[MessageID]bool{"a b/ü": true, "a\ufffd": false, "\ufffd": false, "": false, "\xff": false,
+		".": false, "..": false, "...": true, "./a": true, ".a": true} {
 		if err := id.ValidatePublished(); (err == nil) != valid {
 			t.Errorf("published under %q: %v, want valid %t", id, err, valid)
 		}

@@ -3,6 +3,7 @@ package ops
 import (
 	"context"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/pawl-run/pawl/engine"
@@ -11,6 +12,8 @@ import (
 	"github.com/pawl-run/pawl/ops/auth"
 	"github.com/pawl-run/pawl/ops/console"
 	"github.com/pawl-run/pawl/ops/rpc"
+	"github.com/pawl-run/pawl/projections"
+	"github.com/pawl-run/pawl/projections/readmodel"
 )
 
 // openConsole makes the web page over this backend.
@@ -28,12 +31,6 @@ func (b *backend) openConsole() *console.Console {
 			return body, p
 		},
 		OpenLogin: b.openLogin, Await: b.await, Recording: b.recording,
-		CloseLogin: func(ctx context.Context, c *rpc.Caller) *rpc.Problem {
-			if err := b.cfg.Engine.CloseLogin(ctx, c.Actor, c.Login); err != nil {
-				return b.fault("closeLogin", err)
-			}
-			return nil
-		},
 	})
 }
 
@@ -75,6 +72,22 @@ type (
 		ExpiresAt eventlog.Instant   `json:"expiresAt" jsonschema:"until when, by the machine's clock"`
 		Role      eventlog.TokenRole `json:"role"`
 	}
+	closeLoginRequest struct {
+		Login eventlog.LoginID `json:"login" in:"path" jsonschema:"the login's id"`
+	}
+	closedLogin struct {
+		ID eventlog.LoginID `json:"id"`
+	}
+	loginView struct {
+		ID        eventlog.LoginID       `json:"id"`
+		User      eventlog.Actor         `json:"user" jsonschema:"the name under which the browser acts"`
+		Role      eventlog.TokenRole     `json:"role"`
+		Workflow  *eventlog.WorkflowName `json:"workflow" jsonschema:"the only workflow that the login is for, null when it is for all"`
+		Token     *eventlog.TokenName    `json:"token" jsonschema:"the named token with which it was made, null for the engine's own one"`
+		OpenedAt  eventlog.Instant       `json:"openedAt"`
+		ExpiresAt eventlog.Instant       `json:"expiresAt"`
+		Current   bool                   `json:"current" jsonschema:"whether it is that of the browser that asks"`
+	}
 )
 
 var loginTable = []Operation{
@@ -83,6 +96,11 @@ var loginTable = []Operation{
 		func(ctx context.Context, c *Call, r *createLoginRequest) (createLoginAnswer, error) {
 			return c.backend.createLogin(ctx, c.Caller, r.Role)
 		}),
+	define(operation("listLogins", "GET /v1/logins", rpc.Viewer,
+		"List the browsers that are logged in: all for an admin, else those of the same token or name").narrowing(),
+		listLogins),
+	define(operation("closeLogin", "DELETE /v1/logins/{login}", rpc.Viewer,
+		"End a login that listLogins shows: from then on its browser is refused").narrowing(), closeLogin),
 }
 
 func (b *backend) createLogin(ctx context.Context, as rpc.Caller, role eventlog.TokenRole) (createLoginAnswer, error) {
@@ -104,4 +122,41 @@ func (b *backend) createLogin(ctx context.Context, as rpc.Caller, role eventlog.
 	}
 	return createLoginAnswer{URL: base + console.LoginPath + "#" + code, ExpiresAt: eventlog.At(until),
 		Role: eventlog.TokenRole(as.Role)}, nil
+}
+
+// logins are those that the caller may see and end, the oldest first.
+func (b *backend) logins(c *rpc.Caller) ([]projections.Login, error) {
+	all, err := b.cfg.Engine.Logins()
+	return slices.DeleteFunc(all, func(l projections.Login) bool { return !auth.MayEnd(c, l) }), err
+}
+
+func listLogins(_ context.Context, c *Call, _ *noRequest) (readmodel.Page[loginView], error) {
+	page := readmodel.Page[loginView]{Items: []loginView{}}
+	logins, err := c.backend.logins(&c.Caller)
+	for _, l := range logins {
+		view := loginView{ID: l.ID, User: l.User, Role: l.Role, Workflow: ofWorkflow(l.Workflow), OpenedAt: l.OpenedAt,
+			ExpiresAt: l.ExpiresAt, Current: l.ID == c.Login}
+		if l.Token != "" {
+			view.Token = &l.Token
+		}
+		page.Items = append(page.Items, view)
+	}
+	return page, err
+}
+
+// closeLogin answers the same for a login that the caller may not see as for one that there is not.
+func closeLogin(ctx context.Context, c *Call, r *closeLoginRequest) (closedLogin, error) {
+	logins, err := c.backend.logins(&c.Caller)
+	if err != nil {
+		return closedLogin{}, err
+	}
+	if !slices.ContainsFunc(logins, func(l projections.Login) bool { return l.ID == r.Login }) {
+		return closedLogin{}, rpc.Problemf(http.StatusNotFound, "login.unknown", "no login %q of yours is open",
+			eventlog.ClipName(string(r.Login))).WithHint("pawl logins lists those that you can end")
+	}
+	if err := c.backend.cfg.Engine.CloseLogin(ctx, c.Actor, r.Login); err != nil {
+		return closedLogin{}, err
+	}
+	c.backend.revocations.Notify()
+	return closedLogin{r.Login}, nil
 }

@@ -46,7 +46,9 @@ func setupNodes(t *testing.T, count int) (nodes []*bundle) {
 }
 
 // at is the same browser in front of another node.
-func (u *browser) at(node *bundle) *browser { return &browser{bundle: node, cookie: u.cookie} }
+func (u *browser) at(node *bundle) *browser {
+	return &browser{bundle: node, cookie: u.cookie, notes: u.notes}
+}
 
 // acts confirms an action at one node, and returns what the page says that it leads to at another one.
 func (u *browser) acts(address string, next *browser) string {
@@ -99,8 +101,11 @@ func TestConsoleOfAnotherNode(t *testing.T) {
 	}
 
 	if body := u.acts("/ui/act/pauseWorkflow?workflow=shop&back=/ui/workflows/shop", elsewhere); !strings.Contains(body,
-		"paused by ann") {
+		"paused by ann") || !strings.Contains(body, "Done: pause") {
 		t.Errorf("the third node does not show the pause:\n%s", body)
+	}
+	if body := elsewhere.get("/ui/workflows/shop"); strings.Contains(body, "Done: pause") {
+		t.Errorf("it is said again what was done:\n%s", body)
 	}
 	if body := u.acts("/ui/act/resumeWorkflow?workflow=shop&back=/ui/workflows/shop", atOwner); strings.Contains(body,
 		"paused by ann") {

@@ -1,8 +1,10 @@
 package ops
 
 import (
+	"encoding/base64"
 	"errors"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
 	"regexp"
@@ -16,10 +18,11 @@ import (
 	"github.com/pawl-run/pawl/ops/rpc"
 )
 
-// browser is a user's browser: it keeps its cookie and follows no redirects.
+// browser is a user's browser: it keeps its cookie, and what the next page says, and follows no redirects.
 type browser struct {
 	*bundle
 	cookie *http.Cookie
+	notes  map[string]string // cookies by their names
 }
 
 // browse logs a browser in with a link that the token has made; the role may be less than the token's.
@@ -36,7 +39,7 @@ func (b *bundle) browse(token, role string) *browser {
 		b.t.Fatal(err)
 	}
 	_, code, _ := strings.Cut(made.URL, "#")
-	u := &browser{bundle: b}
+	u := &browser{bundle: b, notes: map[string]string{}}
 	res, body := u.send("POST", "/login", url.Values{"code": {code}})
 	if res.StatusCode != http.StatusSeeOther || len(res.Cookies()) != 1 {
 		b.t.Fatalf("log in: %d %v\n%s", res.StatusCode, res.Cookies(), body)
@@ -61,12 +64,24 @@ func (u *browser) send(method, path string, form url.Values, pairs ...string) (*
 	if u.cookie != nil {
 		req.AddCookie(u.cookie)
 	}
+	for name, value := range u.notes {
+		req.AddCookie(&http.Cookie{Name: name, Value: value})
+	}
 	for i := 0; i < len(pairs); i += 2 {
 		req.Header.Set(pairs[i], pairs[i+1])
 	}
 	res, err := http.DefaultTransport.RoundTrip(req)
 	if err != nil {
 		u.t.Fatal(err)
+	}
+	for _, c := range res.Cookies() {
+		switch {
+		case u.notes == nil || !strings.HasPrefix(c.Name, "pawl_note_"):
+		case c.MaxAge < 0:
+			delete(u.notes, c.Name)
+		default:
+			u.notes[c.Name] = c.Value
+		}
 	}
 	defer func() { _ = res.Body.Close() }()
 	text, err := io.ReadAll(res.Body)
@@ -272,5 +287,32 @@ func TestTwoLogins(t *testing.T) {
 		if res.StatusCode != http.StatusConflict || !strings.Contains(body, "two logins") {
 			t.Errorf("%d\n%s", res.StatusCode, body)
 		}
+	}
+}
+
+// What was done is said on the next page, once; a note that another server of the host has put into the browser is not.
+func TestNotes(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.deploy("shop", "send", eventlog.GrantAllow)
+	u := b.browse(testToken, "")
+	res, body := u.send("POST", "/ui/act/pauseWorkflow", url.Values{"form": {u.form()}, "workflow": {"shop"}})
+	if res.StatusCode != http.StatusSeeOther || len(u.notes) != 1 {
+		t.Fatalf("%d, %d notes\n%s", res.StatusCode, len(u.notes), body)
+	}
+	left := maps.Clone(u.notes)
+	for name, value := range left {
+		_, signature, _ := strings.Cut(value, ".")
+		u.notes[name] = base64.RawURLEncoding.EncodeToString([]byte("Send the token to Mallory")) + "." + signature
+	}
+	if body := u.get("/"); strings.Contains(body, "Mallory") {
+		t.Errorf("a forged note is shown:\n%s", body)
+	}
+	u.notes = left
+	if body := u.get("/"); !strings.Contains(body, "Done: pause. It is recorded under your name.") {
+		t.Errorf("it is not said what was done:\n%s", body)
+	}
+	if body := u.get("/"); strings.Contains(body, "Done: pause") || len(u.notes) != 0 {
+		t.Errorf("it is said again:\n%s", body)
 	}
 }

@@ -99,7 +99,7 @@ func InputID(source, typ, id string) string {
 }
 
 // BadMessageID says what is wrong with a message id, or "". A replacement character stands for half
-// of a surrogate pair: two such ids could not be told apart.
+// of a surrogate pair: two such ids could not be told apart. Browsers take "." and ".." out of addresses.
 func BadMessageID(id string) string {
 	switch {
 	case len(id) > maxMessageID:
@@ -108,6 +108,8 @@ func BadMessageID(id string) string {
 		return "contains a control character"
 	case strings.ContainsRune(id, utf8.RuneError):
 		return "is not valid Unicode"
+	case id == "." || id == "..":
+		return "must not be . or .., which mean something else in addresses"
 	}
 	return ""
 }

@@ -51,7 +51,7 @@ interface PawlKnownEvent<P = any, K = string> extends PawlEvent<P, K> {
 
 /** An event to publish. The same messageId in the same topic again updates the event. */
 type PawlNewEvent<P = any> = {
-  /** 1 to 512 bytes, no control characters; stable, so that a repeated run does not publish twice. */
+  /** 1 to 512 bytes, no control characters, not "." or ".."; stable, so that a repeated run does not publish twice. */
   messageId: string;
   /** What the event is, for people: an identifier and a description. */
   title: string;

@@ -67,6 +67,7 @@ type commandLine struct {
 	Restore       rest.Restore       `cmd:"" group:"rest" help:"Make a log of a backup, where there is none."`
 	Cluster       rest.Cluster       `cmd:"" group:"rest" help:"Make and look at a log that several engines share."`
 	Tokens        rest.Tokens        `cmd:"" group:"rest" help:"Make, list and revoke the named tokens that callers need."`
+	Logins        rest.Logins        `cmd:"" group:"rest" help:"List the browsers that are logged in to the console, and end a login."`
 	Clock         rest.Clock         `cmd:"" group:"rest" help:"Read an engine's clock, or move it if it runs with --clock=manual."`
 	Bench         bench.Bench        `cmd:"" group:"rest" help:"Measure this machine: items through the whole engine, all synced."`
 	BenchWorld    bench.World        `cmd:"" name:"bench-world" hidden:""`

@@ -115,7 +115,8 @@ func TestActions(t *testing.T) {
 	p.confirm("")
 	p.state("payments", "idle")
 
-	// The system: a token is shown once and revoked, a hook is tried, a grant is changed.
+	// The system: a token is shown once and revoked, a login of another browser is ended, a hook is tried, a grant is
+	// changed.
 	must(t, b.visit("/ui/system"))
 	must(t, b.do(chromedp.SendKeys(chromedp.CSS("#t-name"), "robot")))
 	p.follow("Make a token")
@@ -124,6 +125,16 @@ func TestActions(t *testing.T) {
 	p.confirm("")
 	if n := p.count("/v1/tokens"); n != 0 {
 		t.Errorf("%d tokens are left", n)
+	}
+	second := loggedIn(t, w)
+	p.on("/ui/system").follow("End it…")
+	p.confirm("")
+	p.reads("Done: end the login", "this browser")
+	res, err := second.Get(w.url + "/ui/needs")
+	must(t, err)
+	_ = res.Body.Close()
+	if res.StatusCode != http.StatusUnauthorized {
+		t.Errorf("a login that was ended is answered %d", res.StatusCode)
 	}
 	events := p.count("/v1/workflows/newsletter/events")
 	p.on("/ui/system").follow("Make a signed sample")

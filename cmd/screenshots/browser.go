@@ -43,8 +43,8 @@ func chromium() (string, error) {
 	return "", errNoChromium
 }
 
-// open starts a browser. Its page belongs to no user until it is logged in.
-func open(ctx context.Context, w *world) (*browser, error) {
+// launch starts a browser. Its page belongs to no user until it is logged in.
+func launch(ctx context.Context, w *world) (*browser, error) {
 	program, err := chromium()
 	if err != nil {
 		return nil, err
@@ -176,7 +176,7 @@ func (b *browser) logIn(role string) error {
 
 // visit opens a page of the console and waits until it is complete.
 func (b *browser) visit(path string) error {
-	if err := b.do(chromedp.Navigate(b.world.url+path), chromedp.WaitReady(chromedp.CSS("main"))); err != nil {
+	if err := b.do(chromedp.Navigate(b.world.url+path), chromedp.WaitReady(chromedp.CSS("footer"))); err != nil {
 		return fmt.Errorf("open %s: %w", path, err)
 	}
 	return nil

@@ -37,8 +37,8 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// started is a world in an empty folder, and a browser without a login.
-func started(t *testing.T) (*world, *browser) {
+// program is the built program, where a browser is there too; else the test is left out.
+func program(t *testing.T) string {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("builds the program and starts a browser: left out with -short")
@@ -47,20 +47,26 @@ func started(t *testing.T) (*world, *browser) {
 		t.Skip("no Chromium in the PATH; .ci/run installs it")
 	}
 	pawl, err := built()
-	if err != nil {
-		t.Fatal(err)
-	}
-	w, err := newWorld(t.Context(), pawl, t.TempDir())
+	must(t, err)
+	return pawl
+}
+
+// started is a world in an empty folder, and a browser without a login.
+func started(t *testing.T) (*world, *browser) {
+	t.Helper()
+	w, err := newWorld(t.Context(), program(t), t.TempDir())
 	t.Cleanup(w.close)
-	if err != nil {
-		t.Fatal(err)
-	}
-	b, err := open(t.Context(), w)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	return w, opened(t, w)
+}
+
+// opened is a browser without a login, in front of the world.
+func opened(t *testing.T, w *world) *browser {
+	t.Helper()
+	b, err := launch(t.Context(), w)
+	must(t, err)
 	t.Cleanup(b.close)
-	return w, b
+	return b
 }
 
 // axe is the checker of accessibility; empty where it is not installed.

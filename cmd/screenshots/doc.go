@@ -10,7 +10,8 @@
 //
 // The tests of this package walk the console in the same way: each view that a link leads to, without errors in the
 // browser, without a serious finding of axe-core, and no wider than a phone; hostile titles; what changes while it is
-// looked at; the walks of a person who finds out, decides and repairs; and a long history.
+// looked at; the walks of a person who finds out, decides and repairs, also at a node that owns nothing; and a long
+// history.
 //
 // world.go is the engine with its workflows, outside.go what they call, browser.go the browser, views.go what is
 // visited.

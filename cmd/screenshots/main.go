@@ -51,7 +51,7 @@ func run(ctx context.Context, args []string) (err error) {
 	if err := w.fill(ctx, ordinaryTitles); err != nil {
 		return err
 	}
-	b, err := open(ctx, w)
+	b, err := launch(ctx, w)
 	if err != nil {
 		return err
 	}

@@ -50,24 +50,29 @@ func newWorld(ctx context.Context, pawl, dir string) (w *world, err error) {
 	if w.outside, err = startOutside(); err != nil {
 		return w, err
 	}
+	return w, w.start(ctx)
+}
+
+// start starts the engine in its folder, with further flags of pawl serve.
+func (w *world) start(ctx context.Context, flags ...string) error {
 	settings := fmt.Sprintf("http: 127.0.0.1:0\nconnectors: {http: {hosts: {%q: {private: true, timeout: 5s}}}}\n"+
 		"policies:\n  reconcile: {base: 20ms, factor: 2, max: 100ms, attempts: 1}\n"+
 		"recordings: {tally: {runs: 10000}}\n", w.outside.host())
-	if err := os.WriteFile(filepath.Join(dir, "pawl.yaml"), []byte(settings), 0o600); err != nil {
-		return w, err
+	if err := os.WriteFile(filepath.Join(w.dir, "pawl.yaml"), []byte(settings), 0o600); err != nil {
+		return err
 	}
-	w.engine = exec.CommandContext(ctx, pawl, "serve", "--data", "data")
-	w.engine.Dir, w.engine.Env = dir, append(os.Environ(), "NO_COLOR=1", "USER=ann")
+	w.engine = exec.CommandContext(ctx, w.pawl, append([]string{"serve", "--data", "data"}, flags...)...)
+	w.engine.Dir, w.engine.Env = w.dir, append(os.Environ(), "NO_COLOR=1", "USER=ann")
 	w.engine.Stdout, w.engine.Stderr = &w.said, &w.said
 	w.engine.Cancel = func() error { return w.engine.Process.Signal(os.Interrupt) }
 	w.engine.WaitDelay = 20 * time.Second
 	if err := w.engine.Start(); err != nil {
-		return w, err
+		return err
 	}
 	if err := w.find(ctx); err != nil {
-		return w, fmt.Errorf("%w\n%s", err, w.said.String())
+		return fmt.Errorf("%w\n%s", err, w.said.String())
 	}
-	return w, nil
+	return nil
 }
 
 // find waits until the engine answers.
@@ -251,9 +256,9 @@ func (w *world) settled(ctx context.Context, workflow, reason string) error {
 
 // link is a one-time link to the console.
 func (w *world) link(ctx context.Context, role string) (string, error) {
-	open := exec.CommandContext(ctx, w.pawl, "open", "--print", "--role", role, "--data", "data")
-	open.Dir, open.Env = w.dir, append(os.Environ(), "NO_COLOR=1", "USER=ann")
-	out, err := open.Output()
+	opening := exec.CommandContext(ctx, w.pawl, "open", "--print", "--role", role, "--data", "data")
+	opening.Dir, opening.Env = w.dir, append(os.Environ(), "NO_COLOR=1", "USER=ann")
+	out, err := opening.Output()
 	if err != nil {
 		var failed *exec.ExitError
 		if errors.As(err, &failed) {

@@ -50,7 +50,7 @@ func EventOf(h *eventlog.Hook, r *Request) (Event, error) {
 	e.MessageID = eventlog.MessageID(text)
 	if err := e.MessageID.ValidatePublished(); err != nil {
 		return Event{}, &Unreadable{CodeID, "the id of the request's event cannot be used: " + err.Error(),
-			"nothing was stored; an id has 1 to 512 bytes without control characters"}
+			"nothing was stored; an id has 1 to 512 bytes without control characters, and is not . or .."}
 	}
 	text, _ = title.fill(c.value)
 	e.Title = oneLine(text)

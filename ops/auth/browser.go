@@ -95,6 +95,15 @@ func keyOf(l projections.Login) string {
 	return "user " + l.User.Name
 }
 
+// MayEnd reports whether the caller may see and end the login: an admin each one, any other caller those of the same
+// token or name that may do no more than the caller itself.
+func MayEnd(c *rpc.Caller, l projections.Login) bool {
+	if c.Role == rpc.Admin && c.Workflow == "" {
+		return true
+	}
+	return keyOf(l) == c.Key && c.Role.Covers(rpc.Role(l.Role)) && (c.Workflow == "" || c.Workflow == l.Workflow)
+}
+
 // tokenKey names the caller with a named token.
 func tokenKey(name eventlog.TokenName) string { return "token " + string(name) }
 

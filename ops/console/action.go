@@ -90,6 +90,8 @@ var actions = []action{
 		says: "The outgoing webhook {name} goes on with the message at which it was parked."},
 	{id: "revokeToken", label: "Revoke", danger: true, path: []string{"name"},
 		says: "The token {name} is refused from now on, and so is every browser login that was made with it."},
+	{id: "closeLogin", label: "End the login", danger: true, path: []string{"login"},
+		says: "The browser with the login {login} is refused from now on. It comes in again with a new link only."},
 }
 
 var (
@@ -251,6 +253,9 @@ func (v *visit) chooseMany(a *action, form url.Values, view *actionView, hide fu
 	}
 	if len(form["item"]) == 0 {
 		fields := given(form, "workflow", "topic", "state", "status", "held", "q")
+		if err := v.between(fields, form); err != nil {
+			return err
+		}
 		fields["limit"], fields["scan"] = maxManyAtOnce, lookedAtOnce
 		jobs, err := ask[readmodel.Page[readmodel.Job]](v, "listWorkflowJobs", fields)
 		if err != nil {
@@ -298,7 +303,7 @@ func (c *Console) act(w http.ResponseWriter, r *http.Request) {
 		c.render(w, v, p.Status, "action", page{Title: a.label, Nav: "needs", Body: view})
 		return
 	}
-	c.say(v, said)
+	v.say(w, said)
 	next := backTo(r.PostForm.Get("back"))
 	if a.id == "redriveEvents" {
 		next = c.remember(v, eventlog.WorkflowName(r.PostForm.Get("workflow")), r.PostForm["items"])

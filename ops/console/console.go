@@ -39,10 +39,9 @@ type Config struct {
 	Guard      *auth.Guard
 	Links      *auth.Links
 	// OpenLogin makes a login for the caller and returns the secret that the browser shows from then on, and how long
-	// that lasts; CloseLogin ends one.
-	OpenLogin  func(ctx context.Context, c *rpc.Caller) (secret string, life time.Duration, p *rpc.Problem)
-	CloseLogin func(ctx context.Context, c *rpc.Caller) *rpc.Problem
-	Log        eventlog.Log
+	// that lasts.
+	OpenLogin func(ctx context.Context, c *rpc.Caller) (secret string, life time.Duration, p *rpc.Problem)
+	Log       eventlog.Log
 	// Recording notes under the context what is recorded, and returns the positions of that as text. Await waits until
 	// this engine has read the log up to them, so that a page of any node shows what was done on another.
 	Recording func(context.Context) (context.Context, func() string)
@@ -68,8 +67,7 @@ type Console struct {
 	views    map[string]*template.Template
 	activity *activity
 
-	mu    sync.Mutex
-	notes map[string]string // by the browser: what its next page says first
+	mu sync.Mutex
 	// redrives are the newest, the oldest first.
 	redrives []redrive
 }
@@ -94,7 +92,7 @@ func Owns(r *http.Request) bool {
 	switch path := r.URL.Path; {
 	case path == "/":
 		return (r.Method == http.MethodGet || r.Method == http.MethodHead) && wantsPage(r)
-	case path == LoginPath:
+	case path == LoginPath || path+"/" == Base:
 		return true
 	default:
 		return strings.HasPrefix(path, Base)

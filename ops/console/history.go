@@ -114,7 +114,7 @@ func (c *Console) state(v *visit) (string, page, error) {
 		if err != nil {
 			return "", page{}, rpc.Malformed("revision.invalid", "A revision is a number, not %q.", clip(40, at))
 		}
-		view.Revision, view.Present = n, false
+		view.Revision, view.Present, view.Past = n, false, true
 	}
 	if !view.Present {
 		view.Glimpse, err = ask[replay.Glimpse](v, "glimpsePast", map[string]any{"workflow": head.Workflow.Name,

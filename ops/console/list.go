@@ -65,7 +65,10 @@ func (c *Console) list(v *visit) (string, page, error) {
 		view.Filters = append(view.Filters, filter{Name: name, Label: name, Value: view.Query.Get(name),
 			Values: operation.Request.Possible(name)})
 	}
-	fields := given(view.Query, slices.Concat(of.filters, []string{"q", "cursor", "since", "until"})...)
+	fields := given(view.Query, slices.Concat(of.filters, []string{"q", "cursor"})...)
+	if err := v.between(fields, view.Query); err != nil {
+		return "", page{}, err
+	}
 	fields["workflow"], fields["limit"], fields["order"] = head.Workflow.Name, shownAtOnce, "desc"
 	if fields["scan"] = lookedAtOnce; kind == "runs" {
 		fields["scan"] = lookedAtOnce / 10 // the titles of their events are looked up

@@ -1,6 +1,7 @@
 package console
 
 import (
+	"encoding/json"
 	"net/http"
 
 	"github.com/pawl-run/pawl/ops/auth"
@@ -59,12 +60,12 @@ func (c *Console) logout(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if v.caller.Login != "" {
-		if p := c.cfg.CloseLogin(r.Context(), v.caller); p != nil {
-			c.refuse(w, r, v, p)
+		closed := map[string]any{"login": v.caller.Login}
+		if _, err := ask[json.RawMessage](v, "closeLogin", closed); err != nil {
+			c.refuse(w, r, v, problemOf(err))
 			return
 		}
 	}
-	c.cfg.Revocations.Notify()
 	c.cfg.Guard.SetCookie(w, r, "", 0)
 	http.Redirect(w, r, LoginPath, http.StatusSeeOther)
 }

@@ -93,14 +93,14 @@ func (p page) Moment(at eventlog.Instant) template.HTML {
 		t.Format("2006-01-02 15:04:05.000"), template.HTMLEscapeString(relative(p.now.Sub(t)))))
 }
 
-// Clock shows a time of day, exact to the millisecond.
+// Clock shows a time of day, exact to the millisecond, with its day where that is another one.
 func (p page) Clock(at eventlog.Instant) template.HTML {
 	if at == 0 {
 		return ""
 	}
 	t := at.Time()
 	format := "15:04:05.000"
-	if p.now.Sub(t) > day {
+	if t.Truncate(day) != p.now.UTC().Truncate(day) {
 		format = "2006-01-02 15:04:05"
 	}
 	return template.HTML(fmt.Sprintf(`<time datetime="%s" title="%s UTC">%s</time>`, t.Format(time.RFC3339Nano),
@@ -127,7 +127,7 @@ func (c *Console) render(w http.ResponseWriter, v *visit, status int, view strin
 		if v.r.Method != http.MethodPost { // what answers a form has no address of its own
 			p.Live, p.Snapshot = !snapshots[view], snapshots[view]
 		}
-		p.Note = c.note(v)
+		p.Note = v.note(w)
 	}
 	var out bytes.Buffer
 	t := c.views[view]
@@ -162,7 +162,7 @@ func (c *Console) refuse(w http.ResponseWriter, r *http.Request, v *visit, p *rp
 	if r.PostForm != nil {
 		back = r.PostForm.Get("back")
 	}
-	c.render(w, v, p.Status, "problem", page{Title: p.Title, Body: p, Back: backTo(back)})
+	c.render(w, v, p.Status, "problem", page{Title: headline(p.Status), Body: p, Back: backTo(back)})
 }
 
 func problemOf(err error) *rpc.Problem {
@@ -171,27 +171,6 @@ func problemOf(err error) *rpc.Problem {
 		return p
 	}
 	return rpc.Problemf(http.StatusInternalServerError, "page.failed", "This page could not be made.").WithCause(err)
-}
-
-// say leaves a sentence for the user's next page.
-func (c *Console) say(v *visit, sentence string) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if len(c.notes) > 1000 {
-		clear(c.notes) // of users who have never come back
-	}
-	c.notes[v.browser()] = sentence
-}
-
-func (c *Console) note(v *visit) string {
-	if v.r.Header.Get("HX-Request") != "" && v.r.Method == http.MethodGet {
-		return "" // a page that brings itself up to date
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	said := c.notes[v.browser()]
-	delete(c.notes, v.browser())
-	return said
 }
 
 // parse reads the templates: each view together with the layout and the parts.

@@ -3,13 +3,14 @@ package console
 import (
 	"io/fs"
 	"net/http"
+	"strings"
 
 	"github.com/pawl-run/pawl/ops/rpc"
 )
 
 // New makes a Console. It panics on a template that does not parse: any test finds that.
 func New(cfg Config) *Console {
-	c := &Console{cfg: cfg, mux: http.NewServeMux(), notes: map[string]string{}, activity: newActivity(cfg.Log, cfg.Now)}
+	c := &Console{cfg: cfg, mux: http.NewServeMux(), activity: newActivity(cfg.Log, cfg.Now)}
 	c.views = parse()
 	c.routes()
 	return c
@@ -25,6 +26,7 @@ func (c *Console) routes() {
 	c.mux.HandleFunc("POST "+LoginPath, c.login)
 	c.mux.HandleFunc("POST "+Base+"logout", c.logout)
 	c.page("/{$}", c.home)
+	c.mux.Handle("GET "+strings.TrimSuffix(Base, "/"), http.RedirectHandler("/", http.StatusSeeOther))
 	c.page(Base+"needs", c.needs)
 	c.page(Base+"log", c.log)
 	c.page(Base+"system", c.system)
@@ -51,6 +53,8 @@ func (c *Console) routes() {
 	c.mux.HandleFunc("GET "+Base+"live", c.live)
 	c.mux.HandleFunc("GET "+Base+"live/log", c.logRows)
 	c.mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
-		c.refuse(w, r, nil, rpc.Problemf(http.StatusNotFound, "page.unknown", "There is no such page."))
+		if v := c.admit(w, r); v != nil {
+			c.refuse(w, r, v, rpc.Problemf(http.StatusNotFound, "page.unknown", "There is no such page."))
+		}
 	})
 }

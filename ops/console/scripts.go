@@ -188,7 +188,7 @@ func (c *Console) deploy(w http.ResponseWriter, r *http.Request) {
 }
 
 func (c *Console) deployed(w http.ResponseWriter, v *visit, workflow, said string) {
-	c.say(v, said)
+	v.say(w, said)
 	v.lead(w, Base+"workflows/"+url.PathEscape(workflow)+"#deployed") // the page's script forgets the draft
 }
 

@@ -20,6 +20,7 @@ type (
 		Subscriptions []subscriptionView
 		Tokens        []tokenView
 		MayTokens     bool
+		Logins        []loginView
 		Clock         struct {
 			Now    eventlog.Instant `json:"now"`
 			Manual bool             `json:"manual"`
@@ -75,9 +76,17 @@ type (
 		CreatedBy  eventlog.Actor
 		Last4      string
 	}
+	loginView struct {
+		ID                  eventlog.LoginID
+		User                eventlog.Actor
+		Role                string
+		Workflow, Token     *string
+		OpenedAt, ExpiresAt eventlog.Instant
+		Current             bool
+	}
 )
 
-// system shows what the engine stands on: its log, connectors, workers, hooks, webhooks and tokens. What the user may
+// system shows what the engine stands on: its log, connectors, workers, hooks, webhooks, tokens and logins. What the user may
 // not see is left out.
 func (c *Console) system(v *visit) (string, page, error) {
 	view, err := v.system()
@@ -115,6 +124,11 @@ func (v *visit) system() (systemView, error) {
 		}
 		view.MayTokens = err == nil
 	}
+	logins, err := ask[readmodel.Page[loginView]](v, "listLogins", nil)
+	if err != nil {
+		return view, err
+	}
+	view.Logins = logins.Items
 	view.Clock, err = ask[struct {
 		Now    eventlog.Instant `json:"now"`
 		Manual bool             `json:"manual"`
@@ -189,7 +203,7 @@ func (c *Console) grant(w http.ResponseWriter, r *http.Request) {
 		c.refuse(w, r, v, problemOf(err))
 		return
 	}
-	c.say(v, "Done: "+clip(80, name)+" is now "+grantSays[grant]+" "+clip(80, capability)+".")
+	v.say(w, "Done: "+clip(80, name)+" is now "+grantSays[grant]+" "+clip(80, capability)+".")
 	v.lead(w, backTo(Base+"workflows/"+name+"/state"))
 }
 

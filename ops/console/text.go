@@ -18,7 +18,7 @@ import (
 // functions are what templates can call.
 var functions = template.FuncMap{
 	"plain": plain, "clip": clip, "count": count, "words": words, "json": indent, "jsonRow": indentRow, "line": line,
-	"path": path, "tone": tone,
+	"path": path, "tone": tone, "said": said, "headline": headline,
 	"urlq": func(v any) string { return url.QueryEscape(fmt.Sprint(deref(v))) }, "hasSuffix": strings.HasSuffix,
 	"says": says, "attempts": attempts, "query": query, "list": func(items ...any) []any { return items },
 }
@@ -130,26 +130,6 @@ func tone(v any) string {
 
 // moments are the times in the sentences of explanations.
 var moments = regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z`)
-
-// onPages are what explanations call by its command, and what a page calls it.
-var onPages = []struct {
-	command *regexp.Regexp
-	button  string
-}{
-	{regexp.MustCompile(`write behind --happened\b`), "write with “It happened”"},
-	{regexp.MustCompile(`with --including-unknown\b`), "of those too whose call may have been applied"},
-	{regexp.MustCompile("`pawl resume`"), "“Resume”"},
-	{regexp.MustCompile(`\bpawl redrive brings\b`), "“Redrive” brings"},
-	{regexp.MustCompile(`: pawl resume [A-Za-z0-9_-]+$`), ", with “Resume”"},
-}
-
-// asButtons names buttons in an explanation that names commands.
-func asButtons(text string) string {
-	for _, name := range onPages {
-		text = name.command.ReplaceAllLiteralString(text, name.button)
-	}
-	return text
-}
 
 func relative(d time.Duration) string {
 	switch {

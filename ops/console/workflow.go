@@ -25,6 +25,8 @@ type (
 		Workflow readmodel.Workflow
 		Why      explain.Why
 		Tab      string
+		// Past says that the page is about what was: it tells nothing of now, and has nothing to do.
+		Past bool
 		// Schedules are its producers, which can be told to run now.
 		Schedules []schedule
 	}
@@ -90,6 +92,16 @@ func (v *visit) header(tab string) (header, error) {
 
 // Head is the header itself, for the part of the pages that shows it.
 func (h header) Head() header { return h }
+
+// Word is for what the workflow needs a person, as on the first page.
+func (h header) Word() string { return needOf(h.Why).Word }
+
+// Held reports whether the system holds the workflow for what ends by a resume: an approval and an uncertain change have
+// answers of their own.
+func (h header) Held() bool {
+	b := h.Workflow.Blocked
+	return b != nil && b.Reason != eventlog.BlockApproval && b.Reason != eventlog.BlockIndeterminate
+}
 
 // bySource groups inputs by where they came from, in the order of the names.
 func bySource(inputs []readmodel.Input, arrived map[origin]int) []sourceItem {

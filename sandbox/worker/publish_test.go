@@ -65,6 +65,7 @@ func TestR12_PublishIsValidated(t *testing.T) {
 		`ctx.publish("t.a", { messageId: "", title: "t" })`:                   "publish.invalid",
 		`ctx.publish("t.a", { messageId: "a\nb", title: "t" })`:               "publish.invalid",
 		`ctx.publish("t.a", { messageId: "\ud800", title: "t" })`:             "publish.invalid",
+		`ctx.publish("t.a", { messageId: "..", title: "t" })`:                 "publish.invalid",
 		`ctx.publish("t.a", { messageId: "x".repeat(513), title: "t" })`:      "publish.invalid",
 		`ctx.publish("t.a", { messageId: "1" })`:                              "publish.invalid",
 		`ctx.publish("t.a", { messageId: "1", title: " " })`:                  "publish.invalid",

@@ -1,0 +1,75 @@
+package console
+
+import (
+	"net/http"
+	"regexp"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// onPages are what explanations and hints call by its command, and what a page calls it. What has no page, such as
+// pawl verify, stays.
+var onPages = []struct {
+	command *regexp.Regexp
+	button  string
+}{
+	{regexp.MustCompile(`write behind --happened\b`), "write with “It happened”"},
+	{regexp.MustCompile(`with --including-unknown\b`), "of those too whose call may have been applied"},
+	{regexp.MustCompile(`to redrive them all the same: --including-unknown, or includingUnknown: true`),
+		"“Redrive” takes them all the same where that is ticked"},
+	{regexp.MustCompile("`pawl resume`"), "“Resume”"},
+	{regexp.MustCompile(`\bpawl redrive brings\b`), "“Redrive” brings"},
+	{regexp.MustCompile(`: pawl resume [A-Za-z0-9_-]+$`), ", with “Resume”"},
+	{regexp.MustCompile(`^pawl resume [A-Za-z0-9_-]+$`), "“Resume” lets it go on"},
+	{regexp.MustCompile(`\bpawl workflows list\b`), "“Workflows”"},
+	{regexp.MustCompile("`?\\bpawl (?:tokens list|logins|subscriptions|connectors (?:list|show [A-Za-z0-9_-]+)|hooks list)`?"),
+		"“System”"},
+	{regexp.MustCompile(`\bpawl (runs|events|jobs|mutations) list(?: --workflow [A-Za-z0-9_-]+)?`),
+		"the workflow’s list of $1"},
+	{regexp.MustCompile(`\bpawl workflows (?:show|source) [A-Za-z0-9_-]+`), "“script”"},
+	{regexp.MustCompile(`\bpawl why(?: [A-Za-z0-9_-]+)? (says|lists)\b`), "the workflow’s page $1"},
+	{regexp.MustCompile(`\bpawl why(?: [A-Za-z0-9_-]+)?`), "the workflow’s page"},
+	{regexp.MustCompile(`\bpawl mutations show [A-Za-z0-9_-]+`), "its page"},
+	{regexp.MustCompile(`\bpawl approve [A-Za-z0-9_-]+, or pawl reject [A-Za-z0-9_-]+`), "“Approve” or “Reject”"},
+	{regexp.MustCompile(`\bpawl resolve [A-Za-z0-9_-]+ --happened, --did-not-happen or --skip`),
+		"“It happened”, “It did not happen” or “Skip it”"},
+	{regexp.MustCompile(`\bpawl resolve [A-Za-z0-9_-]+ --skip`), "“Skip it”"},
+	{regexp.MustCompile(`\bpawl deploy(?: FILE)?`), "“Deploy”"},
+}
+
+// asButtons names buttons and pages in an explanation that names commands.
+func asButtons(text string) string {
+	for _, name := range onPages {
+		text = name.command.ReplaceAllString(text, name.button)
+	}
+	return text
+}
+
+// said is a message as a sentence of a page. A name that it begins with, such as that of an operation, stays as it is.
+func said(text string) string {
+	text = plain(asButtons(text))
+	first, size := utf8.DecodeRuneInString(text)
+	word := text[:strings.IndexFunc(text+" ", func(r rune) bool { return !unicode.IsLetter(r) })]
+	if word != strings.ToLower(word) || size == 0 {
+		return text
+	}
+	return string(unicode.ToUpper(first)) + text[size:]
+}
+
+// headline says in the words of a page what the status of a problem means.
+func headline(status int) string {
+	switch status {
+	case http.StatusNotFound:
+		return "Not found"
+	case http.StatusForbidden:
+		return "Not allowed"
+	case http.StatusConflict:
+		return "Not possible as it stands"
+	case http.StatusBadRequest, http.StatusUnprocessableEntity:
+		return "This cannot be done"
+	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
+		return "Not possible at the moment"
+	}
+	return http.StatusText(status)
+}
