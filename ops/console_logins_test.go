@@ -72,7 +72,8 @@ func TestLoginsAreListedAndEnded(t *testing.T) {
 			t.Errorf("the admin cannot end %s:\n%s", l.ID, said)
 		}
 	}
-	if said := admin.get("/ui/act/closeLogin?login=" + string(all[2].ID)); !strings.Contains(said, "is refused from now on") {
+	said = admin.get("/ui/act/closeLogin?login=" + string(all[2].ID))
+	if !strings.Contains(said, "is refused from now on") {
 		t.Errorf("the page before it is done:\n%s", said)
 	}
 	res, body := admin.send("POST", "/ui/act/closeLogin", url.Values{"form": {admin.form()}, "login": {string(all[2].ID)},

@@ -225,6 +225,23 @@ func (b *browser) text() (string, error) {
 	return evaluate[string](b, `document.body?.innerText ?? ""`) // a page that is being loaded has no body yet
 }
 
+// errNothingToPress says that a page has no link and no button with the text.
+var errNothingToPress = errors.New("nothing to press")
+
+// follow presses the first of the links and buttons whose text begins so, and waits for the page that comes. A page that
+// is live may be brought up to date meanwhile: the link is looked for when it is pressed.
+func (b *browser) follow(among, text string) error {
+	find := fmt.Sprintf(`[...document.querySelectorAll(%q)].find(e => e.innerText.trim().startsWith(%q))`, among, text)
+	there, err := evaluate[bool](b, "!!"+find)
+	switch {
+	case err != nil:
+		return fmt.Errorf("find %q: %w", text, err)
+	case !there:
+		return fmt.Errorf("%w that says %q", errNothingToPress, text)
+	}
+	return b.click(find, text)
+}
+
 // press presses a button or follows a link, and waits for the page that comes.
 func (b *browser) press(selector string) error {
 	ctx, cancel := context.WithTimeout(b.ctx, patience)
@@ -232,9 +249,16 @@ func (b *browser) press(selector string) error {
 	if err := chromedp.Do(ctx, chromedp.WaitVisible(chromedp.CSS(selector))); err != nil {
 		return fmt.Errorf("find %s: %w", selector, err)
 	}
-	click := chromedp.Evaluate[chromedp.Void](fmt.Sprintf(`void document.querySelector(%q).click()`, selector))
+	return b.click(fmt.Sprintf(`document.querySelector(%q)`, selector), selector)
+}
+
+// click presses what the expression finds, and waits for the page that comes.
+func (b *browser) click(found, name string) error {
+	ctx, cancel := context.WithTimeout(b.ctx, patience)
+	defer cancel()
+	click := chromedp.Evaluate[chromedp.Void]("void " + found + ".click()")
 	if _, err := chromedp.Run(ctx, chromedp.WaitEvent(page.LoadEventFired, nil, click)); err != nil {
-		return fmt.Errorf("press %s: %w", selector, err)
+		return fmt.Errorf("press %s: %w", name, err)
 	}
 	return nil
 }

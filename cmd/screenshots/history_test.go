@@ -19,7 +19,7 @@ import (
 
 var (
 	historyRuns = flag.Int("history.runs", 2000, "how many runs of history TestLongHistory makes; 1,000,000 to measure")
-	historyData = flag.String("history.data", "", "folder that keeps the history, to measure again; a temporary one if empty")
+	historyData = flag.String("history.data", "", "folder that keeps the history; a temporary one if empty")
 	slowest     = flag.Duration("history.slowest", 3*time.Second,
 		"what the 95th percentile of each page may last, on a machine that does other things; 300ms to measure")
 )
@@ -43,7 +43,8 @@ export default Pawl.workflow({
 // Each page is made in time at the 95th percentile, also with a long history. The time is that from the request to the
 // last byte of the answer. To measure, on a machine that does nothing else, with a history that is made once:
 //
-//	go test ./cmd/screenshots -run LongHistory -v -history.runs 1000000 -history.data DIR -history.slowest 300ms -timeout 2h
+//	go test ./cmd/screenshots -run LongHistory -v -timeout 2h \
+//	  -history.runs 1000000 -history.data DIR -history.slowest 300ms
 func TestLongHistory(t *testing.T) {
 	dir := *historyData
 	if dir == "" {

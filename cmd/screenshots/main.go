@@ -89,13 +89,8 @@ func (b *browser) illustrate(folder string) error {
 			return err
 		}
 		if link := shown[name].link; link != "" {
-			marked, err := evaluate[bool](b, fmt.Sprintf(`(() => { const found = [...document.querySelectorAll("main a")].
-				find(e => e.innerText.trim().startsWith(%q)); found?.setAttribute("data-walk", ""); return !!found; })()`, link))
-			if err != nil || !marked {
-				return fmt.Errorf("find the link %q on %s: %w", link, shown[name].page, err)
-			}
-			if err := b.press("[data-walk]"); err != nil {
-				return err
+			if err := b.follow("main a", link); err != nil {
+				return fmt.Errorf("on %s: %w", shown[name].page, err)
 			}
 		}
 		for _, s := range screens[:2] {

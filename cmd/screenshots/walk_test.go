@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"strings"
 	"testing"
 
@@ -27,18 +26,13 @@ func (p walker) reads(what ...string) {
 	}
 }
 
-// follow follows the first link or button whose text holds this.
+// follow follows the first link or button whose text begins so.
 func (p walker) follow(text string) {
 	p.t.Helper()
-	marked, err := evaluate[bool](p.b, fmt.Sprintf(`(() => { document.querySelectorAll("[data-walk]").forEach(e => e.removeAttribute("data-walk"));
-		const all = [...document.querySelectorAll("main a, main button, header a")];
-		const found = all.find(e => e.innerText.includes(%q)); found?.setAttribute("data-walk", ""); return !!found; })()`, text))
-	must(p.t, err)
-	if !marked {
+	if err := p.b.follow("main a, main button, header a", text); err != nil {
 		page, _ := p.b.text()
-		p.t.Fatalf("there is nothing to press that says %q:\n%s", text, page)
+		p.t.Fatalf("%v\n%s", err, page)
 	}
-	must(p.t, p.b.press("[data-walk]"))
 	quiet(p.t, p.b, "after "+text)
 }
 

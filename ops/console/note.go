@@ -19,8 +19,8 @@ const (
 	noteLength = 500
 )
 
-// say leaves a sentence for the next page of the browser, which may be another node's: a cookie takes it along. Only the
-// console can have made it, for this login.
+// say leaves a sentence for the next page of the browser, which may be another node's: a cookie takes it along. Only
+// the console can have made it, for this login.
 func (v *visit) say(w http.ResponseWriter, sentence string) {
 	text := base64.RawURLEncoding.EncodeToString([]byte(clip(noteLength, sentence)))
 	v.setNote(w, text+"."+v.sign(text), noteLife)
@@ -48,8 +48,8 @@ func (v *visit) note(w http.ResponseWriter) string {
 }
 
 func (v *visit) setNote(w http.ResponseWriter, value string, life time.Duration) {
-	http.SetCookie(w, &http.Cookie{Name: v.noteName(), Value: value, Path: "/", MaxAge: int(life.Seconds()), HttpOnly: true,
-		SameSite: http.SameSiteStrictMode, Secure: v.r.TLS != nil})
+	http.SetCookie(w, &http.Cookie{Name: v.noteName(), Value: value, Path: "/", MaxAge: int(life.Seconds()),
+		HttpOnly: true, SameSite: http.SameSiteStrictMode, Secure: v.r.TLS != nil})
 }
 
 // noteName is the name of the login's cookie for notes.

@@ -86,8 +86,8 @@ type (
 	}
 )
 
-// system shows what the engine stands on: its log, connectors, workers, hooks, webhooks, tokens and logins. What the user may
-// not see is left out.
+// system shows what the engine stands on: its log, connectors, workers, hooks, webhooks, tokens and logins. What the
+// user may not see is left out.
 func (c *Console) system(v *visit) (string, page, error) {
 	view, err := v.system()
 	return "system", page{Title: "System", Nav: "system", Body: view}, err

@@ -11,8 +11,8 @@ import (
 )
 
 // layouts are the forms in which a person writes a time, in UTC where it does not say otherwise.
-var layouts = []string{time.RFC3339, "2006-01-02T15:04:05", "2006-01-02T15:04", "2006-01-02 15:04:05", "2006-01-02 15:04",
-	"2006-01-02"}
+var layouts = []string{time.RFC3339, "2006-01-02T15:04:05", "2006-01-02T15:04", "2006-01-02 15:04:05",
+	"2006-01-02 15:04", "2006-01-02"}
 
 // ago is a length of time before now, such as "3h" or "2 days ago".
 var ago = regexp.MustCompile(`^(\d{1,4}) ?(s|sec|seconds?|m|min|minutes?|h|hours?|d|days?|w|weeks?)(?: ago)?$`)

@@ -20,7 +20,8 @@ func TestWhen(t *testing.T) {
 			t.Errorf("%q is %s, want %s", text, got.UTC().Format(time.RFC3339Nano), want)
 		}
 	}
-	for _, text := range []string{"", "tomorrow", "h", "-3h", "3 moons", "2026-13-01", "25:00", "99999 days", "3h ago ago"} {
+	for _, text := range []string{"", "tomorrow", "h", "-3h", "3 moons", "2026-13-01", "25:00", "99999 days",
+		"3h ago ago"} {
 		if got, ok := when(text, now); ok {
 			t.Errorf("%q is %s", text, got)
 		}

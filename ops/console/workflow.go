@@ -96,8 +96,8 @@ func (h header) Head() header { return h }
 // Word is for what the workflow needs a person, as on the first page.
 func (h header) Word() string { return needOf(h.Why).Word }
 
-// Held reports whether the system holds the workflow for what ends by a resume: an approval and an uncertain change have
-// answers of their own.
+// Held reports whether the system holds the workflow for what ends by a resume: an approval and an uncertain change
+// have answers of their own.
 func (h header) Held() bool {
 	b := h.Workflow.Blocked
 	return b != nil && b.Reason != eventlog.BlockApproval && b.Reason != eventlog.BlockIndeterminate

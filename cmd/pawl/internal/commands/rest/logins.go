@@ -33,7 +33,8 @@ func (c *listLogins) Run(engine *client.Finder, screen term.Screen) error {
 		screen.Table(p, []term.Column{
 			{Title: "login", Field: "id"}, {Title: "name", Field: "user.name", Width: 40}, {Title: "role", Field: "role"},
 			{Title: "workflow", Field: "workflow", Spare: 3}, {Title: "token", Field: "token", Spare: 2},
-			{Title: "since", Field: "openedAt", Show: term.Moment}, {Title: "ends", Field: "expiresAt", Show: term.Moment, Spare: 1},
+			{Title: "since", Field: "openedAt", Show: term.Moment},
+			{Title: "ends", Field: "expiresAt", Show: term.Moment, Spare: 1},
 		}, "no browser is logged in")
 		return nil
 	})
