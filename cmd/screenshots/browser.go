@@ -228,11 +228,10 @@ func (b *browser) text() (string, error) {
 // errNothingToPress says that a page has no link and no button with the text.
 var errNothingToPress = errors.New("nothing to press")
 
-// follow presses the first of the links and buttons whose text begins so, and waits for the page that comes. A page that
-// is live may be brought up to date meanwhile: the link is looked for when it is pressed.
+// follow presses the first of the links and buttons whose text begins so, and waits for the page that comes. A page
+// that is live may be brought up to date meanwhile: the link is looked for when it is pressed.
 func (b *browser) follow(among, text string) error {
-	find := fmt.Sprintf(`[...document.querySelectorAll(%q)].find(e => e.innerText.trim().startsWith(%q))`,
-		among, text)
+	find := fmt.Sprintf(`[...document.querySelectorAll(%q)].find(e => e.innerText.trim().startsWith(%q))`, among, text)
 	there, err := evaluate[bool](b, "!!"+find)
 	switch {
 	case err != nil:
