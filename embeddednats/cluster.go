@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"os"
 	"regexp"
+	"strconv"
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
@@ -98,6 +99,21 @@ func onLoopback(address string) bool {
 	host, _, err := net.SplitHostPort(address)
 	ip := net.ParseIP(host)
 	return err == nil && (host == "localhost" || ip != nil && ip.IsLoopback())
+}
+
+func hostPort(addr string) (string, int, error) {
+	host, p, err := net.SplitHostPort(addr)
+	if err != nil {
+		return "", 0, fmt.Errorf("%q is not host:port: %w", addr, err)
+	}
+	port, err := strconv.ParseUint(p, 10, 16)
+	if err != nil {
+		return "", 0, fmt.Errorf("%q has no usable port", addr)
+	}
+	if port == 0 {
+		return host, server.RANDOM_PORT, nil
+	}
+	return host, int(port), nil
 }
 
 // ClusterTLS reads the TLS of a node: its certificate and key, and the authority that has signed those of all nodes.

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net"
-	"strconv"
 	"strings"
 	"time"
 
@@ -125,21 +123,6 @@ func (c Config) options(auth *authenticator) (*server.Options, error) {
 		}
 	}
 	return o, nil
-}
-
-func hostPort(addr string) (string, int, error) {
-	host, p, err := net.SplitHostPort(addr)
-	if err != nil {
-		return "", 0, fmt.Errorf("%q is not host:port: %w", addr, err)
-	}
-	port, err := strconv.ParseUint(p, 10, 16)
-	if err != nil {
-		return "", 0, fmt.Errorf("%q has no usable port", addr)
-	}
-	if port == 0 {
-		return host, server.RANDOM_PORT, nil
-	}
-	return host, int(port), nil
 }
 
 func (c Config) addresses() []string {

@@ -11,13 +11,6 @@ import (
 	"github.com/nats-io/nats.go"
 )
 
-// The requests of a reader for a list of streams arrive here, with the reader's name behind. Programs look for streams
-// with them, such as the nats command. JetStream itself would list those that are not for readers too.
-const (
-	gateStreamNames = "$PAWL.GATE.STREAM.NAMES."
-	gateStreamList  = "$PAWL.GATE.STREAM.LIST."
-)
-
 // openListing opens to the reader's account the lists of the streams that it may read.
 func (g gate) openListing(u User, open func(from, to string) error) error {
 	for from, to := range map[string]string{"$JS.API.STREAM.NAMES": gateStreamNames + u.Name,
@@ -47,7 +40,7 @@ func (g gate) list(m *nats.Msg, streams []string) {
 		if err != nil {
 			return // the reader's own request times out like this one did
 		}
-		if info != nil && (asked.Subject == "" || holds(info, asked.Subject)) {
+		if info != nil && (asked.Subject == "" || mayHold(info, asked.Subject)) {
 			found = append(found, info)
 		}
 	}
@@ -95,8 +88,8 @@ func (g gate) info(ctx context.Context, stream string) (*server.StreamInfo, erro
 	return answer.StreamInfo, nil
 }
 
-// holds says whether the stream may hold messages of the subject, which may have wildcards.
-func holds(info *server.StreamInfo, subject string) bool {
+// mayHold says whether the stream may hold messages of the subject, which may have wildcards.
+func mayHold(info *server.StreamInfo, subject string) bool {
 	for _, of := range info.Config.Subjects {
 		if server.SubjectsCollide(of, subject) {
 			return true

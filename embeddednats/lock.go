@@ -60,12 +60,12 @@ func InUse(dir string) (bool, error) {
 		return false, nil
 	}
 	lock := flock.New(path, flock.SetPermissions(0o600))
-	free, err := lock.TryLock()
+	locked, err := lock.TryLock()
 	if err != nil {
 		return false, fmt.Errorf("try the lock of data directory %s: %w", dir, err)
 	}
-	if free {
+	if locked {
 		err = lock.Unlock()
 	}
-	return !free, err
+	return !locked, err
 }

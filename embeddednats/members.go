@@ -5,16 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/url"
-	"os"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
-
-	"github.com/pawl-run/pawl/eventlog/durable"
 )
 
 // ErrAlone: the server is in no cluster.
@@ -170,35 +166,4 @@ func removed(node string, text []byte, again bool) error {
 			"was not answered", node)
 	}
 	return fmt.Errorf("remove node %s: %w", node, answer.Error)
-}
-
-// The files of [Server.WriteLocalURLs], without their ending.
-const (
-	// LocalURL leads to the account with the streams.
-	LocalURL = "cluster"
-	// LocalSystemURL leads to the account in which the servers of a cluster speak about themselves.
-	LocalSystemURL = "cluster-system"
-)
-
-// WriteLocalURLs writes two files into dir, readable by the owner only, by which commands on this machine form the
-// cluster and take nodes out of it. Both are let in from this machine alone, and until the server ends. It fails with
-// ErrAlone outside a cluster.
-func (s *Server) WriteLocalURLs(dir string) error {
-	if s.cluster == "" {
-		return ErrAlone
-	}
-	address, err := s.address()
-	if err == nil {
-		err = os.MkdirAll(dir, 0o700)
-	}
-	for file, user := range map[string]string{LocalURL: localUser, LocalSystemURL: localSystemUser} {
-		if err == nil {
-			url := url.URL{Scheme: s.scheme(), User: url.UserPassword(user, s.password), Host: address}
-			err = durable.WriteFile(urlFile(dir, file), []byte(url.String()+"\n"))
-		}
-	}
-	if err != nil {
-		return fmt.Errorf("write the URLs for commands on this machine: %w", err)
-	}
-	return nil
 }

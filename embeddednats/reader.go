@@ -20,15 +20,12 @@ import (
 // the asker only, and consumers are created for it by the gate.
 
 const (
-	gateTime = 5 * time.Second
 	// idleLimit is how long a consumer outlives its reader at most. A reader that stays away longer starts a
 	// new one where it stopped: at a sequence.
 	idleLimit = 5 * time.Minute
 	// readerConsumers is how many consumers a stream may have when a reader asks for one more. The engine has
 	// no such limit: see [Config.options].
 	readerConsumers = 100
-	// maxRequest bounds what a reader asks the gate, in bytes.
-	maxRequest = 64 << 10
 )
 
 // readable are the requests that a reader may send, for one stream each.
@@ -105,27 +102,6 @@ type consumerConfig struct {
 	DeliverSubject string `json:"deliver_subject,omitempty"`
 }
 
-// problem answers like JetStream does.
-type problem struct {
-	Type  string `json:"type"`
-	Error struct {
-		Code        int    `json:"code"`
-		ErrCode     int    `json:"err_code,omitempty"`
-		Description string `json:"description"`
-	} `json:"error"`
-}
-
-// gate lists the streams of readers and creates consumers for them: pull consumers only, because a push consumer would
-// write to any subject that its creator names. Readers share a number of consumers for each stream, because
-// each consumer costs the engine memory and disk.
-type gate struct {
-	nc *nats.Conn
-	js jetstream.JetStream
-	// swept are the streams where no consumer of an earlier version is left. Only serve uses it, which is called
-	// for one request at a time.
-	swept map[string]bool
-}
-
 func openGate(nc *nats.Conn) (gate, error) {
 	js, err := jetstream.New(nc)
 	if err != nil {
@@ -164,15 +140,6 @@ func (g gate) serve(m *nats.Msg) {
 		return // as above
 	}
 	_ = m.Respond(answer.Data)
-}
-
-// refuse answers a request with an error. The type is that of the answer which the request would have had.
-func refuse(m *nats.Msg, answer string, status, code int, err error) {
-	var p problem
-	p.Type = answer
-	p.Error.Code, p.Error.ErrCode, p.Error.Description = status, code, err.Error()
-	data, _ := json.Marshal(p) // strings and numbers
-	_ = m.Respond(data)
 }
 
 // full reports whether the stream has all the consumers that readers may have. JetStream says of a stream that

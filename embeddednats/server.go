@@ -251,21 +251,6 @@ func (s *Server) connect(user, inbox string, opts ...nats.Option) (*nats.Conn, e
 	return nc, nil
 }
 
-// ClientURL returns the listener's URL without credentials, empty when there is no listener that was asked for.
-func (s *Server) ClientURL() string {
-	if !s.listens || s.nats.Addr() == nil {
-		return ""
-	}
-	return s.scheme() + "://" + s.nats.Addr().String()
-}
-
-func (s *Server) scheme() string {
-	if s.secure {
-		return "tls"
-	}
-	return "nats"
-}
-
 // Name returns the server's name.
 func (s *Server) Name() string { return s.nats.Name() }
 

@@ -75,6 +75,13 @@ const (
 	gateSubject = "$PAWL.GATE.CONSUMER.CREATE."
 )
 
+// The requests of a reader for a list of streams arrive here, with the reader's name behind. Programs look for streams
+// with them, such as the nats command. JetStream itself would list those that are not for readers too.
+const (
+	gateStreamNames = "$PAWL.GATE.STREAM.NAMES."
+	gateStreamList  = "$PAWL.GATE.STREAM.LIST."
+)
+
 func isInternal(name string) bool {
 	return name == engineUser || name == gateUser || name == servicesUser || name == systemUser ||
 		name == localUser || name == localSystemUser ||

@@ -2,15 +2,8 @@ package embeddednats
 
 import (
 	"crypto/rand"
-	"errors"
-	"fmt"
-	"net"
-	"net/url"
-	"os"
 	"strconv"
 	"strings"
-
-	"github.com/pawl-run/pawl/eventlog/durable"
 )
 
 // The users of the listener, each with a file of its name that holds its URL.
@@ -70,40 +63,4 @@ func Users(dir, prefix string, partitions int) ([]User, error) {
 		users[i].Password = password
 	}
 	return users, nil
-}
-
-// WriteURLs writes a file NAME.url for each user of the listener, with a complete URL, readable by the owner only,
-// and the address into the files of the tools. A file appears whole or not at all, also over a crash. It fails
-// without a listener that has users, and when a file cannot be written.
-func (s *Server) WriteURLs(dir string) error {
-	if s.nats.Addr() == nil || len(s.users) == 0 {
-		return errors.New("write NATS URLs: the server has no listener with users")
-	}
-	address, err := s.address()
-	if err != nil {
-		return fmt.Errorf("write NATS URLs: %w", err)
-	}
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return fmt.Errorf("write NATS URLs: %w", err)
-	}
-	for _, u := range s.users {
-		address := url.URL{Scheme: s.scheme(), User: url.UserPassword(u.Name, u.Password), Host: address}
-		if err := durable.WriteFile(urlFile(dir, u.Name), []byte(address.String()+"\n")); err != nil {
-			return fmt.Errorf("write the URL of NATS user %s: %w", u.Name, err)
-		}
-	}
-	return readdress(dir, s.scheme(), address)
-}
-
-// address is the host and port that programs on this machine connect to. One that listens on all
-// addresses is reached by loopback; on another machine its user must put this machine's name in its place.
-func (s *Server) address() (string, error) {
-	host, port, err := net.SplitHostPort(s.nats.Addr().String())
-	if err != nil {
-		return "", err
-	}
-	if ip := net.ParseIP(host); ip != nil && ip.IsUnspecified() {
-		host = "127.0.0.1"
-	}
-	return net.JoinHostPort(host, port), nil
 }

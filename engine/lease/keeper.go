@@ -3,38 +3,13 @@ package lease
 import (
 	"context"
 	"crypto/rand"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
-	"strings"
 	"sync"
-	"time"
-
-	"golang.org/x/sync/errgroup"
 
 	"github.com/pawl-run/pawl/engine/clock"
 )
-
-// Config of a Keeper. Bucket, Partitions and Node are required.
-type Config struct {
-	Bucket     Bucket
-	Partitions int
-	// Engine is this process; no other one, also no earlier one, has the same name. It is made up when empty.
-	Engine string
-	// Node is the name of this engine's node, URL where it takes requests for its partitions.
-	Node, URL string
-	// Version and Format are what the others are told of this program.
-	Version string
-	Format  int
-	// Renew is how often a lease is renewed; 0 means 2 s. It is held for 7.5 and taken after 10 times as long. All engines
-	// of a cluster must have the same. A cluster of several servers has no leader for up to 8 s now and then.
-	Renew time.Duration
-	// Elapsed is a clock that cannot be set; clock.Elapsed when nil.
-	Elapsed func() time.Duration
-	// Logger is slog.Default() when nil.
-	Logger *slog.Logger
-}
 
 // Keeper takes, renews and gives back the leases of one engine. Its methods are safe for concurrent use.
 type Keeper struct {
@@ -85,28 +60,6 @@ func New(cfg Config) (*Keeper, error) {
 // Engine is the name of this process.
 func (k *Keeper) Engine() string { return k.cfg.Engine }
 
-// Run keeps the leases until ctx ends, which must be after they were given back. ErrNodeName says that another engine
-// runs under the name of this node.
-func (k *Keeper) Run(ctx context.Context) error {
-	if err := k.enter(ctx); err != nil {
-		return err
-	}
-	defer k.left(context.WithoutCancel(ctx))
-	group, ctx := errgroup.WithContext(ctx)
-	group.Go(func() error { return k.keepNode(ctx) })
-	for p := range k.cfg.Partitions {
-		group.Go(func() error {
-			k.tend(ctx, p)
-			return nil
-		})
-	}
-	group.Go(func() error {
-		k.watch(ctx)
-		return nil
-	})
-	return group.Wait()
-}
-
 // Acquire waits until this engine holds the partition. At most one caller waits for a partition, and none while this
 // engine holds a lease of it.
 func (k *Keeper) Acquire(ctx context.Context, partition int) (*Lease, error) {
@@ -156,36 +109,5 @@ func (k *Keeper) poke(partition int) {
 	select {
 	case k.pokes[partition] <- struct{}{}:
 	default:
-	}
-}
-
-// released decodes an entry and reports whether it meets the condition.
-func released[V any](value []byte, says func(V) bool) bool {
-	var v V
-	return json.Unmarshal(value, &v) == nil && says(v)
-}
-
-// came reports whether the node has come or goes.
-func came(n Node) bool { return n.Engine == "" || n.Leaving || n.Renewal == 1 }
-
-// watch looks at once at what another engine has given back.
-func (k *Keeper) watch(ctx context.Context) {
-	for ctx.Err() == nil {
-		err := k.cfg.Bucket.Watch(ctx, func(key string, value []byte) {
-			p, ok := partitionOf(key)
-			switch {
-			case ok && released[Entry](value, func(e Entry) bool { return e.Engine == "" }):
-				k.poke(p)
-			case strings.HasPrefix(key, NodePrefix) && released[Node](value, came):
-				select {
-				case k.meetNow <- struct{}{}:
-				default:
-				}
-			}
-		})
-		if err != nil && ctx.Err() == nil {
-			k.cfg.Logger.Warn("cannot watch the leases: what another engine gives back is seen later", "error", err)
-		}
-		clock.Sleep(ctx, k.cfg.Renew)
 	}
 }

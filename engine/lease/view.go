@@ -2,18 +2,6 @@ package lease
 
 import "time"
 
-const (
-	// renewEvery is how often an owner renews, and how often the others look, where Config does not say otherwise.
-	renewEvery = 2 * time.Second
-	// holdFor is how long an owner holds the lease then, after it sent a renewal that was acknowledged.
-	holdFor = 15 * time.Second
-	// takeAfter is how long another engine must have seen an entry unchanged then, before it takes it.
-	takeAfter = 20 * time.Second
-)
-
-// holdFor is how long an owner holds the lease after it sent a renewal that was acknowledged.
-func (c *Config) holdFor() time.Duration { return c.Renew * 15 / 2 }
-
 // view is what an engine has seen of an entry that is another's.
 type view struct {
 	renew     time.Duration // how often it is renewed

@@ -59,7 +59,7 @@ func (s *session) heads(ctx context.Context, numbers []imap.UID) (map[imap.UID][
 func (s *session) whole(ctx context.Context, number imap.UID) (content []byte, there bool, err error) {
 	s.line.allow(answerRoom+mailparse.MaxSize, mailLists)
 	err = s.fetch(ctx, []imap.UID{number}, &imap.FetchOptions{UID: true, BodySection: []*imap.FetchItemBodySection{
-		{Peek: true}}}, mailparse.MaxSize, func(_ about, got []byte) { content, there = got, true })
+		{Peek: true}}}, mailparse.MaxSize, func(_ about, text []byte) { content, there = text, true })
 	return content, there, err
 }
 

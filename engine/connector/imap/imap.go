@@ -4,7 +4,12 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"strings"
+	"unicode"
+
+	"github.com/emersion/go-imap/v2"
 
 	"github.com/pawl-run/pawl/engine/connector"
 	"github.com/pawl-run/pawl/engine/connector/mailparse"
@@ -114,6 +119,42 @@ func (c *Connector) Perform(_ context.Context, call connector.Call) connector.Ou
 func (c *Connector) Reconcile(_ context.Context, call connector.Call) connector.Reconciliation {
 	return connector.RetryWith(connector.Failf(eventlog.Internal, connector.CodeKind, "imap.%s is not a mutation",
 		call.Operation))
+}
+
+// failure is the meaning of an error: a failure of our own, the end of the call's time, an answer of the server, or a
+// server that cannot be reached.
+func (c *Connector) failure(ctx context.Context, call connector.Call, err error) *eventlog.Failure {
+	var own *eventlog.Failure
+	var refused *imap.Error
+	switch {
+	case errors.As(err, &own):
+		return own
+	case errors.As(err, &refused):
+		return connector.Failf(classOf(err, refused), "imap.refused", "the mail server %s: %s", c.pool.server.address,
+			c.shown(err.Error()))
+	}
+	if ended := connector.ContextFailure(ctx, call); ended != nil {
+		ended.Message += fmt.Sprintf(" (mail server %s)", c.pool.server.address)
+		return ended
+	}
+	code := "imap.connection"
+	if errors.Is(err, errTooMuch) || errors.Is(err, errTooLists) || errors.Is(err, errLonger) {
+		code = "imap.answer"
+	}
+	return connector.Failf(eventlog.Transient, code, "the mail server %s: %s", c.pool.server.address, c.shown(err.Error()))
+}
+
+// shown is what is kept of an answer, in one line that can be printed. Secrets are blanked out before it is cut: the
+// cut could leave a part of one, which would not be recognised.
+func (c *Connector) shown(text string) string {
+	text, _, _ = strings.Cut(c.redact.Text(text), "\ngoroutine ") // the library adds a trace to what went wrong in it
+	text = strings.Join(strings.Fields(strings.ToValidUTF8(text, "\uFFFD")), " ")
+	return eventlog.Clip(strings.Map(func(r rune) rune {
+		if !unicode.IsPrint(r) {
+			return '·'
+		}
+		return r
+	}, text), maxSaid)
 }
 
 // examined opens a mailbox for a call. With a numbering, the mailbox must still have it.

@@ -27,7 +27,7 @@ func TestFirstNumbers(t *testing.T) {
 		"windows over one another": {imap.UIDSet{{Start: 3, Stop: 6}}, []imap.UID{3, 4}, 1, 9, []imap.UID{3, 4, 5, 6}},
 		"enough":                   {imap.UIDSet{{Start: 3, Stop: 6}}, []imap.UID{1, 2}, 0, 2, []imap.UID{1, 2}},
 	} {
-		if got := first(c.all, c.some, c.behind, c.most); !slices.Equal(got, c.want) {
+		if got := addNumbers(c.all, c.some, c.behind, c.most); !slices.Equal(got, c.want) {
 			t.Errorf("%s: %d, want %d", name, got, c.want)
 		}
 	}

@@ -5,9 +5,13 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
+	"net"
+	"net/url"
 	"os/exec"
 	"slices"
 	"time"
+
+	"golang.org/x/net/http/httpguts"
 
 	"github.com/pawl-run/pawl/engine/connector"
 )
@@ -111,6 +115,36 @@ func (c Config) Validate(name string) error {
 		}
 	}
 	return nil
+}
+
+// validateURL says what is wrong with the server's address or its headers, and at which key.
+func (c Config) validateURL() (key string, err error) {
+	if len(c.Command) > 0 {
+		return ".url", errors.New("there is a command too: a server is a program or at an address")
+	}
+	u, err := url.Parse(c.URL)
+	if err != nil {
+		return ".url", errors.New("it is no URL")
+	}
+	switch {
+	case u.Scheme != "https" && u.Scheme != "http" || u.Host == "":
+		return ".url", errors.New("write e.g. https://mcp.example.com/mcp")
+	case u.User != nil:
+		return ".url", errors.New("it holds a password: write headers: {Authorization: …}")
+	case u.Scheme == "http" && !loopback(u.Hostname()):
+		return ".url", errors.New("beyond this machine it must be https")
+	}
+	for name, value := range c.Headers {
+		if !httpguts.ValidHeaderFieldName(name) || !httpguts.ValidHeaderFieldValue(value) {
+			return ".headers." + name, errors.New("this is no header of HTTP")
+		}
+	}
+	return "", nil
+}
+
+func loopback(host string) bool {
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
 func (v *Verify) validate(kind connector.Kind) error {

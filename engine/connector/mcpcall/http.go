@@ -10,8 +10,6 @@ import (
 	"net/url"
 	"time"
 
-	"golang.org/x/net/http/httpguts"
-
 	"github.com/pawl-run/pawl/engine/connector"
 	"github.com/pawl-run/pawl/eventlog"
 )
@@ -21,36 +19,6 @@ const dialTimeout = 10 * time.Second
 
 // CodeAuth: the server at the URL does not take the headers of the configuration.
 const CodeAuth = "mcp.auth"
-
-// validateURL says what is wrong with the server's address or its headers, and at which key.
-func (c Config) validateURL() (key string, err error) {
-	if len(c.Command) > 0 {
-		return ".url", errors.New("there is a command too: a server is a program or at an address")
-	}
-	u, err := url.Parse(c.URL)
-	if err != nil {
-		return ".url", errors.New("it is no URL")
-	}
-	switch {
-	case u.Scheme != "https" && u.Scheme != "http" || u.Host == "":
-		return ".url", errors.New("write e.g. https://mcp.example.com/mcp")
-	case u.User != nil:
-		return ".url", errors.New("it holds a password: write headers: {Authorization: …}")
-	case u.Scheme == "http" && !loopback(u.Hostname()):
-		return ".url", errors.New("beyond this machine it must be https")
-	}
-	for name, value := range c.Headers {
-		if !httpguts.ValidHeaderFieldName(name) || !httpguts.ValidHeaderFieldValue(value) {
-			return ".headers." + name, errors.New("this is no header of HTTP")
-		}
-	}
-	return "", nil
-}
-
-func loopback(host string) bool {
-	ip := net.ParseIP(host)
-	return host == "localhost" || ip != nil && ip.IsLoopback()
-}
 
 // where names the server in messages.
 func (c Config) where() string {
