@@ -35,7 +35,7 @@ func New(cfg Config) (*Deliveries, error) {
 		return nil, fmt.Errorf("open subscriptions: %w", err)
 	}
 	d := &Deliveries{cfg: cfg, js: js}
-	d.figures = newFigures(d)
+	d.figures = newFigures(cfg.Subscriptions, d.List)
 	for _, s := range cfg.Subscriptions {
 		d.all = append(d.all, &delivery{Subscription: s, cfg: &d.cfg, js: js, figures: d.figures,
 			logger: cfg.Logger.With("subscription", s.Name), resumed: make(chan struct{}, 1)})
@@ -87,38 +87,6 @@ func (d *delivery) rests(ctx context.Context) bool {
 
 // Figures are those of all subscriptions, to be registered.
 func (d *Deliveries) Figures() prometheus.Collector { return d.figures }
-
-// State of a subscription.
-type State string
-
-// The states of a subscription.
-const (
-	// StateStarting: its position is not read yet.
-	StateStarting State = "starting"
-	// StateDelivering: messages are delivered, or none waits.
-	StateDelivering State = "delivering"
-	// StateFailing: an attempt failed, and is made again and again.
-	StateFailing State = "failing"
-	// StateParked: nothing is sent until a person resumes it.
-	StateParked State = "parked"
-)
-
-// Status is how a subscription stands.
-type Status struct {
-	Name  string `json:"name"`
-	State State  `json:"state" jsonschema:"starting, delivering, failing or parked"`
-	// Target shows no path: that may be a secret.
-	Target string `json:"target" jsonschema:"where the messages are posted, without the path"`
-	About  string `json:"about" jsonschema:"what is delivered"`
-	// Since is when it began to fail or was parked.
-	Since   eventlog.Instant `json:"since" jsonschema:"since when it fails or is parked, null otherwise"`
-	Error   *string          `json:"error" jsonschema:"why it fails or is parked, null otherwise"`
-	Oldest  eventlog.Instant `json:"oldest" jsonschema:"when the oldest message that waits was published, null when none waits"`
-	Waiting int              `json:"waiting" jsonschema:"how many messages are read and not delivered"`
-	// Refused is the message at which it is parked.
-	Refused  *eventlog.SkippedMessage `json:"refused" jsonschema:"the message at which it is parked, null otherwise"`
-	Commands []string                 `json:"commands" jsonschema:"what a person can do about it"`
-}
 
 // List tells how all stand, in the order of the configuration.
 func (d *Deliveries) List() []Status {

@@ -18,9 +18,6 @@ const (
 	textType    = "application/json"
 )
 
-// typeGap is the type of the message that announces what was dropped undelivered.
-const typeGap = "pawl.subscription.gap.v1"
-
 // TextHeader is the header of a message whose text for a person is the member of its data that the header names. It is
 // posted beside the event's attributes instead, where chat tools look for it.
 const TextHeader = "pawl-text"

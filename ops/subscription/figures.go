@@ -10,9 +10,9 @@ import (
 
 // figures are what deliveries say of themselves for Prometheus.
 type figures struct {
-	deliveries *Deliveries
-	attempts   *prometheus.CounterVec
-	gaps       *prometheus.CounterVec
+	list     func() []Status
+	attempts *prometheus.CounterVec
+	gaps     *prometheus.CounterVec
 }
 
 var (
@@ -23,8 +23,9 @@ var (
 		"1 for a subscription that is parked: nothing is sent until a person resumes it.", []string{"subscription"}, nil)
 )
 
-func newFigures(d *Deliveries) *figures {
-	f := &figures{deliveries: d,
+// newFigures are the figures of subscriptions; list tells how they stand.
+func newFigures(subscriptions []Subscription, list func() []Status) *figures {
+	f := &figures{list: list,
 		attempts: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "pawl_subscription_attempts_total",
 			Help: "Attempts to deliver a message, by subscription and result (delivered or failed).",
@@ -34,7 +35,7 @@ func newFigures(d *Deliveries) *figures {
 			Help: "How often messages were dropped before they were delivered, by subscription.",
 		}, []string{"subscription"}),
 	}
-	for _, s := range d.cfg.Subscriptions {
+	for _, s := range subscriptions {
 		f.attempts.WithLabelValues(s.Name, resultDelivered)
 		f.attempts.WithLabelValues(s.Name, resultFailed)
 		f.gaps.WithLabelValues(s.Name)
@@ -69,7 +70,7 @@ func (f *figures) Describe(to chan<- *prometheus.Desc) {
 
 // Collect implements prometheus.Collector.
 func (f *figures) Collect(to chan<- prometheus.Metric) {
-	for _, s := range f.deliveries.List() {
+	for _, s := range f.list() {
 		age, isParked := 0.0, 0.0
 		if s.Oldest != 0 {
 			age = max(0, time.Since(s.Oldest.Time()).Seconds())

@@ -41,6 +41,9 @@ type position struct {
 // mostSkipped bounds Skipped. Next passes a message long before a person has skipped so many others.
 const mostSkipped = 100
 
+// typeGap is the type of the message that announces what was dropped undelivered.
+const typeGap = "pawl.subscription.gap.v1"
+
 // skip leaves the message undelivered.
 func (at *position) skip(m *eventlog.SkippedMessage) {
 	if m.Type == typeGap {
