@@ -82,7 +82,7 @@ func (r *results) add(e testEvent) {
 			return
 		}
 		p.skipped++
-		r.skipped = append(r.skipped, skip{r.short(name) + "." + e.Test, reason(p.said(e.Test))})
+		r.skipped = append(r.skipped, skip{r.short(name) + "." + e.Test, reasonOf(p.said(e.Test))})
 		delete(p.output, e.Test)
 	case "fail":
 		if e.Test != "" {
@@ -179,8 +179,8 @@ func outerLines(text string, first, most int) string {
 // indented is text under the heading of a step.
 func indented(text string) string { return "      " + strings.ReplaceAll(text, "\n", "\n      ") }
 
-// reason is what a skipped test said: its output without the lines of the framework.
-func reason(output string) string {
+// reasonOf is what a skipped test said: its output without the lines of the framework.
+func reasonOf(output string) string {
 	var said []string
 	for line := range strings.Lines(output) {
 		line = strings.TrimSpace(line)

@@ -1,15 +1,12 @@
 package handler
 
 import (
-	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
 
-	"github.com/pawl-run/pawl/engine/capability"
-	"github.com/pawl-run/pawl/engine/connector"
-	"github.com/pawl-run/pawl/engine/deploy"
 	"github.com/pawl-run/pawl/engine/recording"
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/projections"
@@ -48,6 +45,38 @@ func (h *host) note(began time.Time, capability string, params, answer json.RawM
 	h.log = append(h.log, sandbox.LogLine{At: h.at(began), Level: LevelCall, Text: text})
 }
 
+// recorded reports whether what the call is given is kept.
+func (h *host) recorded() bool {
+	return h.phase == sandbox.Prepare && h.caller.cfg.Recordings.Records(h.caller.name)
+}
+
+// keep keeps a read of a call that is recorded.
+func (h *host) keep(connector, operation string, params, answer json.RawMessage, err error) {
+	read := recording.Read{Connector: connector, Operation: operation, Params: params, Answer: answer}
+	if err != nil {
+		read.Answer = nil
+		if !errors.As(err, &read.Failure) {
+			read.Failure = failed(eventlog.Internal, "internal", clip(err.Error()))
+		}
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.reads = append(h.reads, read)
+}
+
+// record keeps what the call was given.
+func (h *host) record(call sandbox.Invocation) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	kept := recording.Recording{
+		Run: h.run.ID, Version: h.run.Version, Handler: h.run.Handler, Event: h.run.Event, At: call.Now, Seed: call.Seed,
+		State: call.State, Pending: call.Pending, More: call.More, Reads: h.reads,
+	}
+	if !kept.Empty() {
+		h.caller.cfg.Recordings.Add(h.caller.name, kept)
+	}
+}
+
 // at is what the script's clock showed at a moment.
 func (h *host) at(moment time.Time) time.Time { return h.origin.Add(moment.Sub(h.start)) }
 
@@ -55,64 +84,6 @@ func (h *host) calls() []sandbox.LogLine {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.log
-}
-
-// Read performs a list or get operation, or answers getByIds.
-func (h *host) Read(
-	ctx context.Context, connectorName, operation string, params json.RawMessage,
-) (json.RawMessage, error) {
-	answer, err := h.read(ctx, connectorName, operation, params)
-	if h.recorded() {
-		h.keep(connectorName, operation, params, answer, err)
-	}
-	return answer, err
-}
-
-func (h *host) read(ctx context.Context, connectorName, operation string, params json.RawMessage) (json.RawMessage,
-	error) {
-	if connectorName == sandbox.OwnConnector && operation == sandbox.GetByIDs {
-		return h.getByIDs(ctx, params)
-	}
-	if connectorName == sandbox.OwnConnector && operation == sandbox.PeekAfter {
-		return h.peekAfter(ctx, params)
-	}
-	op, ok := h.state.Script(h.run.Version).Definition.Operation(connectorName, operation)
-	if !ok {
-		return nil, failed(eventlog.Logic, "operation.unknown",
-			connectorName+"."+operation+" was not pinned by this version's deploy")
-	}
-	if op.Kind == string(connector.Mutate) {
-		return nil, failed(eventlog.Logic, "phase.forbidden",
-			op.Capability()+" is a mutation; only mutate may call it")
-	}
-	if changed := deploy.Changed(h.caller.cfg.Connectors, op); changed != nil {
-		return nil, changed
-	}
-	now := time.Now()
-	call := connector.Call{
-		Workflow: h.caller.name, Run: h.run.ID, Connector: connectorName, Operation: operation, Params: params,
-		StartedAt: now, Deadline: now.Add(op.Timeout()),
-	}
-	// A host that redirects the read sends it to one that may be forbidden.
-	call.Reach = func(host string) *eventlog.Failure {
-		grants := h.caller.workflow.State().Grants
-		if capability.GrantedAt(grants, connectorName, operation, host, false) == eventlog.GrantDeny {
-			return capability.Denied(h.caller.name, connectorName, operation, host)
-		}
-		return nil
-	}
-	if denied := capability.DeniedSecret(h.caller.name, h.caller.workflow.State().Grants,
-		h.caller.cfg.Connectors.Secrets(call)); denied != nil {
-		return nil, denied
-	}
-	if denied := call.Reach(h.caller.cfg.Connectors.Host(call)); denied != nil {
-		return nil, denied
-	}
-	ctx, cancel := context.WithTimeout(ctx, op.Timeout())
-	defer cancel()
-	answer, err := h.caller.cfg.Connectors.Read(ctx, call)
-	h.note(now, op.Capability(), params, answer, err)
-	return answer, err
 }
 
 // The levels of run log lines that the engine writes itself, beside those of the script.

@@ -49,7 +49,7 @@ func Check(h *eventlog.Hook) []Fault {
 	return f
 }
 
-func (f *faults) event(member, text string, v eventlog.HookVerify, hidden secrets) {
+func (f *faults) event(member, text string, v eventlog.HookVerify, hidden secretNames) {
 	id, title := Suggest(v.Scheme)
 	suggested := map[string]string{"id": id, "title": title}[member]
 	fix := fmt.Sprintf("write e.g. %s: %q; placeholders are %s", member, suggested, eventPlaceholders)
@@ -68,15 +68,15 @@ func (f *faults) event(member, text string, v eventlog.HookVerify, hidden secret
 	}
 }
 
-// secrets are the names of what verifies a request.
-type secrets struct {
+// secretNames are the names of what verifies a request.
+type secretNames struct {
 	headers []string
 	query   string
 }
 
 // hiddenIn is what of a request must not be stored.
-func hiddenIn(v eventlog.HookVerify) secrets {
-	s := secrets{headers: []string{"Authorization", "Proxy-Authorization", "Cookie"}, query: v.Query}
+func hiddenIn(v eventlog.HookVerify) secretNames {
+	s := secretNames{headers: []string{"Authorization", "Proxy-Authorization", "Cookie"}, query: v.Query}
 	if v.Header != "" {
 		s.headers = append(s.headers, textproto.CanonicalMIMEHeaderKey(v.Header))
 	}
@@ -86,7 +86,7 @@ func hiddenIn(v eventlog.HookVerify) secrets {
 	return s
 }
 
-func (f *faults) hides(t Template, member string, hidden secrets, path ...string) {
+func (f *faults) hides(t Template, member string, hidden secretNames, path ...string) {
 	for _, name := range hidden.headers {
 		if t.uses(fromHeader, name) {
 			f.add(CodeTemplate, "remove it: what verifies a request is never stored",
@@ -99,7 +99,7 @@ func (f *faults) hides(t Template, member string, hidden secrets, path ...string
 	}
 }
 
-func (f *faults) headers(names []string, hidden secrets) {
+func (f *faults) headers(names []string, hidden secretNames) {
 	if len(names) > maxHeaders {
 		f.add(CodeHeaders, "list those that the workflow uses", fmt.Sprintf("%d headers are listed, at most %d are allowed",
 			len(names), maxHeaders), "headers")
@@ -120,7 +120,7 @@ func (f *faults) headers(names []string, hidden secrets) {
 // A hook answers with a status of success only: with any other, the sender would send again what is recorded.
 const leastStatus, maxStatus = 200, 299
 
-func (f *faults) respond(h *eventlog.Hook, hidden secrets) {
+func (f *faults) respond(h *eventlog.Hook, hidden secretNames) {
 	a := h.Respond
 	if a == nil {
 		return

@@ -130,9 +130,6 @@ func failureOf(s *projections.State, e *projections.TopicEvent) *eventlog.Failur
 	return readmodel.HeldFailure(e, run, m)
 }
 
-// maxCause bounds what is told of a failure, in bytes.
-const maxCause = 300
-
 // maxHold bounds what is told of why the system holds a workflow: a message of the system with what the other
 // side said.
 const maxHold = 600

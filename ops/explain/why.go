@@ -1,6 +1,10 @@
 package explain
 
 import (
+	"fmt"
+	"slices"
+	"strings"
+
 	"github.com/pawl-run/pawl/engine"
 	"github.com/pawl-run/pawl/engine/decide"
 	"github.com/pawl-run/pawl/eventlog"
@@ -64,4 +68,143 @@ func (w *Why) about(subject string) {
 	if subject != "" {
 		w.Subject = &subject
 	}
+}
+
+// Part names what some sentences and commands of an explanation are about.
+type Part string
+
+// The parts, in the order in which they are told.
+const (
+	// PartNow: what is done, or waited for.
+	PartNow Part = "now"
+	// PartStanding: how a concurrent consumer stands; PartProbing: that its target is to blame (C7).
+	PartStanding Part = "standing"
+	PartProbing  Part = "probing"
+	// PartHeld: events that are held for a person, PartAsked: for an outcome that is being found out (C5).
+	PartHeld  Part = "held"
+	PartAsked Part = "asked"
+	// PartFailing: what has failed so often that a person should look (F8).
+	PartFailing Part = "failing"
+	// PartUndecided: what an accepted loss has ended (O11).
+	PartUndecided Part = "undecided"
+	// PartDiscarded: events whose attempts are used up (J2).
+	PartDiscarded Part = "discarded"
+	// PartUnread: events that no consumer takes.
+	PartUnread Part = "unread"
+	// PartHooks: hooks that refuse every request.
+	PartHooks Part = "hooks"
+	// PartTurn: calls that wait for their turn at a target.
+	PartTurn Part = "turn"
+)
+
+// personal are the parts that are about what a person should do or look at.
+var personal = []Part{PartHeld, PartUndecided, PartProbing, PartFailing, PartDiscarded}
+
+// part is what an explanation says about one thing, and what a person can do about that.
+type part struct {
+	of       Part
+	message  string
+	commands []string
+}
+
+func (p *part) set(format string, args ...any) {
+	text := fmt.Sprintf(format, args...)
+	p.message = strings.ToUpper(text[:1]) + text[1:]
+}
+
+func (p *part) add(format string, args ...any) {
+	if p.message != "" {
+		p.message += " "
+	}
+	p.message += fmt.Sprintf(format, args...)
+}
+
+// begin begins a part: what is said next belongs to it.
+func (w *Why) begin(of Part) { w.parts = append(w.parts, part{of: of}) }
+
+// current is the part that was begun last.
+func (w *Why) current() *part {
+	if len(w.parts) == 0 {
+		w.begin(PartNow)
+	}
+	return &w.parts[len(w.parts)-1]
+}
+
+// set sets the text of the present part; what was set before is replaced.
+func (w *Why) set(format string, args ...any) { w.current().set(format, args...) }
+
+// add appends a sentence.
+func (w *Why) add(format string, args ...any) { w.current().add(format, args...) }
+
+// once offers the command unless it is named already.
+func (w *Why) once(format string, args ...any) {
+	if command := fmt.Sprintf(format, args...); !w.names(command) {
+		w.offer("%s", command)
+	}
+}
+
+// offer adds a command that a person has.
+func (w *Why) offer(format string, args ...any) {
+	p := w.current()
+	p.commands = append(p.commands, fmt.Sprintf(format, args...))
+}
+
+// names reports whether a command is named already.
+func (w *Why) names(command string) bool {
+	return slices.ContainsFunc(w.parts, func(p part) bool { return slices.Contains(p.commands, command) })
+}
+
+// compose makes the message and the commands of the parts.
+func (w *Why) compose() {
+	var said []string
+	w.Commands = []string{}
+	for _, p := range w.parts {
+		if p.message != "" {
+			said = append(said, p.message)
+		}
+		w.Commands = append(w.Commands, p.commands...)
+	}
+	w.Message = strings.Join(said, " ")
+}
+
+// First is the same explanation, with the sentences and commands about these first, in this order.
+func (w Why) First(of ...Part) Why {
+	if len(w.parts) == 0 {
+		return w // it says one thing only
+	}
+	place := func(p part) int {
+		if at := slices.Index(of, p.of); at >= 0 {
+			return at
+		}
+		return len(of)
+	}
+	w.parts = slices.Clone(w.parts)
+	slices.SortStableFunc(w.parts, func(a, b part) int { return place(a) - place(b) })
+	w.compose()
+	return w
+}
+
+// maxTried bounds the commands of a headline.
+const maxTried = 3
+
+// Headline says what needs a person, if anything does, and what else there is after that; with the commands that belong
+// to what it says first, at most three.
+func (w Why) Headline() (message string, commands []string) {
+	headline := w
+	switch waits := w.Reason != nil; {
+	case waits && *w.Reason == decide.ReasonHeld:
+		headline = w.First(append([]Part{PartNow}, personal...)...)
+	case !w.NeedsPerson || waits && (w.Reason.Meaning() == decide.NeedsPerson || *w.Reason == decide.ReasonUserPause):
+	case slices.ContainsFunc(w.parts, func(p part) bool { return slices.Contains(personal, p.of) }):
+		headline = w.First(personal...)
+		headline.Message = fmt.Sprintf("Workflow %s needs a person to look. %s", w.Workflow, headline.Message)
+	}
+	commands = headline.Commands
+	for _, p := range headline.parts {
+		if len(p.commands) > 0 {
+			commands = p.commands
+			break
+		}
+	}
+	return headline.Message, commands[:min(len(commands), maxTried)]
 }

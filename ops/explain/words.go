@@ -121,3 +121,6 @@ func settled(run *projections.Run) string {
 	}
 	return "What it had to change outside is settled"
 }
+
+// maxCause bounds what is told of a failure, in bytes.
+const maxCause = 300

@@ -55,10 +55,10 @@ func headBlock(data []byte) (block, body []byte, cut bool) {
 		if line[0] != ' ' && line[0] != '\t' {
 			field = 0 // not a continuation
 		}
-		keep := max(0, min(len(line), maxRawField-field, maxHead-len(block)))
-		cut = cut || keep < len(line)
-		field += keep
-		block = append(block, line[:keep]...)
+		kept := max(0, min(len(line), maxRawField-field, maxHead-len(block)))
+		cut = cut || kept < len(line)
+		field += kept
+		block = append(block, line[:kept]...)
 		// A line that was left out leaves no empty line behind: that would end the headers.
 		if !bytes.HasSuffix(block, []byte("\n")) {
 			block = append(bytes.TrimRight(block, "\r"), "\r\n"...)

@@ -106,12 +106,12 @@ func behave(s server, q question, how string, n int) error {
 	case "panic":
 		panic("at the disco")
 	case "eat memory":
-		s.watch.start(q.memory(), cpuLimit(MaxSize))
+		s.watch.allow(q.memory(), cpuLimit(MaxSize))
 		for {
 			eaten = append(eaten, make([]byte, 1<<20))
 		}
 	case "compute":
-		s.watch.start(q.memory(), 0)
+		s.watch.allow(q.memory(), 0)
 		for endless { // until the watch ends it
 			deep++
 		}

@@ -78,7 +78,7 @@ func (s *server) answer() error {
 		debug.SetMemoryLimit(frugalMemory / thrifty)
 		defer debug.SetMemoryLimit(MaxMemory / thrifty)
 	}
-	s.watch.start(q.memory(), cpuLimit(min(len(data), MaxSize)))
+	s.watch.allow(q.memory(), cpuLimit(min(len(data), MaxSize)))
 	heard := func(h Head) {
 		head = h
 		failed = writeJSON(s.out, h)

@@ -32,8 +32,8 @@ func newWatch() *watch {
 	return w
 }
 
-// start allows so much memory and so much processor time from now on.
-func (w *watch) start(memory int64, allowed time.Duration) {
+// allow sets what the process may take: so much memory and so much processor time from now on.
+func (w *watch) allow(memory int64, allowed time.Duration) {
 	if confine.Race {
 		memory *= raceFactor
 		allowed *= raceFactor

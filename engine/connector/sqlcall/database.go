@@ -64,6 +64,15 @@ type transaction interface {
 	commit(ctx context.Context) (definite bool, err error)
 }
 
+// callRow is a row of the table of calls.
+type callRow struct {
+	key, workflow string
+	// hash is that of the parameters of the call.
+	hash string
+	// result is what the call returned; nil means that the call was given up and can never be carried out.
+	result *string
+}
+
 // enter takes a place, or says that there was none in the call's time. release gives it back.
 func (db *database) enter(ctx context.Context, call connector.Call) (release func(), failure *eventlog.Failure) {
 	select {

@@ -13,35 +13,12 @@ import (
 	"github.com/pawl-run/pawl/eventlog"
 )
 
-const execSchema = `{
-  "type": "object", "additionalProperties": false, "required": ["database"],
-  "properties": {
-    "database": {"type": "string", "minLength": 1},
-    "sql": {"type": "string", "minLength": 1},
-    "params": {"type": "array", "maxItems": 32766},
-    "statements": {"type": "array", "minItems": 1, "maxItems": 1000, "items": {
-      "type": "object", "additionalProperties": false, "required": ["sql"],
-      "properties": {
-        "sql": {"type": "string", "minLength": 1},
-        "params": {"type": "array", "maxItems": 32766}}}}
-  }
-}`
-
 // change is a call of exec that is checked.
 type change struct {
 	db         *database
 	statements []statement
 	// row is what the database keeps of the call, in the same transaction; without the result.
 	row callRow
-}
-
-// callRow is a row of the table of calls.
-type callRow struct {
-	key, workflow string
-	// hash is that of the parameters of the call.
-	hash string
-	// result is what the call returned; nil means that the call was given up and can never be carried out.
-	result *string
 }
 
 func (c *Connector) parseChange(call connector.Call) (change, *eventlog.Failure) {

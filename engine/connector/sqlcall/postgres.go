@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"time"
+	"unicode"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -262,4 +263,14 @@ func (t *postgresTransaction) receive(result *pgconn.ResultReader, rows *table) 
 	}
 	tag, err := result.Close()
 	return tag.RowsAffected(), err
+}
+
+// mentions says whether a text has the name of a table in it, with or without its schema, as a word of its own.
+func mentions(text, table string) bool {
+	_, name, hasSchema := strings.Cut(table, ".")
+	if !hasSchema {
+		name = table
+	}
+	isPart := func(r rune) bool { return r == '_' || r == '$' || unicode.IsLetter(r) || unicode.IsDigit(r) }
+	return slices.Contains(strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !isPart(r) }), name)
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 )
 
-// elements are the types of the elements of an array, by the type of the array.
-var elements = map[uint32]uint32{
+// elementOf is the type of the elements of an array, by the type of the array.
+var elementOf = map[uint32]uint32{
 	pgtype.BoolArrayOID: pgtype.BoolOID, pgtype.ByteaArrayOID: pgtype.ByteaOID, pgtype.Int2ArrayOID: pgtype.Int2OID,
 	pgtype.Int4ArrayOID: pgtype.Int4OID, pgtype.Int8ArrayOID: pgtype.Int8OID, pgtype.Float4ArrayOID: pgtype.Float4OID,
 	pgtype.Float8ArrayOID: pgtype.Float8OID, pgtype.NumericArrayOID: pgtype.NumericOID,
@@ -52,7 +52,7 @@ func (t *table) postgresValue(value []byte, of uint32) json.RawMessage {
 	case pgtype.TimestampOID, pgtype.TimestamptzOID:
 		return t.string(isoTime(text))
 	}
-	if element, isArray := elements[of]; isArray {
+	if element, isArray := elementOf[of]; isArray {
 		if array, rest, err := t.postgresArray(text, element); err == nil && rest == "" {
 			return array
 		}
@@ -101,9 +101,9 @@ func (t *table) postgresArray(text string, element uint32) (array json.RawMessag
 		case strings.HasPrefix(text, "{"):
 			value, text, err = t.postgresArray(text, element)
 		case strings.HasPrefix(text, `"`):
-			var quoted []byte
-			if quoted, text, err = unquoted(text[1:]); err == nil {
-				value = t.postgresValue(quoted, element)
+			var plain []byte
+			if plain, text, err = unquoted(text[1:]); err == nil {
+				value = t.postgresValue(plain, element)
 			}
 		default:
 			end := strings.IndexAny(text, ",}")
@@ -152,7 +152,7 @@ func postgresText(value any, of uint32) ([]byte, error) {
 	case document:
 		return []byte(v), nil
 	case list:
-		if _, isArray := elements[of]; !isArray {
+		if _, isArray := elementOf[of]; !isArray {
 			return []byte(v.text), nil
 		}
 		var out strings.Builder

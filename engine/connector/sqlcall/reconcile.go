@@ -9,11 +9,11 @@ import (
 	"github.com/pawl-run/pawl/eventlog"
 )
 
-// keep is the age from which a row of the table of calls may be deleted. margin is how far clocks may differ. Reconcile
-// concludes nothing from a missing row if the call is older than keep less margin.
+// retention is the age from which a row of the table of calls may be deleted. margin is how far clocks may differ.
+// Reconcile concludes nothing from a missing row if the call is older than retention less margin.
 const (
-	keep   = 30 * 24 * time.Hour
-	margin = 24 * time.Hour
+	retention = 30 * 24 * time.Hour
+	margin    = 24 * time.Hour
 )
 
 // CallEnding says that Pawl need not wait for the end of a call before it asks: Reconcile answers failed only when the
@@ -43,7 +43,7 @@ func (c *Connector) reconcile(ctx context.Context, call connector.Call) connecto
 	}
 	var known *callRow
 	gaveUp := false
-	forgotten := time.Since(call.StartedAt) > keep-margin
+	forgotten := time.Since(call.StartedAt) > retention-margin
 	err := x.db.backend.within(ctx, asking, func(t transaction) (err error) {
 		if !forgotten {
 			gaveUp, err = t.record(ctx, x.row) // without a result
@@ -66,7 +66,7 @@ func (c *Connector) reconcile(ctx context.Context, call connector.Call) connecto
 	case known == nil:
 		return connector.RetryWith(connector.Failf(eventlog.Precondition, "sql.forgotten",
 			"the database %s has no row of the call; rows may be deleted after %d days, so a missing row does not show that "+
-				"nothing was done", x.db.name, int(keep/(24*time.Hour))))
+				"nothing was done", x.db.name, int(retention/(24*time.Hour))))
 	case known.hash != x.row.hash:
 		return connector.RetryWith(x.otherCall())
 	case known.result == nil:

@@ -4,31 +4,10 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
-	"unicode"
 
 	"github.com/pawl-run/pawl/engine/connector"
 	"github.com/pawl-run/pawl/eventlog"
-)
-
-// querySchema bounds the parameters by what both kinds of databases take.
-const querySchema = `{
-  "type": "object", "additionalProperties": false, "required": ["database", "sql"],
-  "properties": {
-    "database": {"type": "string", "minLength": 1},
-    "sql": {"type": "string", "minLength": 1},
-    "params": {"type": "array", "maxItems": 32766}
-  }
-}`
-
-// What the operations return. A row has the values by the names of the columns, which the statement gives them.
-const (
-	rowsSchema        = `{"type": "array", "items": {"type": "object", "additionalProperties": true}}`
-	queryResultSchema = `{"type": "object", "required": ["rows"], "properties": {"rows": ` + rowsSchema + `}}`
-	execResultSchema  = `{"type": "object", "required": ["results"], "properties": {"results": {"type": "array", "items": {
-  "type": "object", "required": ["affected", "rows"], "properties": {
-    "affected": {"type": "integer"}, "rows": ` + rowsSchema + `}}}}}`
 )
 
 // statement is one statement of a script, with the values for its placeholders.
@@ -107,16 +86,6 @@ func bytesOf(object map[string]any) (bytes []byte, isBytes bool, failure *eventl
 		return nil, true, refuse("params", "%s is not base64: %v", bytesKey, err)
 	}
 	return bytes, true, nil
-}
-
-// mentions says whether a text has the name of a table in it, with or without its schema, as a word of its own.
-func mentions(text, table string) bool {
-	_, name, hasSchema := strings.Cut(table, ".")
-	if !hasSchema {
-		name = table
-	}
-	isPart := func(r rune) bool { return r == '_' || r == '$' || unicode.IsLetter(r) || unicode.IsDigit(r) }
-	return slices.Contains(strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !isPart(r) }), name)
 }
 
 // words reads the first words of a statement, in capitals, over spaces and comments. A statement that begins with a

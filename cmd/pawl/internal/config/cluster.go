@@ -10,19 +10,6 @@ import (
 	"github.com/pawl-run/pawl/embeddednats"
 )
 
-// Cluster is the cluster that the server inside of pawl forms with those of other nodes. The zero value is for a server
-// that is alone.
-type Cluster struct {
-	// Name is the same on all nodes. That of the node is Servers.Node.
-	Name string
-	// Listen is where the other nodes reach this one, Advertise what they are told instead; empty for the same.
-	Listen, Advertise string
-	// Routes are the addresses of all nodes.
-	Routes []string
-	// TLSCert, TLSKey and TLSCA are the files of the TLS between the nodes; empty for none.
-	TLSCert, TLSKey, TLSCA string
-}
-
 // ClusterFlags are the flags of an engine whose server forms a cluster with others.
 type ClusterFlags struct {
 	Cluster   string `placeholder:"NAME" setting:"" help:"Form a cluster of this name with other nodes: the log is kept on three of them, and each runs a share of the workflows."`
@@ -33,9 +20,6 @@ type ClusterFlags struct {
 	TLSKey    string `name:"cluster-tls-key" placeholder:"FILE" type:"path" setting:"" help:"With --cluster: its key, PEM."`
 	TLSCA     string `name:"cluster-tls-ca" placeholder:"FILE" type:"path" setting:"" help:"With --cluster: certificate of the authority that signed those of all nodes, PEM."`
 }
-
-// On reports whether the server inside is a node of a cluster.
-func (c Cluster) On() bool { return c.Name != "" }
 
 // Cluster puts what flags and file say about a cluster into the settings, and refuses what cannot be together with one.
 func (r Reader) Cluster(s *Settings, flags ClusterFlags) error {

@@ -9,17 +9,6 @@ import (
 	"github.com/pawl-run/pawl/cmd/pawl/internal/exit"
 )
 
-// Servers are NATS servers that run without pawl and keep its log. Several engines share it then.
-type Servers struct {
-	// URL is that of the servers, several separated by commas; empty for the server inside of pawl.
-	URL string
-	// Creds is the file with the credentials of the engines' account, empty where the URL has them. SysCreds is that of
-	// the servers' system account, empty for none.
-	Creds, SysCreds string
-	// Node is the name of this engine among those that share the log.
-	Node string
-}
-
 // ServerFlags are the flags of the commands that work on NATS servers of one's own.
 type ServerFlags struct {
 	NATS     string `name:"nats" placeholder:"URL,URL" help:"Keep the log on these NATS servers (2.12 or newer), and share it with the other engines there; the URL may hold user and password, or a token. In pawl.yaml: servers."`

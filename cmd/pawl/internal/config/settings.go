@@ -63,3 +63,30 @@ type Settings struct {
 
 	Origin origin
 }
+
+// Servers are NATS servers that run without pawl and keep its log. Several engines share it then.
+type Servers struct {
+	// URL is that of the servers, several separated by commas; empty for the server inside of pawl.
+	URL string
+	// Creds is the file with the credentials of the engines' account, empty where the URL has them. SysCreds is that of
+	// the servers' system account, empty for none.
+	Creds, SysCreds string
+	// Node is the name of this engine among those that share the log.
+	Node string
+}
+
+// Cluster is the cluster that the server inside of pawl forms with those of other nodes. The zero value is for a server
+// that is alone.
+type Cluster struct {
+	// Name is the same on all nodes. That of the node is Servers.Node.
+	Name string
+	// Listen is where the other nodes reach this one, Advertise what they are told instead; empty for the same.
+	Listen, Advertise string
+	// Routes are the addresses of all nodes.
+	Routes []string
+	// TLSCert, TLSKey and TLSCA are the files of the TLS between the nodes; empty for none.
+	TLSCert, TLSKey, TLSCA string
+}
+
+// On reports whether the server inside is a node of a cluster.
+func (c Cluster) On() bool { return c.Name != "" }

@@ -104,7 +104,38 @@ func fits(text string, columns int) bool {
 	return true
 }
 
-func capital(name string) string { return strings.ToUpper(name[:1]) + name[1:] }
+// whole is the type of the schema.
+func (c *converter) whole() string { return c.typeOf(c.document, 0).text }
 
-// indented moves all lines but the first two columns to the right.
-func indented(text string) string { return strings.ReplaceAll(text, "\n", "\n  ") }
+// parameter is how a function takes what the schema describes: as one object, which may be left out where nothing in it
+// is required.
+func (c *converter) parameter() string {
+	schema, _ := c.document.(map[string]any)
+	whole := c.typeOf(c.document, 0)
+	if whole.says == nothing {
+		return "params?: object"
+	}
+	for _, keyword := range []string{"$ref", "allOf", "anyOf", "oneOf", "enum", "const"} {
+		if _, there := schema[keyword]; there {
+			return "params: " + whole.text
+		}
+	}
+	if required, _ := schema["required"].([]any); schema == nil || len(required) > 0 {
+		return "params: " + whole.text
+	}
+	return "params?: " + whole.text
+}
+
+// declarations are the types that the schema refers to by a name.
+func (c *converter) declarations() string {
+	var out strings.Builder
+	for i := 0; i < len(c.order); i++ { // declaring one may name another
+		pointer := c.order[i]
+		body := unknown
+		if part, found := c.at(pointer); found && !c.circular(pointer) {
+			body = c.typeOf(part, 0).text
+		}
+		fmt.Fprintf(&out, "type %s = %s;\n", c.names[pointer], body)
+	}
+	return out.String()
+}

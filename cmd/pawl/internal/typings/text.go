@@ -102,3 +102,8 @@ func comment(description string) string {
 	}
 	return "/**\n * " + strings.Join(lines, "\n * ") + "\n */\n"
 }
+
+func capital(name string) string { return strings.ToUpper(name[:1]) + name[1:] }
+
+// indented moves all lines but the first two columns to the right.
+func indented(text string) string { return strings.ReplaceAll(text, "\n", "\n  ") }

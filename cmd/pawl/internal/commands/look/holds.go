@@ -25,15 +25,15 @@ func addHolds(c *client.Connection, p term.Page) {
 	}
 	for _, w := range p.Items {
 		name, _ := w["name"].(string)
-		held, because := holds(w, whys[name])
+		held, because := heldBy(w, whys[name])
 		w["held"], w["because"] = strings.Join(held, ", "), strings.Join(because, "; ")
 	}
 }
 
-// holds lists what holds a workflow, by the names that `pawl why` and the interface have for it, and
+// heldBy lists what holds a workflow, by the names that `pawl why` and the interface have for it, and
 // what each means. A pause, a block and a repair that is owed are facts of the workflow and may come
 // together; the rest is what it waits for at this moment.
-func holds(workflow map[string]any, why explain.Why) (held, because []string) {
+func heldBy(workflow map[string]any, why explain.Why) (held, because []string) {
 	add := func(reason, words string) { held, because = append(held, reason), append(because, words) }
 	reason := decide.ReasonIdle
 	if why.Reason != nil {

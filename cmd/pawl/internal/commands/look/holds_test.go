@@ -58,7 +58,7 @@ func TestWorkflowListShowsWhatHolds(t *testing.T) {
 			if err := json.Unmarshal([]byte(test.workflow), &workflow); err != nil {
 				t.Fatal(err)
 			}
-			held, because := holds(workflow, test.why)
+			held, because := heldBy(workflow, test.why)
 			if got := strings.Join(held, ", "); got != test.held {
 				t.Errorf("held by %q, want %q", got, test.held)
 			}

@@ -1,6 +1,8 @@
 package look
 
 import (
+	"fmt"
+
 	"github.com/pawl-run/pawl/cmd/pawl/internal/client"
 	"github.com/pawl-run/pawl/cmd/pawl/internal/term"
 	"github.com/pawl-run/pawl/eventlog"
@@ -72,4 +74,23 @@ func decidedBy(m map[string]any) string {
 
 func (c *showMutation) Run(engine *client.Finder, screen term.Screen) error {
 	return show(engine, screen, c.Flags, "getMutation", map[string]any{"mutation": c.Mutation})
+}
+
+// addAbout names the events of each run or mutation: the first with its title, and how many more there are.
+func addAbout(_ *client.Connection, p term.Page) {
+	for _, run := range p.Items {
+		events, _ := run["events"].([]any)
+		if len(events) == 0 {
+			continue
+		}
+		id := term.Plain(term.At(events[0], "messageId"))
+		about := term.Plain(term.At(events[0], "topic")) + " " + id
+		if title := term.Plain(term.At(events[0], "title")); title != id && title != term.None {
+			about += " (" + title + ")"
+		}
+		if n, _ := run["eventCount"].(float64); n > 1 {
+			about += fmt.Sprintf(" and %d more", int(n)-1)
+		}
+		run["about"] = about
+	}
 }

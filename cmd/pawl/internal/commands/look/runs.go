@@ -107,25 +107,6 @@ func failureNamed(run json.RawMessage) json.RawMessage {
 	return bytes.Replace(run, []byte(`"status":"`+awaitsPerson+`"`), shown, 1)
 }
 
-// addAbout names the events of each run or mutation: the first with its title, and how many more there are.
-func addAbout(_ *client.Connection, p term.Page) {
-	for _, run := range p.Items {
-		events, _ := run["events"].([]any)
-		if len(events) == 0 {
-			continue
-		}
-		id := term.Plain(term.At(events[0], "messageId"))
-		about := term.Plain(term.At(events[0], "topic")) + " " + id
-		if title := term.Plain(term.At(events[0], "title")); title != id && title != term.None {
-			about += " (" + title + ")"
-		}
-		if n, _ := run["eventCount"].(float64); n > 1 {
-			about += fmt.Sprintf(" and %d more", int(n)-1)
-		}
-		run["about"] = about
-	}
-}
-
 type showRun struct {
 	client.Flags
 	Name     string `arg:"" name:"workflow" help:"The workflow."`

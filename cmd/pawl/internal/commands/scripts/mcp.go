@@ -43,8 +43,8 @@ func (c *MCP) serve(ctx context.Context, engine *client.Finder, screen term.Scre
 	if c.Listen != "" {
 		return c.serveHTTP(ctx, engine, screen, tests)
 	}
-	found := &found{engine: engine, flags: c.Flags}
-	server, err := mcpserver.New(ctx, mcpserver.Engine{Version: version.String(), Connect: found.connect,
+	last := &lastEngine{engine: engine, flags: c.Flags}
+	server, err := mcpserver.New(ctx, mcpserver.Engine{Version: version.String(), Connect: last.connect,
 		Test: tests.run, TestAlone: true})
 	if err != nil {
 		return exit.Failed("", err)
@@ -58,9 +58,9 @@ func (c *MCP) serve(ctx context.Context, engine *client.Finder, screen term.Scre
 	return nil
 }
 
-// found is the engine that answered last. It is looked for again once it does not answer, so that one that starts
+// lastEngine is the engine that answered last. It is looked for again once it does not answer, so that one that starts
 // later, or at another address, is found.
-type found struct {
+type lastEngine struct {
 	engine *client.Finder
 	flags  client.Flags
 
@@ -68,7 +68,7 @@ type found struct {
 	now *client.Connection
 }
 
-func (f *found) connect(context.Context) (mcpserver.Client, error) {
+func (f *lastEngine) connect(context.Context) (mcpserver.Client, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.now != nil {
@@ -83,7 +83,7 @@ func (f *found) connect(context.Context) (mcpserver.Client, error) {
 }
 
 // Do implements mcpserver.Client.
-func (f *found) Do(ctx context.Context, operation string, params, out any) error {
+func (f *lastEngine) Do(ctx context.Context, operation string, params, out any) error {
 	f.mu.Lock()
 	now := f.now
 	f.mu.Unlock()

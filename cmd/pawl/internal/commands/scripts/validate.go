@@ -5,10 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
+	"os"
 	"path/filepath"
-	"slices"
-	"strings"
 
 	"github.com/pawl-run/pawl/cmd/pawl/internal/builtin"
 	"github.com/pawl-run/pawl/cmd/pawl/internal/client"
@@ -23,6 +21,7 @@ import (
 	"github.com/pawl-run/pawl/ops/explain"
 	"github.com/pawl-run/pawl/ops/rpc"
 	"github.com/pawl-run/pawl/sandbox"
+	"github.com/pawl-run/pawl/sandbox/amend"
 )
 
 // Validate is `pawl validate`: name each mistake of the scripts, and deploy nothing.
@@ -118,23 +117,6 @@ func printVerdict(screen term.Screen, s source.Script, found verdict, asJSON boo
 	return nil
 }
 
-// knownAlone says which connectors are known without an engine.
-func knownAlone(file config.File) string {
-	text := "the connectors built in"
-	if described := file.Described(); len(described) > 0 {
-		text += " and those of OpenAPI descriptions (" + strings.Join(slices.Sorted(maps.Keys(described)), ", ") + ")"
-	}
-	return text
-}
-
-// sayServers says which connectors of the configuration only an engine knows.
-func sayServers(screen term.Screen, file config.File) {
-	if servers := file.MCPServers(); len(servers) > 0 {
-		fmt.Fprintf(screen.Err, "what the MCP servers offer (%s) is known while an engine runs, which starts them: start it "+
-			"with pawl up or pawl serve, then run this again\n", strings.Join(servers, ", "))
-	}
-}
-
 // validateAlone checks a script without an engine. It knows the compiled-in connectors and the described ones, so an
 // unknown one is a warning.
 func validateAlone(ctx context.Context, with storage.Parts, s source.Script, file config.File) (
@@ -161,4 +143,67 @@ func validateAlone(ctx context.Context, with storage.Parts, s source.Script, fil
 	found.Problems = append([]sandbox.Problem{}, explain.Problems(checked)...) // none is an empty list
 	found.OK = !deploy.Refused(checked)
 	return found, done()
+}
+
+// maxFixRounds bounds how often a script is mended and checked again: one fix may uncover another problem.
+const maxFixRounds = 10
+
+// fix makes the changes that the fixes of a verdict ask for, as long as they help, and writes the file if there are
+// any. What the script becomes is checked like the script: the verdict is that of what stands in the file.
+func (c *Validate) fix(screen term.Screen, s *source.Script, found verdict,
+	judge func(source.Script) (verdict, error)) (verdict, error) {
+	mended, found, made, err := mend(*s, found, judge)
+	if err != nil || made == 0 {
+		return found, err
+	}
+	mode := os.FileMode(0o644)
+	if info, err := os.Stat(s.Path); err == nil {
+		mode = info.Mode().Perm()
+	}
+	if err := os.WriteFile(s.Path, mended.Text, mode); err != nil {
+		return found, fmt.Errorf("write the mended script: %w", err)
+	}
+	if !c.JSON {
+		fmt.Fprintf(screen.Out, "%s: %d changes made\n", term.Path(s.Path), made)
+	}
+	*s = mended
+	return found, nil
+}
+
+// mend applies fixes until none is left that helps. A round after which the script has more errors is undone.
+func mend(s source.Script, found verdict, judge func(source.Script) (verdict, error)) (
+	mended source.Script, after verdict, made int, err error,
+) {
+	for range maxFixRounds {
+		var edits []sandbox.Edit
+		for _, p := range found.Problems {
+			if p.Edit != (sandbox.Edit{}) {
+				edits = append(edits, p.Edit)
+			}
+		}
+		text, changes := amend.Apply(string(s.Text), edits)
+		if changes == 0 || text == string(s.Text) {
+			break
+		}
+		next := s
+		next.Text = []byte(text)
+		judged, err := judge(next)
+		if err != nil {
+			return s, found, made, err
+		}
+		if errorsIn(judged) > errorsIn(found) {
+			break
+		}
+		s, found, made = next, judged, made+changes
+	}
+	return s, found, made, nil
+}
+
+func errorsIn(v verdict) (count int) {
+	for _, p := range v.Problems {
+		if p.Severity == sandbox.SeverityError {
+			count++
+		}
+	}
+	return count
 }
