@@ -6,12 +6,14 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"path/filepath"
 
 	"github.com/nats-io/nats.go"
 
 	"github.com/pawl-run/pawl/cmd/pawl/internal/config"
 	"github.com/pawl-run/pawl/cmd/pawl/internal/diskspace"
 	"github.com/pawl-run/pawl/cmd/pawl/internal/exit"
+	"github.com/pawl-run/pawl/cmd/pawl/internal/term"
 	"github.com/pawl-run/pawl/embeddednats"
 	"github.com/pawl-run/pawl/engine/runlog"
 	"github.com/pawl-run/pawl/ops/feed"
@@ -139,4 +141,29 @@ func (b *Broker) connect(opened *Closers) (err error) {
 	}
 	opened.Add(func() error { b.NC.Close(); return nil })
 	return nil
+}
+
+// joinServers connects to NATS servers that are there without this process. The data directory holds no log then: it is
+// locked here, and refused where an engine has kept its log in it.
+func joinServers(ctx context.Context, s config.Settings, logger *slog.Logger, opened *Closers) (*Broker, error) {
+	if _, err := os.Stat(filepath.Join(s.Data, "jetstream")); err == nil {
+		return nil, exit.Failed("give this engine a directory of its own: --data DIR; the log there is left as it is, and "+
+			"pawl backup copies it",
+			fmt.Errorf("%s holds the log of an engine that keeps it itself, and --nats keeps it elsewhere", term.Path(s.Data)))
+	}
+	unlock, err := embeddednats.Lock(s.Data)
+	if err != nil {
+		return nil, refused(err)
+	}
+	opened.Add(unlock)
+	b := &Broker{Shared: true, Node: s.Servers.Node, dial: func(options ...nats.Option) (*nats.Conn, error) {
+		return dialServers(s.Servers, s.Servers.Creds, logger, options...)
+	}}
+	if err := b.connect(opened); err != nil {
+		return nil, err
+	}
+	if err := lookAtServers(ctx, b.NC, s.Servers, logger); err != nil {
+		return nil, err
+	}
+	return b, nil
 }

@@ -82,9 +82,6 @@ func Servers(ctx context.Context, s config.Servers, logger *slog.Logger) (*nats.
 	return nc, nil
 }
 
-// askAgain is how often a node looks whether the shared log has been made.
-const askAgain = time.Second
-
 // awaitFormed waits until the shared log and the bucket of its leases are there, and learns how many replicas they
 // have. A node that has read the log before does not wait: a log that is gone is no new one.
 func (d *Data) awaitFormed(ctx context.Context) error {

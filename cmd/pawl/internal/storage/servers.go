@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net/url"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -16,8 +14,6 @@ import (
 
 	"github.com/pawl-run/pawl/cmd/pawl/internal/config"
 	"github.com/pawl-run/pawl/cmd/pawl/internal/exit"
-	"github.com/pawl-run/pawl/cmd/pawl/internal/term"
-	"github.com/pawl-run/pawl/embeddednats"
 	"github.com/pawl-run/pawl/ops/doctor"
 )
 
@@ -30,31 +26,6 @@ const (
 	// lookTime bounds one look at the servers: what is asked while they elect a leader is not answered later.
 	lookTime = 3 * time.Second
 )
-
-// joinServers connects to NATS servers that are there without this process. The data directory holds no log then: it is
-// locked here, and refused where an engine has kept its log in it.
-func joinServers(ctx context.Context, s config.Settings, logger *slog.Logger, opened *Closers) (*Broker, error) {
-	if _, err := os.Stat(filepath.Join(s.Data, "jetstream")); err == nil {
-		return nil, exit.Failed("give this engine a directory of its own: --data DIR; the log there is left as it is, and "+
-			"pawl backup copies it",
-			fmt.Errorf("%s holds the log of an engine that keeps it itself, and --nats keeps it elsewhere", term.Path(s.Data)))
-	}
-	unlock, err := embeddednats.Lock(s.Data)
-	if err != nil {
-		return nil, refused(err)
-	}
-	opened.Add(unlock)
-	b := &Broker{Shared: true, Node: s.Servers.Node, dial: func(options ...nats.Option) (*nats.Conn, error) {
-		return dialServers(s.Servers, s.Servers.Creds, logger, options...)
-	}}
-	if err := b.connect(opened); err != nil {
-		return nil, err
-	}
-	if err := lookAtServers(ctx, b.NC, s.Servers, logger); err != nil {
-		return nil, err
-	}
-	return b, nil
-}
 
 // dialServers connects to the servers. The connection is kept up for as long as the engine lives, whatever the servers
 // say meanwhile. What is sent while it is down fails, and does not leave later.
@@ -170,3 +141,6 @@ func answeredReport(ctx context.Context, nc *nats.Conn, logger *slog.Logger) (do
 		}
 	}
 }
+
+// askAgain is how often a node looks whether the shared log has been made.
+const askAgain = time.Second
