@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/pawl-run/pawl/engine/connector"
+	"github.com/pawl-run/pawl/engine/connector/publicnet"
 	"github.com/pawl-run/pawl/eventlog"
 )
 
@@ -43,9 +44,11 @@ func (c Config) client() *http.Client {
 }
 
 // connections makes connections to the server. One for a change is used for it alone, and asks its gate before the
-// first byte. HTTP/2 would send several requests on one.
+// first byte. HTTP/2 would send several requests on one. Without encryption, which the headers may need, they lead to
+// this machine alone, whatever its name is resolved to.
 func (c Config) connections(changes bool) *http.Transport {
-	dialer := &net.Dialer{Timeout: dialTimeout}
+	plain := &net.Dialer{Timeout: dialTimeout, Control: publicnet.LoopbackOnly}
+	encrypted := &tls.Dialer{NetDialer: &net.Dialer{Timeout: dialTimeout}}
 	guard := func(ctx context.Context, made net.Conn, err error) (net.Conn, error) {
 		if f, leaves := ctx.Value(leavingKey{}).(*flight); err == nil && changes && leaves {
 			return &gatedConn{Conn: made, flight: f}, nil
@@ -55,11 +58,11 @@ func (c Config) connections(changes bool) *http.Transport {
 	return &http.Transport{
 		DisableKeepAlives: changes, ResponseHeaderTimeout: 0, TLSHandshakeTimeout: dialTimeout, IdleConnTimeout: time.Minute,
 		DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
-			made, err := dialer.DialContext(ctx, network, address)
+			made, err := plain.DialContext(ctx, network, address)
 			return guard(ctx, made, err)
 		},
 		DialTLSContext: func(ctx context.Context, network, address string) (net.Conn, error) {
-			made, err := (&tls.Dialer{NetDialer: dialer}).DialContext(ctx, network, address)
+			made, err := encrypted.DialContext(ctx, network, address)
 			return guard(ctx, made, err)
 		},
 	}

@@ -212,3 +212,14 @@ func TestURLs(t *testing.T) {
 		t.Error("a program has headers")
 	}
 }
+
+// The name localhost may lead elsewhere: without encryption nothing is dialled there.
+func TestPlainConnectionsAreOfThisMachine(t *testing.T) {
+	for _, changes := range []bool{false, true} {
+		road := Config{URL: "http://localhost:1/mcp"}.connections(changes)
+		_, err := road.DialContext(t.Context(), "tcp", "192.0.2.1:80")
+		if err == nil || !strings.Contains(err.Error(), "192.0.2.1, which is not this machine") {
+			t.Errorf("a connection for changes (%t) to another machine: %v", changes, err)
+		}
+	}
+}
