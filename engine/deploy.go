@@ -133,14 +133,12 @@ func (e *Engine) check(ctx context.Context, source, filename string, grants map[
 	repairs *projections.State,
 ) (checkedScript, *projections.State, error) {
 	none := &projections.State{}
-	if limit := int(e.process.Config.Policies.Script.Source); len(source) > limit {
-		return checkedScript{DeployResult: DeployResult{Refused: true, Problems: []deploy.Problem{{Problem: sandbox.Problem{
-			Severity: "error", Code: "limit.source", Message: fmt.Sprintf("the script has %d bytes, at most %d are allowed",
-				len(source), limit),
-			Fix: "move data out of the script",
-		}}}}}, none, nil
+	script := sandbox.Source{Filename: filename, Code: source}
+	if large := sandbox.SourceTooLarge(script, int(e.process.Config.Policies.Script.Source)); large != nil {
+		return checkedScript{DeployResult: DeployResult{Refused: true,
+			Problems: []deploy.Problem{{Problem: sandbox.ProblemOf(large)}}}}, none, nil
 	}
-	def, problems, err := e.process.Config.Scripts.Describe(ctx, sandbox.Source{Filename: filename, Code: source})
+	def, problems, err := e.process.Config.Scripts.Describe(ctx, script)
 	if err != nil {
 		return checkedScript{}, none, fmt.Errorf("read the script's definition: %w", err)
 	}

@@ -5,7 +5,7 @@
 //
 //   - State changes in one way only: a decision is appended to the log at the workflow's head,
 //     and applied once the log has it. Recovery is replay and the same loop.
-//   - A mutation leaves from one line (Connectors.Perform in exchange, send.go), after the transition that says so is
+//   - A mutation leaves from one line (Connectors.Perform in perform, send.go), after the transition that says so is
 //     durable, before the deadline that transition carries, and never twice. stillOurs is the last look at lease and
 //     deadline.
 //   - What became of a mutation is recorded whatever happened to its run meanwhile, for as long

@@ -32,6 +32,9 @@ type proposal struct {
 	withdrawn chan struct{} // closed when its caller has gone before it was taken
 }
 
+// refuse answers with the error alone.
+func (p *proposal) refuse(err error) { p.decision, p.err = decide.Decision{}, err }
+
 // proposals are the commands that wait for the recording lock, in the order in which they came.
 //
 // Locking: mu.
@@ -107,7 +110,7 @@ func (a *aggregate) settled(decided []*proposal, written int, err error) int {
 				return i + 1
 			}
 		default: // what it was decided on may not be written
-			p.decision, p.err = decide.Decision{}, fmt.Errorf("%w: %w", process.ErrNothingRecorded, err)
+			p.refuse(fmt.Errorf("%w: %w", process.ErrNothingRecorded, err))
 		}
 	}
 	return len(decided)
@@ -116,6 +119,6 @@ func (a *aggregate) settled(decided []*proposal, written int, err error) int {
 // refuseAll answers a whole group with one error.
 func refuseAll(group []*proposal, err error) {
 	for _, p := range group {
-		p.decision, p.err = decide.Decision{}, err
+		p.refuse(err)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/pawl-run/pawl/engine/decide"
 	"github.com/pawl-run/pawl/engine/process"
@@ -126,16 +127,16 @@ func (a *aggregate) decideAll(group []*proposal) int {
 		p := group[n]
 		p.decision, p.err, p.before, p.isEntry = decide.Decision{}, nil, len(pending.entries), false
 		if err := p.ctx.Err(); err != nil {
-			p.err = a.nothingRecorded(err)
+			p.refuse(a.nothingRecorded(err))
 			continue
 		}
 		if !mayRecord(p.cmd, owned) {
-			p.err = a.nothingRecorded(process.ErrNotOwner)
+			p.refuse(a.nothingRecorded(process.ErrNotOwner))
 			continue
 		}
 		rows, known, err := a.loadHistory(&s, p.cmd)
 		if err != nil {
-			p.err = err
+			p.refuse(err)
 			continue
 		}
 		if len(rows) > 0 {
@@ -143,7 +144,7 @@ func (a *aggregate) decideAll(group []*proposal) int {
 		}
 		env := a.env(&s, p.cmd, p.actor, p.cause)
 		if p.decision, err = a.engine.Config.Decide(s, a.name, env, known, p.cmd); err != nil {
-			p.decision, p.err = decide.Decision{}, a.refused(err)
+			p.refuse(a.refused(err))
 			continue
 		}
 		if p.decision.Empty() {
@@ -152,7 +153,7 @@ func (a *aggregate) decideAll(group []*proposal) int {
 		t := p.decision.Transition(a.name, env)
 		entry, err := a.entry(t, s.Head)
 		if err != nil {
-			p.decision, p.err = decide.Decision{}, err
+			p.refuse(err)
 			continue
 		}
 		if size += len(entry.Stored); size > maxGroupBytes && len(pending.entries) > 0 {
@@ -232,33 +233,46 @@ func (a *aggregate) env(s *projections.State, cmd decide.Command, actor eventlog
 		outlook := a.calls.outlook(s, resolves.Mutation)
 		env.MayTakeEffect, env.Asks = outlook.MayTakeEffect, outlook.Asks
 	}
-	def, version := s.Definition(), s.Version
-	if d, ok := cmd.(decide.Deploy); ok {
+	if deploys, ok := cmd.(decide.Deploy); ok {
 		if keeper, keeps := a.engine.Config.Log.(eventlog.LossKeeper); keeps {
 			env.NamesLost = keeper.NamesLost(a.partition)
 		}
-		def, version = &d.Definition, "deploying"
-	}
-	if len(def.Producers) == 0 {
-		return env
-	}
-	if version != a.scheduled || version == "deploying" {
-		a.schedules, a.scheduled = map[eventlog.Handler]schedule.Schedule{}, version
-		for _, p := range def.Producers {
-			parsed, err := schedule.Parse(p)
-			if err != nil {
-				a.log.Error("a deployed schedule cannot be read any more; the producer will not run by itself", "handler", p.Name,
-					"error", err)
-				continue
-			}
-			a.schedules[p.Name] = parsed
-		}
-	}
-	env.NextDue = make(map[eventlog.Handler]eventlog.Instant, len(a.schedules))
-	for name, parsed := range a.schedules {
-		env.NextDue[name] = eventlog.At(parsed.Next(now))
+		env.NextDue = nextDue(a.parseSchedules(&deploys.Definition), now)
+	} else {
+		env.NextDue = nextDue(a.currentSchedules(s), now)
 	}
 	return env
+}
+
+// currentSchedules are those of the current version's producers. They are parsed once for each version.
+func (a *aggregate) currentSchedules(s *projections.State) map[eventlog.Handler]schedule.Schedule {
+	if s.Version != a.scheduled {
+		a.schedules, a.scheduled = a.parseSchedules(s.Definition()), s.Version
+	}
+	return a.schedules
+}
+
+func (a *aggregate) parseSchedules(def *eventlog.Definition) map[eventlog.Handler]schedule.Schedule {
+	schedules := make(map[eventlog.Handler]schedule.Schedule, len(def.Producers))
+	for _, p := range def.Producers {
+		parsed, err := schedule.Parse(p)
+		if err != nil {
+			a.log.Error("a deployed schedule cannot be read any more; the producer will not run by itself", "handler", p.Name,
+				"error", err)
+			continue
+		}
+		schedules[p.Name] = parsed
+	}
+	return schedules
+}
+
+// nextDue is when each producer runs next after now (S2).
+func nextDue(schedules map[eventlog.Handler]schedule.Schedule, now time.Time) map[eventlog.Handler]eventlog.Instant {
+	due := make(map[eventlog.Handler]eventlog.Instant, len(schedules))
+	for name, parsed := range schedules {
+		due[name] = eventlog.At(parsed.Next(now))
+	}
+	return due
 }
 
 // maxBegun bounds the runs that one transition begins: what else is recorded shall not wait long for them.

@@ -15,7 +15,7 @@ import (
 	"github.com/pawl-run/pawl/projections"
 )
 
-// send is called from one place, acknowledged, and the request itself leaves from one, exchange. It is called under
+// send is called from one place, acknowledged, and the request itself leaves from one, perform. It is called under
 // the recording lock, right after the transition that started the mutation became durable: what is not durable is not
 // sent, nor is a mutation after which another process has written to the workflow (overtaken). The
 // call belongs to the process; its settlement is recorded whatever happens to the run, the lease or
@@ -48,71 +48,93 @@ type started struct {
 // that has no turn yet waits for it here: an approved one.
 func (c *calls) exchange(s started, pinned eventlog.Operation, isPinned bool,
 	turn connector.Turn) decide.SettleMutation {
-	m := s.Mutation
-	settlement := decide.SettleMutation{Mutation: m.ID}
-	call := c.call(m)
-	call.Turn, call.Resend = turn, m.Resending
+	call := c.call(s.Mutation)
+	call.Turn, call.Resend = turn, s.Resending
 	var refused atomic.Bool
 	call.Gate = func() *eventlog.Failure {
 		failure := c.stillOurs(s)
 		refused.Store(failure != nil)
 		return failure
 	}
-	never := c.neverSent(s)
-	if never == nil && m.Resending {
-		never = c.forgotten(m, call)
-	}
-	if never == nil && isPinned {
-		// It may have become another tool while the call waited for its approval.
-		never = deploy.Changed(c.workflow.engine.Config.Connectors, pinned)
-	}
-	if never == nil {
-		// A secret may have been refused to the workflow meanwhile, or its connector may have been away before.
-		never = c.denied(call)
-	}
-	if never == nil && turn == nil {
-		call.Turn, never = c.turnAfterStart(s, call)
-	}
-	open := false // still, after its deadline
-	if never != nil {
+	settlement, open := decide.SettleMutation{Mutation: s.ID}, false
+	if why := c.whyNot(s, &call, pinned, isPinned); why != nil {
 		if call.Turn != nil {
 			call.Turn.End()
 		}
 		settlement.By = eventlog.ResolvedByNeverSent
-		settlement.Outcome = decide.Settlement{Status: decide.Failed, Failure: never}
+		settlement.Outcome = decide.Settlement{Status: decide.Failed, Failure: why}
 	} else {
-		ctx, cancel := context.WithTimeout(c.workflow.engine.Life, callTimeout(m))
-		c.sightings.Begin(m, c.workflow.engine.Moment(), c.workflow.state())
-		outcome := c.workflow.engine.Config.Connectors.Perform(ctx, call)
-		cancel()
-		if open = outcome.Open; !open {
-			c.sightings.End(m.ID, c.workflow.engine.Moment(), outcome)
-		}
-		settlement.Outcome = settlementOf(outcome)
-		heldBack := outcome.Failure != nil && outcome.Failure.Code == eventlog.CodeHeldBack // sql's and files' own bounds
+		settlement.Outcome, open = c.perform(s.Mutation, call)
+		f := settlement.Outcome.Failure
+		heldBack := f != nil && f.Code == eventlog.CodeHeldBack // sql's and files' own bounds
 		if (refused.Load() || heldBack) && settlement.Outcome.Status == decide.Failed {
 			settlement.By = eventlog.ResolvedByNeverSent
 		}
 	}
-	if m.Resending {
+	switch {
+	case s.Resending:
 		return resent(settlement, open)
+	case settlement.Outcome.Status == decide.Uncertain && s.Call.Reconciles && !s.Call.Resends():
+		return c.askInline(s.Mutation, settlement, open)
 	}
-	if settlement.Outcome.Status == decide.Uncertain && m.Call.Reconciles && !m.Call.Resends() {
-		// Once inline, by the caller itself (F5). A "failed" that does not count yet leaves what the
-		// call itself came to as it is.
-		ctx, cancel := c.workflow.engine.Life, context.CancelFunc(func() {})
-		if open {
-			// The answer "failed" does not count yet, and the log does not say before this answer that the outside is
-			// slow. So the question is short: if this process died while it waits, the next one would believe a "failed"
-			// too early.
-			ctx, cancel = context.WithTimeout(ctx, firstQuestionTimeout)
+	return settlement
+}
+
+// whyNot is the first reason not to send the call, nil for none. It gives a call that has no turn yet its turn.
+func (c *calls) whyNot(s started, call *connector.Call, pinned eventlog.Operation, isPinned bool) *eventlog.Failure {
+	if why := c.neverSent(s); why != nil {
+		return why
+	}
+	if s.Resending {
+		if why := c.forgotten(s.Mutation, *call); why != nil {
+			return why
 		}
-		asked := c.ask(ctx, m)
-		cancel()
-		if asked.Outcome.Status == decide.Applied || asked.Outcome.Status == decide.Failed && !asked.UnderWay {
-			asked.CallFailure = settlement.Outcome.Failure
-			settlement = asked
+	}
+	if isPinned {
+		// It may have become another tool while the call waited for its approval.
+		if why := deploy.Changed(c.workflow.engine.Config.Connectors, pinned); why != nil {
+			return why
 		}
+	}
+	// A secret may have been refused to the workflow meanwhile, or its connector may have been away before.
+	if why := c.denied(*call); why != nil {
+		return why
+	}
+	if call.Turn != nil {
+		return nil
+	}
+	var why *eventlog.Failure
+	call.Turn, why = c.turnAfterStart(s, *call)
+	return why
+}
+
+// perform sends the request. open says that its exchange goes on after its deadline.
+func (c *calls) perform(m *projections.Mutation, call connector.Call) (outcome decide.Settlement, open bool) {
+	ctx, cancel := context.WithTimeout(c.workflow.engine.Life, callTimeout(m))
+	defer cancel()
+	c.sightings.Begin(m, c.workflow.engine.Moment(), c.workflow.state())
+	answer := c.workflow.engine.Config.Connectors.Perform(ctx, call)
+	if !answer.Open {
+		c.sightings.End(m.ID, c.workflow.engine.Moment(), answer)
+	}
+	return settlementOf(answer), answer.Open
+}
+
+// askInline asks once, by the caller itself, what became of a call (F5). A "failed" that does not count yet leaves what
+// the call itself came to as it is.
+func (c *calls) askInline(m *projections.Mutation, settlement decide.SettleMutation, open bool) decide.SettleMutation {
+	ctx := c.workflow.engine.Life
+	if open {
+		// The answer "failed" does not count yet, and the log does not say before this answer that the outside is slow.
+		// So the question is short: if this process died while it waits, the next one would believe a "failed" too early.
+		short, cancel := context.WithTimeout(ctx, firstQuestionTimeout)
+		defer cancel()
+		ctx = short
+	}
+	asked := c.ask(ctx, m)
+	if asked.Outcome.Status == decide.Applied || asked.Outcome.Status == decide.Failed && !asked.UnderWay {
+		asked.CallFailure = settlement.Outcome.Failure
+		return asked
 	}
 	return settlement
 }

@@ -22,9 +22,9 @@ import (
 //     by the log (eventlog/jslog/confirm.go); where that gives up (ErrUnconfirmed), the same entries are sent again.
 //  5. acknowledged (append.go) applies the transitions that are durable now. One that started a mutation goes through
 //     the aggregate's calls, which are the runner's, to send.
-//  6. send (send.go) starts exchange in a goroutine of its own, which holds the one call of Connectors.Perform. Right
-//     before the first byte, stillOurs looks at the state once more. A call that is sent again to find out what became
-//     of it takes the same way from 3 on: decide.ResendMutation becomes a MutationResent.
+//  6. send (send.go) starts exchange in a goroutine of its own, and that perform, which holds the one call of
+//     Connectors.Perform. Right before the first byte, stillOurs looks at the state once more. A call that is sent
+//     again to find out what became of it takes the same way from 3 on: decide.ResendMutation becomes a MutationResent.
 //  7. settle (settlement.go) records what came of it, by report again, for as long as the process lives.
 //
 // A crash between any two of these loses nothing: before 4 the log has no mutation, after it the next start finds

@@ -87,15 +87,8 @@ func (p *partition) acquire(ctx context.Context) (*lease.Lease, error) {
 // catchUpWith returns once the partition is read up to where the log ended after the lease was taken, and holds what
 // was acknowledged before.
 func (p *partition) catchUpWith(ctx context.Context, l *lease.Lease) error {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	go func() {
-		select {
-		case <-l.Ending():
-			cancel(fmt.Errorf("the lease has ended: %w", l.Cause()))
-		case <-ctx.Done():
-		}
-	}()
+	ctx, cancel := until(ctx, l.Ending(), l)
+	defer cancel()
 	last, err := p.process.Config.Log.Last(ctx, p.number)
 	if err == nil {
 		err = p.await(ctx, last)
@@ -113,6 +106,19 @@ func (p *partition) catchUpWith(ctx context.Context, l *lease.Lease) error {
 		return fmt.Errorf("catch up on partition %d: %w", p.number, err)
 	}
 	return nil
+}
+
+// until ends as ctx does, and with the lease's cause once its channel is closed.
+func until(ctx context.Context, closed <-chan struct{}, l *lease.Lease) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	go func() {
+		select {
+		case <-closed:
+			cancel(fmt.Errorf("the lease has ended: %w", l.Cause()))
+		case <-ctx.Done():
+		}
+	}()
+	return ctx, func() { cancel(nil) }
 }
 
 // checkAcknowledged holds the log against what this engine has read of it before: a log that has lost some of that, or
@@ -168,15 +174,8 @@ const dutiesWith = 0
 
 // runDuties does what one engine does for all, until ctx ends or the lease does.
 func (p *partition) runDuties(ctx context.Context, t *process.Tenure, duties func(context.Context)) {
-	ctx, cancel := context.WithCancel(ctx)
+	ctx, cancel := until(ctx, t.Lease.Over(), t.Lease) // the work of the partition takes longer to end
 	defer cancel()
-	go func() {
-		select {
-		case <-t.Lease.Over(): // the work of the partition takes longer to end
-			cancel()
-		case <-ctx.Done():
-		}
-	}()
 	duties(ctx)
 }
 
@@ -185,13 +184,8 @@ func (p *partition) drain(t *process.Tenure) {
 	t.Draining.Store(true)
 	ctx, cancel := context.WithTimeout(p.process.Writable, p.process.Config.DrainTimeout)
 	defer cancel()
-	go func() {
-		select {
-		case <-t.Lease.Over():
-			cancel()
-		case <-ctx.Done():
-		}
-	}()
+	ctx, end := until(ctx, t.Lease.Over(), t.Lease)
+	defer end()
 	all := p.all()
 	for _, r := range all {
 		r.workflow.nudge()
@@ -231,11 +225,11 @@ func (p *partition) keepMark(ctx context.Context, t *process.Tenure) {
 		if err == nil {
 			raised = low.Seq
 		}
-		if failed := err != nil && ctx.Err() == nil; failed != failing {
-			if failing = failed; failing {
-				p.process.Log.Warn("the mark of a partition cannot be raised; trying again", "partition", p.number, "error", err)
-			}
+		failed := err != nil && ctx.Err() == nil
+		if failed && !failing {
+			p.process.Log.Warn("the mark of a partition cannot be raised; trying again", "partition", p.number, "error", err)
 		}
+		failing = failed
 	}
 }
 

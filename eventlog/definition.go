@@ -2,6 +2,8 @@ package eventlog
 
 import (
 	"cmp"
+	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -22,6 +24,18 @@ func (v Version) Compare(other Version) int {
 func (v Version) Repaired() bool {
 	_, minor := v.numbers()
 	return minor > 0
+}
+
+// Next is the version after this one: a repair raises MINOR (F9), any other deploy MAJOR. The first is 1.0.
+func (v Version) Next(repair bool) Version {
+	if v == "" {
+		return "1.0"
+	}
+	major, minor := v.numbers()
+	if repair {
+		return Version(fmt.Sprintf("%d.%d", major, minor+1))
+	}
+	return Version(fmt.Sprintf("%d.0", major+1))
 }
 
 func (v Version) numbers() (major, minor int) {
@@ -129,6 +143,9 @@ func (c Consumer) SameConcurrency(d Consumer) bool {
 // Concurrent reports whether each of its runs works on one event, beside others (C1).
 func (c Consumer) Concurrent() bool { return c.Concurrency > 0 }
 
+// Subscribes reports whether the consumer takes the topic's events.
+func (c Consumer) Subscribes(topic Topic) bool { return slices.Contains(c.Subscribe, topic) }
+
 // Spacing is the time from the start of one run to that of the next, zero for none (C12). A rate that cannot be read
 // is none: a deploy refuses it.
 func (c Consumer) Spacing() time.Duration {
@@ -223,64 +240,42 @@ func (o Operation) Timeout() time.Duration { return time.Duration(o.TimeoutMS) *
 
 // Consumer returns the named consumer.
 func (d *Definition) Consumer(name Handler) (Consumer, bool) {
-	for _, c := range d.Consumers {
-		if c.Name == name {
-			return c, true
-		}
-	}
-	return Consumer{}, false
+	return find(d.Consumers, func(c *Consumer) bool { return c.Name == name })
 }
 
 // Producer returns the named producer.
 func (d *Definition) Producer(name Handler) (Producer, bool) {
-	for _, p := range d.Producers {
-		if p.Name == name {
-			return p, true
-		}
-	}
-	return Producer{}, false
+	return find(d.Producers, func(p *Producer) bool { return p.Name == name })
 }
 
 // Subscriber returns the one consumer subscribed to the topic (S8), if any.
 func (d *Definition) Subscriber(topic Topic) (Consumer, bool) {
-	for _, c := range d.Consumers {
-		for _, t := range c.Subscribe {
-			if t == topic {
-				return c, true
-			}
-		}
-	}
-	return Consumer{}, false
+	return find(d.Consumers, func(c *Consumer) bool { return c.Subscribes(topic) })
 }
 
 // HasTopic reports whether the topic is declared.
 func (d *Definition) HasTopic(topic Topic) bool {
-	for _, t := range d.Topics {
-		if t == topic {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(d.Topics, topic)
 }
 
 // Operation returns the pinned operation.
 func (d *Definition) Operation(connector, operation string) (Operation, bool) {
-	for _, o := range d.Operations {
-		if o.Connector == connector && o.Operation == operation {
-			return o, true
-		}
-	}
-	return Operation{}, false
+	return find(d.Operations, func(o *Operation) bool { return o.Connector == connector && o.Operation == operation })
 }
 
 // Hook returns the named hook.
 func (d *Definition) Hook(name HookName) (Hook, bool) {
-	for _, h := range d.Hooks {
-		if h.Name == name {
-			return h, true
+	return find(d.Hooks, func(h *Hook) bool { return h.Name == name })
+}
+
+// find returns the first of the list that fits, false for none.
+func find[T any](list []T, fits func(*T) bool) (found T, ok bool) {
+	for i := range list {
+		if fits(&list[i]) {
+			return list[i], true
 		}
 	}
-	return Hook{}, false
+	return found, false
 }
 
 // secretPrefix stands before the name of a secret in a capability. No connector has the name before the dot.

@@ -17,3 +17,17 @@ func TestVersionsFollowEachOther(t *testing.T) {
 		t.Error("a version is not the same as itself")
 	}
 }
+
+func TestF9_NextVersion(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		current Version
+		repair  bool
+		want    Version
+	}{{"", false, "1.0"}, {"1.0", false, "2.0"}, {"1.0", true, "1.1"}, {"9.9", true, "9.10"}, {"9.10", false, "10.0"}}
+	for _, tt := range tests {
+		if got := tt.current.Next(tt.repair); got != tt.want {
+			t.Errorf("after %q comes %s, want %s", tt.current, got, tt.want)
+		}
+	}
+}

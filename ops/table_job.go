@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/http"
 	"reflect"
-	"slices"
 	"strings"
 
 	"github.com/pawl-run/pawl/engine/decide"
@@ -53,28 +52,6 @@ type (
 	}
 )
 
-// AppliesTo are the job states that an action changes; a filter without state and status stands for
-// them.
-var AppliesTo = map[decide.EventAction][]projections.JobState{
-	decide.ActionSkip:    {projections.JobAvailable, projections.JobRetryable, projections.JobRunning},
-	decide.ActionCancel:  {projections.JobAvailable, projections.JobRetryable},
-	decide.ActionRedrive: {projections.JobCancelled, projections.JobDiscarded},
-}
-
-// Applies reports whether the action changes a job that stands so: redriving also frees what is held for a person or a
-// repair (J3).
-func Applies(action decide.EventAction, state projections.JobState, held *readmodel.Held) bool {
-	freed := action == decide.ActionRedrive && held != nil &&
-		(held.Reason == eventlog.HeldPerson || held.Reason == eventlog.HeldRepair)
-	return freed || slices.Contains(AppliesTo[action], state)
-}
-
-// settledAs are the job states in which an action has nothing left to do: repeating it is no error.
-var settledAs = map[decide.EventAction]projections.JobState{
-	decide.ActionSkip: projections.JobCancelled, decide.ActionCancel: projections.JobCancelled,
-	decide.ActionRedrive: projections.JobAvailable,
-}
-
 var jobTable = []Operation{
 	onEvent("skipEvent", decide.ActionSkip,
 		"End an event unprocessed, also one that a run holds, unless a mutation made for it is not settled"),
@@ -107,7 +84,7 @@ func onEvent(id string, action decide.EventAction, summary string) Operation {
 				return readmodel.Job{}, refused
 			}
 			job, err := c.backend.cfg.Reader.Job(ctx, r.Workflow, r.Topic, r.MessageID)
-			if err == nil && refused != nil && job.State != settledAs[action] &&
+			if err == nil && refused != nil && !action.Done(job.State) &&
 				!(action == decide.ActionSkip && c.backend.toBeSkipped(&r.eventRequest)) {
 				return readmodel.Job{}, refused
 			}
@@ -220,7 +197,7 @@ func (b *backend) chosen(ctx context.Context, r *bulkRequest, action decide.Even
 			return nil, false, err
 		}
 		for _, job := range page.Items {
-			if r.State == "" && r.Status == "" && r.Held == "" && !Applies(action, job.State, job.Held) {
+			if r.State == "" && r.Status == "" && r.Held == "" && !action.Changes(job.State, job.Held.For()) {
 				continue
 			}
 			if job.PublishedAt < r.Since || r.Until != 0 && job.PublishedAt >= r.Until {

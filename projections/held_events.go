@@ -55,7 +55,7 @@ func (f *folding) eventDeferred(e *eventlog.EventDeferred) error {
 // HeldFor is how many events of the consumer are held, by the reasons that are named, or by any (C5).
 func (w *Workflow) HeldFor(c eventlog.Consumer, reasons ...eventlog.HeldReason) (events int) {
 	for _, n := range w.Counts.Held {
-		if slices.Contains(c.Subscribe, n.Topic) && (len(reasons) == 0 || slices.Contains(reasons, n.Reason)) {
+		if c.Subscribes(n.Topic) && (len(reasons) == 0 || slices.Contains(reasons, n.Reason)) {
 			events += n.Events
 		}
 	}

@@ -46,6 +46,12 @@ func Needs(s *State, facts []eventlog.Fact) []Key {
 			want(MutationKey(id))
 		}
 	}
+	owing := func(id eventlog.RunID) { // from now on the run and its mutation are live
+		run(id)
+		if r := s.Run(id); r != nil && r.Mutation != "" {
+			mutation(r.Mutation)
+		}
+	}
 	for _, f := range facts {
 		switch f := f.(type) {
 		case *eventlog.WorkflowDeployed:
@@ -115,19 +121,11 @@ func Needs(s *State, facts []eventlog.Fact) []Key {
 			started[f.Run] = true
 			run(f.RetryOf)
 		case *eventlog.RunRetryOwed:
-			// From now on the run and its mutation are live.
-			run(f.Run)
-			if r := s.Run(f.Run); r != nil && r.Mutation != "" {
-				mutation(r.Mutation)
-			}
+			owing(f.Run)
 		case *eventlog.RunRetryCleared:
 			run(f.Run)
 		case *eventlog.RetryOwed:
-			// From now on the run and its mutation are live.
-			run(f.Run)
-			if r := s.Run(f.Run); r != nil && r.Mutation != "" {
-				mutation(r.Mutation)
-			}
+			owing(f.Run)
 		case *eventlog.MaintenanceEntered:
 			run(f.Run)
 		case *eventlog.RunSuspended:

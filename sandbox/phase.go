@@ -14,51 +14,65 @@ const (
 	MemberLog
 	MemberNow
 	MemberConsole
-	MemberScheduledAt
 	MemberHash
+	MemberScheduledAt
 	MemberCount
 )
 
-// rule is one cell of the table.
-type rule int
+// permission is whether a phase may use a member.
+type permission int
 
 const (
-	no   rule = iota
-	yes       // allowed
-	byID      // allowed where the consumer declared mutateReads: "byId" (R6)
+	no   permission = iota
+	yes             // allowed
+	byID            // allowed where the consumer declared mutateReads: "byId" (R6)
 )
 
-// phaseTable is the only place that says which phase may do what (R6, R8). The columns are
-// producer, prepare, mutate, next.
-var phaseTable = [MemberCount][4]rule{
-	MemberPeek:          {no, yes, no, no},
-	MemberGetByIDs:      {no, yes, no, no},
-	MemberPublish:       {yes, no, no, yes},
-	MemberRegisterInput: {yes, no, no, no},
-	MemberList:          {yes, yes, no, no},
-	MemberGet:           {yes, yes, byID, no},
-	MemberMutate:        {no, no, yes, no},
-	MemberLog:           {yes, yes, yes, yes},
-	MemberNow:           {yes, yes, yes, yes},
-	MemberConsole:       {yes, yes, yes, yes},
-	MemberScheduledAt:   {yes, no, no, no},
-	MemberHash:          {yes, yes, yes, yes},
+// members is the only place that says which phase may do what (R6, R8).
+var members = [MemberCount]struct {
+	// builtin is the name of a member of ctx that is no connector: a function, or the value scheduledAt.
+	builtin string
+	// phases are producer, prepare, mutate, next.
+	phases [4]permission
+	// where says in words in which phases it may be used; empty for what all may use.
+	where string
+}{
+	MemberPeek:     {"peek", [4]permission{no, yes, no, no}, onlyPrepare},
+	MemberGetByIDs: {"getByIds", [4]permission{no, yes, no, no}, onlyPrepare},
+	MemberPublish: {"publish", [4]permission{yes, no, no, yes},
+		"only producers and next may publish: move it to next"},
+	MemberRegisterInput: {"registerInput", [4]permission{yes, no, no, no},
+		"only producers may register inputs; what next publishes inherits the inputs of its reserved events"},
+	MemberList: {"", [4]permission{yes, yes, no, no},
+		"only producers and prepare may list or search: do it in prepare and return what is needed in `data`"},
+	MemberGet: {"", [4]permission{yes, yes, byID, no},
+		"only producers and prepare may read; mutate may read by id if the consumer declares mutateReads: \"byId\""},
+	MemberMutate: {"", [4]permission{no, no, yes, no},
+		"only mutate may change something outside: return what it needs from prepare in `data` and call it there"},
+	MemberLog:     {"log", [4]permission{yes, yes, yes, yes}, ""},
+	MemberNow:     {"now", [4]permission{yes, yes, yes, yes}, ""},
+	MemberConsole: {"", [4]permission{yes, yes, yes, yes}, ""},
+	MemberHash:    {"hash", [4]permission{yes, yes, yes, yes}, ""},
+	MemberScheduledAt: {"scheduledAt", [4]permission{yes, no, no, no},
+		"only a producer has a schedule: publish the time as a part of the event"},
 }
 
-// Builtins are the members of ctx that are no connector: functions, and the value scheduledAt.
-var Builtins = map[string]Member{
-	"peek":          MemberPeek,
-	"getByIds":      MemberGetByIDs,
-	"publish":       MemberPublish,
-	"registerInput": MemberRegisterInput,
-	"log":           MemberLog,
-	"now":           MemberNow,
-	"hash":          MemberHash,
-	"scheduledAt":   MemberScheduledAt,
-}
+const onlyPrepare = "only prepare may read topics: do it there and return what later phases need in `data`"
 
-// BuiltinNames lists them in the order in which messages name them.
-var BuiltinNames = []string{"peek", "getByIds", "publish", "registerInput", "log", "now", "hash", "scheduledAt"}
+// Builtins are the members of ctx that are no connector, by name. BuiltinNames lists them in the order in which ctx has
+// them and messages name them.
+var Builtins, BuiltinNames = builtins()
+
+func builtins() (map[string]Member, []string) {
+	byName, names := map[string]Member{}, []string{}
+	for m := range MemberCount {
+		if name := members[m].builtin; name != "" {
+			byName[name] = m
+			names = append(names, name)
+		}
+	}
+	return byName, names
+}
 
 func (p Phase) column() int {
 	switch p {
@@ -80,7 +94,7 @@ func MemberAllowed(p Phase, m Member, readsByID bool) bool {
 	if c < 0 || m < 0 || m >= MemberCount {
 		return false
 	}
-	switch phaseTable[m][c] {
+	switch members[m].phases[c] {
 	case yes:
 		return true
 	case byID:
@@ -112,24 +126,10 @@ func Allowed(phase Phase, kind OperationKind, readsByID bool) bool {
 
 // WhereAllowed says in words in which phases a member may be used, for the fix of a message.
 func WhereAllowed(m Member) string {
-	switch m {
-	case MemberPeek, MemberGetByIDs:
-		return "only prepare may read topics: do it there and return what later phases need in `data`"
-	case MemberPublish:
-		return "only producers and next may publish: move it to next"
-	case MemberRegisterInput:
-		return "only producers may register inputs; what next publishes inherits the inputs of its reserved events"
-	case MemberScheduledAt:
-		return "only a producer has a schedule: publish the time as a part of the event"
-	case MemberList:
-		return "only producers and prepare may list or search: do it in prepare and return what is needed in `data`"
-	case MemberGet:
-		return "only producers and prepare may read; mutate may read by id if the consumer declares " +
-			"mutateReads: \"byId\""
-	case MemberMutate:
-		return "only mutate may change something outside: return what it needs from prepare in `data` and call it there"
+	if m < 0 || m >= MemberCount {
+		return ""
 	}
-	return ""
+	return members[m].where
 }
 
 // Phase is the part of a workflow script that one invocation runs.

@@ -62,6 +62,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		{"lines", tree.lines},
 		{"rules", tree.rules},
 		{"links", tree.links},
+		{"comments", tree.comments},
 		{"vet", tool(ctx, root, nil, append([]string{"vet"}, packages...)...)},
 		{"staticcheck", tool(ctx, root, nil, append([]string{"tool", "staticcheck"}, packages...)...)},
 	}

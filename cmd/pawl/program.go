@@ -39,12 +39,11 @@ func (p program) run(ctx context.Context, args []string, stdin io.Reader, stdout
 // end complains about err, or else about output that was lost, and returns the exit code.
 func end(ctx context.Context, screen term.Screen, err error, out *term.Output) int {
 	var quiet exit.Silent
-	said := err == nil || errors.As(err, &quiet) || out.Lost != nil && errors.Is(err, out.Lost)
 	switch {
-	case !said, err != nil && out.Lost == nil:
-		return exit.Complain(ctx, screen.Err, err)
-	case out.Lost == nil:
+	case err == nil && out.Lost == nil:
 		return exit.CodeDone
+	case out.Lost == nil, err != nil && !errors.As(err, &quiet) && !errors.Is(err, out.Lost):
+		return exit.Complain(ctx, screen.Err, err)
 	case errors.Is(out.Lost, syscall.EPIPE):
 		return exit.CodeFailed // the reader has gone on purpose
 	}

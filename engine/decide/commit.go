@@ -296,13 +296,3 @@ func (d *decision) settleHandler(run *projections.Run, taken int) {
 		d.emit(&eventlog.HandlerCleaned{Handler: h.Name})
 	}
 }
-
-// repaired reports whether the handler's success ends the failures in a row (F9): it is the one
-// that failed, or that one is gone. Every repair makes all handlers run, so the success of another
-// one would reset the budget each time and repairs would never end.
-func repaired(s *projections.State, handler eventlog.Handler) bool {
-	failed := s.RepairHandler
-	_, producer := s.Definition().Producer(failed)
-	_, consumer := s.Definition().Consumer(failed)
-	return handler == failed || !producer && !consumer
-}

@@ -176,7 +176,7 @@ func standing(s *projections.State, c eventlog.Consumer, h *projections.Handler,
 	st := Standing{Consumer: c, Offers: s.Offers(c)}
 	pending := 0
 	for _, waiting := range s.Waiting {
-		if subscribed(c, waiting.Topic) {
+		if c.Subscribes(waiting.Topic) {
 			pending += waiting.Events
 		}
 	}
@@ -244,20 +244,17 @@ func soonestBeginning(s *projections.State, c eventlog.Consumer, at Present) (Wa
 	if len(h.Uncertain) < uncertainStreak && s.HeldFor(c) < at.MaxHeld {
 		untried, isNew := s.SoonestOffer(c, false)
 		tried, again := s.SoonestOffer(c, true)
-		probe := h.Probing
+		probes := h.Probing != nil && h.Probing.At > at.Now
 		switch {
-		case probe != nil && probe.At > at.Now && (isNew || again): // it tries one whatever time that has
-			own(ReasonProbing, probe.At)
-		default:
-			switch {
-			case isNew && untried <= at.Now: // it was not put off
-				own(ReasonBackoff, untried)
-			case isNew:
-				own(ReasonWake, untried)
-			}
-			if again {
-				own(ReasonBackoff, tried)
-			}
+		case probes && (isNew || again): // it tries one whatever time that has
+			own(ReasonProbing, h.Probing.At)
+		case isNew && untried <= at.Now: // it was not put off
+			own(ReasonBackoff, untried)
+		case isNew:
+			own(ReasonWake, untried)
+		}
+		if again && !probes {
+			own(ReasonBackoff, tried)
 		}
 	}
 	if rate := h.StartedAt.Add(c.Spacing()); !atRate(c, h, at.Now) && rate > next.Until {
@@ -289,7 +286,7 @@ func heldPending(s *projections.State, c eventlog.Consumer) (n int) {
 		return 0
 	}
 	for _, e := range s.Events() {
-		if e.Held != nil && e.Status == eventlog.EventPending && subscribed(c, e.Topic) {
+		if e.Held != nil && e.Status == eventlog.EventPending && c.Subscribes(e.Topic) {
 			n++
 		}
 	}

@@ -124,14 +124,16 @@ func namesOfConcurrent(s *projections.State, cmd Command, want func(projections.
 		}
 		n := 0
 		for run := range s.Returning(c.Name) {
-			if event(run); n >= c.Concurrency {
+			event(run)
+			if n >= c.Concurrency {
 				break
 			}
 			n++
 		}
 		n = 0
 		for from := range s.Offered(c, false, forever) {
-			if want(projections.PlaceKey(from.Topic, from.Created)); n >= c.Concurrency {
+			want(projections.PlaceKey(from.Topic, from.Created))
+			if n >= c.Concurrency {
 				break
 			}
 			n++

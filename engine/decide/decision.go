@@ -69,18 +69,6 @@ type Noop struct {
 	Reason    string             `json:"reason"`
 }
 
-// Queued answers a RunNow: its producers are queued, and at most one of them runs by now.
-type Queued struct {
-	// Producers are those of the current version, in its order.
-	Producers []eventlog.Handler
-	// Running is the producer that runs now, empty when none does.
-	Running eventlog.Handler
-	// First is what the workflow owes or waits for before any other of them runs.
-	First Todo
-	// State is the workflow as the command has left it: First is explained by it.
-	State projections.State
-}
-
 // RefusalKind says how an operation was refused.
 type RefusalKind int
 

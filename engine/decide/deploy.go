@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
-	"strings"
 
 	"github.com/pawl-run/pawl/engine/hint"
 	"github.com/pawl-run/pawl/eventlog"
@@ -82,7 +80,7 @@ func (c Deploy) decide(d *decision) error {
 		grants = askingFor(&c.Definition, grants)
 	}
 	d.emitNaming(&eventlog.WorkflowDeployed{
-		Version: NextVersion(s.Version, c.Repair), Filename: c.Filename, Source: c.Source, SourceHash: c.SourceHash,
+		Version: s.Version.Next(c.Repair), Filename: c.Filename, Source: c.Source, SourceHash: c.SourceHash,
 		Definition: c.Definition, Grants: grants, Repair: c.Repair, Note: c.Note,
 	})
 	for _, p := range c.Definition.Producers {
@@ -133,20 +131,6 @@ func (c Deploy) allowed(s *projections.State) error {
 		return no
 	}
 	return nil
-}
-
-// NextVersion is the version after current: a deploy raises MAJOR, a repair MINOR.
-func NextVersion(current eventlog.Version, repair bool) eventlog.Version {
-	if current == "" {
-		return "1.0"
-	}
-	a, b, _ := strings.Cut(string(current), ".")
-	major, _ := strconv.Atoi(a)
-	minor, _ := strconv.Atoi(b)
-	if repair {
-		return eventlog.Version(fmt.Sprintf("%d.%d", major, minor+1))
-	}
-	return eventlog.Version(fmt.Sprintf("%d.0", major+1))
 }
 
 // firstDue is when the deploy lets the producer run, false when it stays due as it is (S2). An interval
@@ -217,7 +201,7 @@ func RefuseHeld(s *projections.State, def *eventlog.Definition) *Refusal {
 				hint(hint.KeepConsumer, run.Handler, s.Name)
 		}
 		for _, e := range reserved {
-			if !subscribed(c, e.Topic) {
+			if !c.Subscribes(e.Topic) {
 				return refuse(Conflict, CodeHolds,
 					"run %s of consumer %s holds events of topic %s, so this version may not drop the subscription", run.ID,
 					run.Handler, e.Topic).
@@ -247,14 +231,14 @@ func heldConcurrent(s *projections.State, def *eventlog.Definition) *Refusal {
 		var holds eventlog.EventRef
 		what := ""
 		for run := range s.OpenRuns() {
-			if run.Handler == old.Name && (!kept || !now.Concurrent() || !subscribed(now, run.Event.Topic)) {
+			if run.Handler == old.Name && (!kept || !now.Concurrent() || !now.Subscribes(run.Event.Topic)) {
 				holds = *run.Event
 				what = "run " + string(run.ID) + " is not over and has " + named(holds)
 				break
 			}
 		}
 		for _, n := range s.Counts.Held {
-			if what == "" && subscribed(old, n.Topic) && (!kept || !now.Concurrent() || !subscribed(now, n.Topic)) {
+			if what == "" && old.Subscribes(n.Topic) && (!kept || !now.Concurrent() || !now.Subscribes(n.Topic)) {
 				holds = heldOf(s, n.Topic)
 				what = named(holds) + " is held"
 			}

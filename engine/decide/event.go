@@ -2,6 +2,7 @@ package decide
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/pawl-run/pawl/engine/hint"
 	"github.com/pawl-run/pawl/eventlog"
@@ -56,6 +57,33 @@ const (
 	ActionRedrive EventAction = "redrive"
 )
 
+// actions say which job states an action changes (J3, J4, O7), and in which one it has nothing left to do.
+var actions = map[EventAction]struct {
+	changes []projections.JobState
+	done    projections.JobState
+}{
+	ActionSkip: {
+		[]projections.JobState{projections.JobAvailable, projections.JobRetryable, projections.JobRunning},
+		projections.JobCancelled,
+	},
+	ActionCancel: {
+		[]projections.JobState{projections.JobAvailable, projections.JobRetryable}, projections.JobCancelled,
+	},
+	ActionRedrive: {
+		[]projections.JobState{projections.JobCancelled, projections.JobDiscarded}, projections.JobAvailable,
+	},
+}
+
+// Changes reports whether the action changes a job that stands so. Redriving also frees what is held for a person or a
+// repair (J3); held is empty where nothing holds the event.
+func (a EventAction) Changes(job projections.JobState, held eventlog.HeldReason) bool {
+	frees := a == ActionRedrive && (held == eventlog.HeldPerson || held == eventlog.HeldRepair)
+	return frees || slices.Contains(actions[a].changes, job)
+}
+
+// Done reports whether the action has nothing left to do for a job that stands so: repeating it is no error.
+func (a EventAction) Done(job projections.JobState) bool { return actions[a].done == job }
+
 // CodeJobState is the code of an action that the job's state does not allow (J3, J4, O7).
 const CodeJobState = "job.state"
 
@@ -106,11 +134,14 @@ func (c CancelJob) decide(d *decision) error {
 }
 
 func (c RedriveJob) decide(d *decision) error {
+	if s := d.state(); s.Archived {
+		return refuseArchived(s)
+	}
 	ref := eventlog.EventRef{Topic: c.Topic, MessageID: c.MessageID}
-	if s := d.state(); !s.Archived && !c.IncludingUnknown && d.mayRepeat(ref) {
+	if !c.IncludingUnknown && d.mayRepeat(ref) {
 		return RefuseUnknown(1)
 	}
-	return d.change(ActionRedrive, eventlog.EventRef{Topic: c.Topic, MessageID: c.MessageID}, "")
+	return d.change(ActionRedrive, ref, "")
 }
 
 // change does it, or returns why not (a typed nil must not become an error).
@@ -122,9 +153,7 @@ func (d *decision) change(action EventAction, ref eventlog.EventRef, reason stri
 }
 
 func (c ChangeEvents) decide(d *decision) error {
-	switch c.Action {
-	case ActionSkip, ActionCancel, ActionRedrive:
-	default:
+	if _, known := actions[c.Action]; !known {
 		return refuse(Invalid, "action.unknown", "action %q is none of skip, cancel, redrive",
 			c.Action).hint(hint.Actions)
 	}
@@ -167,10 +196,12 @@ func (c ChangeEvents) decide(d *decision) error {
 // known. A redrive would make a call of its own.
 func (d *decision) mayRepeat(ref eventlog.EventRef) bool {
 	e := d.event(ref.Topic, ref.MessageID)
-	if e != nil && e.Status == eventlog.EventStatusSkipped && e.Unknown {
+	switch {
+	case e == nil || e.Status != eventlog.EventStatusSkipped:
+		return false
+	case e.Unknown:
 		return true
-	}
-	if e == nil || e.Status != eventlog.EventStatusSkipped || e.ReservedBy == "" {
+	case e.ReservedBy == "":
 		return false
 	}
 	s := d.state()
@@ -220,56 +251,75 @@ func (d *decision) heldStill(reason eventlog.HeldReason, ref eventlog.EventRef) 
 // codeHeldOtherwise is the code of an event that has changed since it was counted (C11).
 const codeHeldOtherwise = "event.held"
 
-// changeEvent carries out the action on one event, or returns why it does not. In an archived
-// workflow events can be ended, since no run will take them any more, and none be brought back.
+// changeEvent carries out the action on one event, or returns why it does not. In an archived workflow events can be
+// ended, since no run will take them any more; that none is brought back is refused before.
 func (d *decision) changeEvent(action EventAction, ref eventlog.EventRef, reason string) *Refusal {
-	s := d.state()
-	if s.Archived && action == ActionRedrive {
-		return refuseArchived(s)
-	}
 	e := d.event(ref.Topic, ref.MessageID)
 	if e == nil {
 		return refuse(NotFound, "event.unknown", "there is no event %q in topic %q", ref.MessageID, ref.Topic).
-			hint(hint.Events, s.Name)
+			hint(hint.Events, d.state().Name)
 	}
+	switch action {
+	case ActionSkip:
+		return d.skip(e, reason)
+	case ActionCancel:
+		return d.cancel(e, reason)
+	}
+	return d.redrive(e)
+}
+
+// skip is O7.
+func (d *decision) skip(e *projections.TopicEvent, reason string) *Refusal {
 	switch {
-	case action == ActionSkip && e.Status == eventlog.EventStatusReserved:
+	case e.Status == eventlog.EventStatusReserved:
 		return d.skipReserved(e, reason)
-	case action != ActionRedrive && e.Status == eventlog.EventPending, action == ActionSkip && e.Undecided:
+	case ActionSkip.Changes(e.Job(), ""), e.Undecided:
 		d.emitNamingIfFirst(&eventlog.EventSkipped{Topic: e.Topic, MessageID: e.MessageID, Reason: reason})
 		return nil
-	case action == ActionRedrive && e.Held != nil:
+	}
+	return d.refuseJob(e, "pending and reserved events can be skipped")
+}
+
+// cancel is J4.
+func (d *decision) cancel(e *projections.TopicEvent, reason string) *Refusal {
+	if !ActionCancel.Changes(e.Job(), "") {
+		return d.refuseJob(e, "available and retryable jobs can be cancelled")
+	}
+	d.emitNamingIfFirst(&eventlog.EventSkipped{Topic: e.Topic, MessageID: e.MessageID, Reason: reason})
+	return nil
+}
+
+// redrive is J3: it brings back what has ended. What waits for its retry comes by itself (J2), so it is said when.
+func (d *decision) redrive(e *projections.TopicEvent) *Refusal {
+	s := d.state()
+	consumer, _ := s.Definition().Subscriber(e.Topic)
+	switch b := s.Backoff; {
+	case e.Held != nil:
 		return d.redriveHeld(e)
-	case action == ActionRedrive && e.Status == eventlog.EventStatusSkipped && s.OpenRun(e.Topic, e.MessageID) != nil:
+	case e.Status == eventlog.EventStatusSkipped && s.OpenRun(e.Topic, e.MessageID) != nil:
 		return refuse(Conflict, CodeJobState, "run %s of the event has still to run next; no other run may have it before",
 			s.OpenRun(e.Topic, e.MessageID).ID).
 			hint(hint.AfterRun, s.Name)
-	case action == ActionRedrive && (e.Status == eventlog.EventStatusSkipped || e.Status == eventlog.EventStatusDiscarded):
+	case ActionRedrive.Changes(e.Job(), ""):
 		d.emitNamingIfFirst(&eventlog.EventRedriven{Topic: e.Topic, MessageID: e.MessageID})
 		d.dirtySubscriber(e.Topic)
 		return nil
+	case e.Status == eventlog.EventPending && e.ScheduledAt > d.env.Now:
+		return refuse(Conflict, CodeJobState, "the job is %s and is tried again by itself at %s; to redrive it at once, "+
+			"with its attempts counted anew, cancel it first", e.Job(), e.ScheduledAt).
+			hint(hint.CancelFirst, s.Name, e.Topic)
+	case e.Status == eventlog.EventPending && b != nil && b.Until > d.env.Now && !consumer.Concurrent():
+		return refuse(Conflict, CodeJobState, "the job is %s: the workflow backs off, and tries again by itself at %s",
+			e.Job(), b.Until).
+			hint(hint.Resume, s.Name)
 	}
-	if action == ActionRedrive && e.Status == eventlog.EventPending {
-		// J3 brings back what has ended. What waits for its retry comes by itself (J2), so it is said when.
-		if e.ScheduledAt > d.env.Now {
-			return refuse(Conflict, CodeJobState, "the job is %s and is tried again by itself at %s; to redrive it at once, "+
-				"with its attempts counted anew, cancel it first", e.Job(), e.ScheduledAt).
-				hint(hint.CancelFirst, s.Name, e.Topic)
-		}
-		consumer, _ := s.Definition().Subscriber(e.Topic)
-		if b := s.Backoff; b != nil && b.Until > d.env.Now && !consumer.Concurrent() {
-			return refuse(Conflict, CodeJobState, "the job is %s: the workflow backs off, and tries again by itself at %s",
-				e.Job(), b.Until).
-				hint(hint.Resume, s.Name)
-		}
-	}
-	possible := map[EventAction]string{
-		ActionSkip:    "pending and reserved events can be skipped",
-		ActionCancel:  "available and retryable jobs can be cancelled",
-		ActionRedrive: "cancelled and discarded jobs can be redriven",
-	}[action]
+	return d.refuseJob(e, "cancelled and discarded jobs can be redriven")
+}
+
+// refuseJob refuses an action that applies to other jobs only: possible says to which.
+func (d *decision) refuseJob(e *projections.TopicEvent, possible string) *Refusal {
 	return refuse(Conflict, CodeJobState, "the job is %s; only %s", e.Job(), possible).
-		hint(hint.Jobs, s.Name)
+		hint(hint.Jobs, d.state().Name)
 }
 
 // skipReserved is O7 for an event that a run holds, in its order: an unresolved mutation is never

@@ -66,12 +66,12 @@ func (c Recover) decide(d *decision) error {
 	if s.Archived || d.err != nil {
 		return nil
 	}
-	for _, c := range s.Definition().Consumers {
-		if c.Concurrent() {
+	for _, consumer := range s.Definition().Consumers {
+		if consumer.Concurrent() {
 			continue
 		}
-		h := s.Handler(c.Name)
-		if _, waits := oldestVisible(s, c, d.env.Now); waits && h != nil && h.DirtyAt == 0 {
+		h := s.Handler(consumer.Name)
+		if _, waits := oldestVisible(s, consumer, d.env.Now); waits && h != nil && h.DirtyAt == 0 {
 			d.emit(&eventlog.HandlerDirtied{Handler: c.Name})
 		}
 	}

@@ -148,7 +148,7 @@ func (d *decision) countRepair(handler eventlog.Handler) {
 	}
 	c, _ := d.state().Definition().Consumer(handler)
 	for _, e := range d.heldEvents() {
-		if e.Held.Reason == eventlog.HeldRepair && subscribed(c, e.Topic) {
+		if e.Held.Reason == eventlog.HeldRepair && c.Subscribes(e.Topic) {
 			d.emit(&eventlog.EventHeld{Topic: e.Topic, MessageID: e.MessageID, Run: e.Held.Run,
 				Reason: eventlog.HeldPerson})
 		}

@@ -53,46 +53,20 @@ func (c FinishPrepare) decide(d *decision) error {
 			run.Handler)
 		return nil
 	}
-	for _, ref := range c.Prepared.Reservations {
-		bad, err := d.checkChoice(consumer, ref, &c, "reserve")
-		if err != nil {
-			return err
-		}
-		if bad != nil {
-			d.fail(run, *bad)
-			return nil
-		}
-	}
-	distinct := make(map[eventlog.EventRef]bool, len(c.Prepared.Reservations)) // R9
-	for _, ref := range c.Prepared.Reservations {
-		distinct[ref] = true
-	}
-	if n := len(distinct); consumer.DeadLetter != "" && n > maxDeadEvents {
-		d.fail(run, *failure(eventlog.Logic, "limit.result", "prepare reserves %d events; a consumer with deadLetter may "+
-			"reserve %d in one run: choose fewer at a time, the rest is for the next run", n, maxDeadEvents))
+	chosen, bad, err := d.checkChoices(consumer, &c)
+	switch {
+	case err != nil:
+		return err
+	case bad != nil:
+		d.fail(run, *bad)
 		return nil
-	}
-	for _, x := range c.Prepared.Cancel {
-		bad, err := d.checkChoice(consumer, eventlog.EventRef{Topic: x.Topic, MessageID: x.MessageID}, &c, "cancel")
-		if err != nil {
-			return err
-		}
-		if bad != nil {
-			d.fail(run, *bad)
-			return nil
-		}
 	}
 	d.warnings = append(d.warnings, c.Prepared.Warnings...)
 	d.emitNaming(&eventlog.RunPrepared{
 		Run: run.ID, Result: c.Prepared.Raw, UITitle: c.Prepared.UITitle,
 		WakeAt: d.clampWake(c.Prepared.WakeAt), Cancel: c.Prepared.Cancel,
 	})
-	reserved := map[eventlog.EventRef]bool{}
-	for _, ref := range c.Prepared.Reservations {
-		if reserved[ref] {
-			continue // duplicates are folded (R9)
-		}
-		reserved[ref] = true
+	for _, ref := range chosen {
 		d.emit(&eventlog.EventReserved{Topic: ref.Topic, MessageID: ref.MessageID, Run: run.ID})
 	}
 	return d.goOn(run, consumer, c)
@@ -165,18 +139,45 @@ func (d *decision) outdated(run *projections.Run, p Prepared) bool {
 	if run.Version == s.Version {
 		return false
 	}
-	before, now := d.consumer(run), eventlog.Consumer{}
+	before := d.consumer(run)
 	now, ok := s.Definition().Consumer(run.Handler)
 	return !ok || slices.ContainsFunc(p.Reservations, func(ref eventlog.EventRef) bool {
-		return subscribed(before, ref.Topic) && !subscribed(now, ref.Topic)
+		return before.Subscribes(ref.Topic) && !now.Subscribes(ref.Topic)
 	})
+}
+
+// checkChoices is R9 for all that prepare chose. It returns the events to reserve, each once, or what checkChoice says
+// of the first that cannot be chosen.
+func (d *decision) checkChoices(c eventlog.Consumer, did *FinishPrepare) (reserve []eventlog.EventRef,
+	bad *eventlog.Failure, err error) {
+	seen := make(map[eventlog.EventRef]bool, len(did.Prepared.Reservations))
+	for _, ref := range did.Prepared.Reservations {
+		if bad, err = d.checkChoice(c, ref, did, "reserve"); bad != nil || err != nil {
+			return nil, bad, err
+		}
+		if !seen[ref] {
+			seen[ref] = true
+			reserve = append(reserve, ref)
+		}
+	}
+	if n := len(reserve); c.DeadLetter != "" && n > maxDeadEvents {
+		return nil, failure(eventlog.Logic, "limit.result", "prepare reserves %d events; a consumer with deadLetter may "+
+			"reserve %d in one run: choose fewer at a time, the rest is for the next run", n, maxDeadEvents), nil
+	}
+	for _, x := range did.Prepared.Cancel {
+		ref := eventlog.EventRef{Topic: x.Topic, MessageID: x.MessageID}
+		if bad, err = d.checkChoice(c, ref, did, "cancel"); bad != nil || err != nil {
+			return nil, bad, err
+		}
+	}
+	return reserve, nil, nil
 }
 
 // checkChoice is R9 for one chosen event. It returns the author's fault, or ErrPrepareAgain when
 // the event was there to choose and is gone by now.
 func (d *decision) checkChoice(c eventlog.Consumer, ref eventlog.EventRef, did *FinishPrepare,
 	verb string) (*eventlog.Failure, error) {
-	if !subscribed(c, ref.Topic) {
+	if !c.Subscribes(ref.Topic) {
 		return failure(eventlog.Logic, "reservation.topic",
 			"prepare wants to %s events of topic %q, but %s does not subscribe to it", verb, ref.Topic, c.Name), nil
 	}

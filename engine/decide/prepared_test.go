@@ -76,20 +76,6 @@ func TestParsePrepared(t *testing.T) {
 	}
 }
 
-func TestF9_NextVersion(t *testing.T) {
-	t.Parallel()
-	tests := []struct {
-		current eventlog.Version
-		repair  bool
-		want    eventlog.Version
-	}{{"", false, "1.0"}, {"1.0", false, "2.0"}, {"1.0", true, "1.1"}, {"9.9", true, "9.10"}, {"9.10", false, "10.0"}}
-	for _, tt := range tests {
-		if got := decide.NextVersion(tt.current, tt.repair); got != tt.want {
-			t.Errorf("after %q comes %s, want %s", tt.current, got, tt.want)
-		}
-	}
-}
-
 // What Next answers for a workflow that does not exist is idle, and a worker's first look at it
 // writes nothing.
 func TestNoWorkflow(t *testing.T) {

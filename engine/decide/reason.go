@@ -2,6 +2,7 @@ package decide
 
 import (
 	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/projections"
 )
 
 // Reason says why a workflow is not moving. The list is closed, and what each means for a person stands here alone;
@@ -142,4 +143,33 @@ type Present struct {
 	Engine string
 	// MaxHeld is that of Env.
 	MaxHeld int
+}
+
+// NeedsAttention reports whether what backs off has failed so often that a person should look, although it goes on by
+// itself (F8): the workflow; of a concurrent consumer its probes, or all that waits for its next try. Retries that
+// count against a job end by themselves (J2), so they never need attention.
+func NeedsAttention(s *projections.State, wait Wait) bool {
+	c, ok := s.Definition().Consumer(eventlog.Handler(wait.Subject))
+	h := s.Handler(c.Name)
+	switch {
+	case h != nil && h.Probing != nil && (wait.Reason == ReasonProbing || wait.Reason == ReasonRate):
+		return h.Probing.Attention != 0
+	case wait.Reason != ReasonBackoff:
+		return false
+	case s.Backoff != nil && s.Backoff.Attention != 0:
+		return true
+	case h == nil || !ok || !c.Concurrent():
+		return false
+	}
+	for _, ref := range s.ScheduledFor(c.Name) {
+		if e := s.Event(ref.Topic, ref.MessageID); e == nil || !e.Deferred && e.Attention == 0 {
+			return false
+		}
+	}
+	for run := range s.Returning(c.Name) {
+		if run.Attention == 0 {
+			return false
+		}
+	}
+	return true
 }

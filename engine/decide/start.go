@@ -40,6 +40,18 @@ func (c Tick) decide(d *decision) error {
 // RunNow queues every producer (S5).
 type RunNow struct{}
 
+// Queued answers a RunNow: its producers are queued, and at most one of them runs by now.
+type Queued struct {
+	// Producers are those of the current version, in its order.
+	Producers []eventlog.Handler
+	// Running is the producer that runs now, empty when none does.
+	Running eventlog.Handler
+	// First is what the workflow owes or waits for before any other of them runs.
+	First Todo
+	// State is the workflow as the command has left it: First is explained by it.
+	State projections.State
+}
+
 func (RunNow) names(*projections.State, func(projections.Key)) {}
 
 func (RunNow) decide(d *decision) error {

@@ -24,7 +24,7 @@ func (h *host) getByIDs(ctx context.Context, params json.RawMessage) (json.RawMe
 			"ctx.getByIds takes a topic and an array of message ids")
 	}
 	consumer, _ := h.state.Script(h.run.Version).Definition.Consumer(h.run.Handler)
-	if topic := eventlog.Topic(query.Topic); h.phase != sandbox.Prepare || !slices.Contains(consumer.Subscribe, topic) {
+	if topic := eventlog.Topic(query.Topic); h.phase != sandbox.Prepare || !consumer.Subscribes(topic) {
 		return nil, failed(eventlog.Logic, "topic.notSubscribed", fmt.Sprintf(
 			"ctx.getByIds: only prepare of a consumer that is subscribed to topic %q may look at it", query.Topic))
 	}
@@ -78,7 +78,7 @@ func (h *host) peekAfter(ctx context.Context, params json.RawMessage) (json.RawM
 	}
 	topic := eventlog.Topic(query.Topic)
 	consumer, _ := h.state.Script(h.run.Version).Definition.Consumer(h.run.Handler)
-	if h.phase != sandbox.Prepare || !slices.Contains(consumer.Subscribe, topic) {
+	if h.phase != sandbox.Prepare || !consumer.Subscribes(topic) {
 		return nil, failed(eventlog.Logic, "topic.notSubscribed", fmt.Sprintf(
 			"ctx.peek: only prepare of a consumer that is subscribed to topic %q may look at it", query.Topic))
 	}

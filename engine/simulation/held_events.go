@@ -71,7 +71,7 @@ func (j *judge) keyFree(b *book, run *abreastRun, c eventlog.Consumer, after *pr
 		return
 	}
 	for _, e := range after.Events() {
-		if e == own || !slices.Contains(c.Subscribe, e.Topic) {
+		if e == own || !c.Subscribes(e.Topic) {
 			continue
 		}
 		ref := eventlog.EventRef{Topic: e.Topic, MessageID: e.MessageID}

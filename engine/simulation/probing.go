@@ -175,7 +175,7 @@ func (j *judge) probesNoMore(b *book, r eventlog.Record, f *eventlog.HandlerProb
 	h.probing, h.row = nil, nil
 	c, _ := after.Definition().Consumer(f.Handler)
 	for ref, hidden := range a.hidden {
-		if hidden.transient && slices.Contains(c.Subscribe, ref.Topic) {
+		if hidden.transient && c.Subscribes(ref.Topic) {
 			delete(a.hidden, ref)
 			if e := after.Event(ref.Topic, ref.MessageID); e.BacksOff() {
 				j.sim.violate("event %s of topic %s in %s still backs off, and its target works (C7)", ref.MessageID, ref.Topic,

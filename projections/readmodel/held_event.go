@@ -19,6 +19,14 @@ type Held struct {
 	Ends []string `json:"ends"`
 }
 
+// For is what the event is held for, empty for one that is not held.
+func (h *Held) For() eventlog.HeldReason {
+	if h == nil {
+		return ""
+	}
+	return h.Reason
+}
+
 // HeldView renders what holds the event, nil for nothing.
 func HeldView(e *projections.TopicEvent, run *projections.Run, m *projections.Mutation) *Held {
 	if e.Held == nil {

@@ -132,10 +132,8 @@ func (c *collector) varies(e ast.Node, loop ast.Node, depth int) bool {
 	varies := false
 	script.Walk(e, func(n ast.Node) bool {
 		switch n := n.(type) {
-		case *ast.CallExpression, *ast.NewExpression, *ast.UnaryExpression:
-			if _, plain := n.(*ast.UnaryExpression); !plain {
-				varies = varies || !c.plainCall(n)
-			}
+		case *ast.CallExpression, *ast.NewExpression:
+			varies = varies || !c.plainCall(n)
 		case *ast.Identifier:
 			v := c.in.Refers[n]
 			switch {

@@ -7,7 +7,6 @@ import (
 	"github.com/pawl-run/pawl/cmd/pawl/internal/client"
 	"github.com/pawl-run/pawl/cmd/pawl/internal/exit"
 	"github.com/pawl-run/pawl/engine/decide"
-	"github.com/pawl-run/pawl/ops"
 	"github.com/pawl-run/pawl/projections"
 	"github.com/pawl-run/pawl/projections/readmodel"
 )
@@ -60,7 +59,7 @@ func (c *jobsAction) choose(connected *client.Connection, action decide.EventAct
 			return nil, err
 		}
 		for _, job := range page.Items {
-			applies := byState || byStatus || byHeld || ops.Applies(action, job.State, job.Held)
+			applies := byState || byStatus || byHeld || action.Changes(job.State, job.Held.For())
 			if !applies || !c.period.holds(job.PublishedAt) {
 				continue
 			}
