@@ -52,7 +52,7 @@ const (
 	AttentionHeld      AttentionReason = "held"      // events wait for a person or a repair (C5)
 	AttentionProbing   AttentionReason = "probing"   // a concurrent consumer's target fails again and again (C7)
 	AttentionFailing   AttentionReason = "failing"   // single events fail again and again, and are tried on (C5, F8)
-	// events ended with an accepted loss, and no person has decided on them
+	// AttentionUnknown: events ended with an accepted loss, and no person has decided on them
 	AttentionUnknown AttentionReason = "unknown"
 	AttentionDamage  AttentionReason = "damage" // its log is damaged: no state shows that, the engine knows it
 )

@@ -64,7 +64,7 @@ func (w wound) put(subject string, stored []byte) {
 	})
 }
 
-// pasts are the records of a workflow.
+// past is the records of a workflow.
 func (w wound) past(log *jslog.Log, name eventlog.WorkflowName) (all []eventlog.Record) {
 	w.t.Helper()
 	for r, err := range log.ReadWorkflow(w.t.Context(), name, 1) {

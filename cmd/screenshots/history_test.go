@@ -43,7 +43,7 @@ export default Pawl.workflow({
 // Each page is made in time at the 95th percentile, also with a long history. The time is that from the request to the
 // last byte of the answer. To measure, on a machine that does nothing else, with a history that is made once:
 //
-//	go test ./cmd/screenshots -run LongHistory -v -timeout 2h \
+//	go test ./cmd/screenshots -run TestLongHistory -v -timeout 2h \
 //	  -history.runs 1000000 -history.data DIR -history.slowest 300ms
 func TestLongHistory(t *testing.T) {
 	dir := *historyData

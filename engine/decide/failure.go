@@ -72,7 +72,7 @@ func (c Recover) decide(d *decision) error {
 		}
 		h := s.Handler(consumer.Name)
 		if _, waits := oldestVisible(s, consumer, d.env.Now); waits && h != nil && h.DirtyAt == 0 {
-			d.emit(&eventlog.HandlerDirtied{Handler: c.Name})
+			d.emit(&eventlog.HandlerDirtied{Handler: consumer.Name})
 		}
 	}
 	return nil

@@ -20,7 +20,7 @@ func TestResolveGrant(t *testing.T) {
 	tests := []struct {
 		name   string
 		grants grants
-		// what a list, a get and a mutate operation may do
+		// What a list, a get and a mutate operation may do
 		list, get, mutate eventlog.Grant
 	}{
 		{"none given", nil, allow, allow, ask},

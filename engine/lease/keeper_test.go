@@ -38,7 +38,7 @@ type way struct {
 
 var errLate = errors.New("no answer in time")
 
-// go around the table: what happens to one request.
+// travel is what happens to one request.
 func (w *way) travel(ctx context.Context, do func()) error {
 	w.mu.Lock()
 	cut, fault := w.cut, w.fault

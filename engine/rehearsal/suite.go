@@ -47,32 +47,32 @@ type Step struct {
 	// Recorded says that it stands in a recorded case.
 	Recorded bool `json:"-"`
 
-	Topic  eventlog.Topic       `json:"topic,omitempty"`  // Push, Skip, Redrive, ExpectEvents
-	Events []json.RawMessage    `json:"events,omitempty"` // Push, ExpectEvents
-	IDs    []eventlog.MessageID `json:"ids,omitempty"`    // Skip, Redrive
+	Topic  eventlog.Topic       `json:"topic,omitempty"`  // push, skip, redrive, expectEvents
+	Events []json.RawMessage    `json:"events,omitempty"` // push, expectEvents
+	IDs    []eventlog.MessageID `json:"ids,omitempty"`    // skip, redrive
 
-	Operation string `json:"operation,omitempty"` // Answer, ExpectCall: `connector.operation`
+	Operation string `json:"operation,omitempty"` // answer, expectCall: `connector.operation`
 	Answer
 
-	Hook    eventlog.HookName `json:"hook,omitempty"`    // Hook
-	Request Webhook           `json:"request,omitzero"`  // Hook
-	Refused string            `json:"refused,omitempty"` // Hook: the code with which it is to be refused
-	Answers string            `json:"answers,omitempty"` // Hook: what is to be answered to a challenge
+	Hook    eventlog.HookName `json:"hook,omitempty"`    // hook
+	Request Webhook           `json:"request,omitzero"`  // hook
+	Refused string            `json:"refused,omitempty"` // hook: the code with which it is to be refused
+	Answers string            `json:"answers,omitempty"` // hook: what is to be answered to a challenge
 
-	By         string            `json:"by,omitempty"`         // Advance
-	Fact       eventlog.FactType `json:"fact,omitempty"`       // Crash
-	Resolution string            `json:"resolution,omitempty"` // Resolve, with the result of Answer
+	By         string            `json:"by,omitempty"`         // advance
+	Fact       eventlog.FactType `json:"fact,omitempty"`       // crash
+	Resolution string            `json:"resolution,omitempty"` // resolve, with the result of Answer
 
-	Params  json.RawMessage  `json:"params,omitempty"`  // ExpectCall; any where they are left out
-	Handler eventlog.Handler `json:"handler,omitempty"` // Run, ExpectState
-	State   json.RawMessage  `json:"state,omitempty"`   // ExpectState; nil for none
+	Params  json.RawMessage  `json:"params,omitempty"`  // expectCall; any where they are left out
+	Handler eventlog.Handler `json:"handler,omitempty"` // run, expectState
+	State   json.RawMessage  `json:"state,omitempty"`   // expectState; nil for none
 	Reason  string           `json:"reason,omitempty"`
 	Code    string           `json:"code,omitempty"`
 	Message string           `json:"message,omitempty"`
-	Part    string           `json:"part,omitempty"` // ExpectLog
-	File    string           `json:"file,omitempty"` // Recorded
-	Case    string           `json:"case,omitempty"` // Recorded; the only one of the file where it is left out
-	// At is the line of the script that ExpectWaiting names, 0 for any.
+	Part    string           `json:"part,omitempty"` // expectLog
+	File    string           `json:"file,omitempty"` // recorded
+	Case    string           `json:"case,omitempty"` // recorded; the only one of the file where it is left out
+	// At is the line of the script that expectWaiting names, 0 for any.
 	At int `json:"at,omitempty"`
 }
 

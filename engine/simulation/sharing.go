@@ -16,8 +16,8 @@ import (
 // sharing is what the engines of a seed have that share the partitions by leases.
 type sharing struct {
 	net *network.Network
+	mu  sync.Mutex
 	// clients is what clients know: how far each workflow was, from answers and from reads.
-	mu      sync.Mutex
 	clients map[eventlog.WorkflowName]eventlog.Position
 	// epochs are those in which mutations were started, by key.
 	epochs map[string]uint64

@@ -128,12 +128,12 @@ type profile struct {
 	busy                        float64 // per definite transient failure: it says when to come again
 	dawdles                     float64 // per look at a receiver that is busy: it takes its time
 	limited                     float64 // per version: it limits its jobs' attempts
-	// per move: every process dies, and a person accepts that a part of the log is lost
+	// Per move: every process dies, and a person accepts that a part of the log is lost
 	loss        float64
 	shared      bool    // two workflows are in one partition, and engines look into what others write
 	resubscribe float64 // per operator's action: a topic loses its consumer, or gets it back
 	outage      float64 // per move: the target goes down, or works again
-	// per move, where engines share the partitions: something happens between them; leases have time to end
+	// Per move, where engines share the partitions: something happens between them; leases have time to end
 	disturb, idle float64
 	stand         float64 // per move while a request is about to leave: its process stands still for as long as a lease
 }
@@ -198,7 +198,7 @@ type sim struct {
 	denied map[eventlog.MutationID]bool
 	// freed is the last way out of a hold that was taken in the calm.
 	freed map[*workflow]*freeing
-	// requests of operators that can still be given up.
+	// hangUp are the requests of operators that can still be given up.
 	hangUp []func()
 
 	trace   []string

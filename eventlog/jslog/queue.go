@@ -28,7 +28,7 @@ type committer struct {
 	answers   chan *nats.Msg
 	sub       *nats.Subscription
 	timer     *time.Timer
-	// numbers replies; an answer to an earlier group is recognised and dropped
+	// next numbers replies; an answer to an earlier group is recognised and dropped
 	next    uint64
 	grouped bool                               // the last group was a batch: others may be about to arrive
 	last    int                                // how many workflows wrote the last batch

@@ -65,8 +65,8 @@ type Receiver struct {
 	Config
 	bodies      *auth.Quota
 	bodyTimeout time.Duration // the constant, but in tests
+	mu          sync.Mutex
 	// told is when the operator was last warned that a hook cannot verify, by its address.
-	mu   sync.Mutex
 	told map[string]time.Time
 }
 

@@ -274,7 +274,7 @@ func (c *collector) handed(f ast.Expression, parameter int, take func(flow.Takin
 // place is where an expression begins.
 func (c *collector) place(e ast.Expression) sandbox.Place { return c.in.Position(c.in.Start(e)) }
 
-// uses are the mentions of the value in a tree, also behind the names that it mentions.
+// mentions are those of the value in a tree, also behind the names that it mentions.
 func (c *collector) mentions(e ast.Node, of func(ast.Expression) bool, depth int) (found bool) {
 	if depth > 10 {
 		return false

@@ -86,7 +86,7 @@ func before[O any](do func(), option func(O)) func(O) {
 	}
 }
 
-// names of a runtime's global object.
+// globals are the names of a runtime's global object.
 func (s *session) globals() []string {
 	var names []string
 	// The script may have put anything in the place of the prototype.

@@ -65,7 +65,7 @@ var worldOperations = []sandbox.Operation{
 		Kind: sandbox.KindMutate}, {Connector: "sheets", Operation: "appendRow", Kind: sandbox.KindMutate},
 }
 
-// script wraps the body of one handler of phase p into a workflow; the handler's parameters are
+// handlerSource wraps the body of one handler of phase p into a workflow; the handler's parameters are
 // (ctx, a, b). Line 1 of the result is the first line of the body.
 func handlerSource(p sandbox.Phase, body string) sandbox.Source {
 	if p == sandbox.Producer {

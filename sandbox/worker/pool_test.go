@@ -192,7 +192,7 @@ func TestSlowReadersLeaveProcesses(t *testing.T) {
 	p := newPool(t, Config{Size: 1, MaxWorkers: 3})
 	var calls sync.WaitGroup
 	defer calls.Wait()
-	// read calls a workflow whose read says that it is open, and lasts until it is answered.
+	// slow is a call of a workflow whose read says that it is open, and lasts until it is answered.
 	type slow struct {
 		opened, ended chan struct{}
 		answer        func()

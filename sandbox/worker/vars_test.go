@@ -7,7 +7,7 @@ import (
 	"github.com/pawl-run/pawl/sandbox"
 )
 
-// ctx.vars holds the settings of the configuration, the same in every phase; what is not there ends the call, and no
+// TestVars: ctx.vars holds the settings of the configuration, the same in every phase; what is not there ends the call, and no
 // script changes what another call sees.
 func TestVars(t *testing.T) {
 	x := newExecutor(t)

@@ -36,9 +36,9 @@ type endpoint struct {
 	queue     string
 	// asks is the name of the reconcile endpoint, reconcile its subject; empty without one.
 	asks, reconcile string
+	resultSchema    string
 	// result is nil when the service declares no schema for it.
-	resultSchema string
-	result       *connector.Schema
+	result *connector.Schema
 }
 
 // same says whether two instances describe the endpoint alike.

@@ -21,7 +21,7 @@ import (
 // engine is a workflow that wants a repair, until it gets a good one.
 type engine struct {
 	mu sync.Mutex
-	// version is raised by each repair; wanted says that one is asked for.
+	// minor is raised by each repair; wanted says that one is asked for.
 	minor, attempt int
 	run            int // the number of its last run that failed
 	wanted         bool

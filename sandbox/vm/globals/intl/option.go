@@ -14,7 +14,7 @@ type Options map[string]string
 
 // Error is a refusal. It becomes an error of the kind that the language has for it.
 type Error struct {
-	// Type reports that it is a TypeError; others are RangeErrors.
+	// Type reports that it is a TypeError; any other is a RangeError.
 	Type    bool
 	Message string
 }

@@ -124,7 +124,7 @@ func inPace(events []jobRef, at int, pause func() error, send func([]jobRef) err
 	return nil
 }
 
-// told prints what was changed and what was not; partial success is no error (J4).
+// printChanged prints what was changed and what was not; partial success is no error (J4).
 func printChanged(screen term.Screen, c *client.Connection, sum changedJobs, done string) error {
 	if c.JSON {
 		if err := printValue(screen, sum); err != nil {
