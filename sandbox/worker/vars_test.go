@@ -7,8 +7,8 @@ import (
 	"github.com/pawl-run/pawl/sandbox"
 )
 
-// TestVars: ctx.vars holds the settings of the configuration, the same in every phase; what is not there ends the call, and no
-// script changes what another call sees.
+// TestVars: ctx.vars holds the settings of the configuration, the same in every phase; what is not there ends the call,
+// and no script changes what another call sees.
 func TestVars(t *testing.T) {
 	x := newExecutor(t)
 	call := func(p sandbox.Phase, body string) (sandbox.Result, error) {
