@@ -113,3 +113,13 @@ func readManifest(dir string) (m Manifest, id string, err error) {
 	}
 	return m, eventlog.HashOf(text).String(), nil
 }
+
+// Bytes are written in base64 as JSON.
+type Bytes []byte
+
+// The errors of Take and of Origin.
+var (
+	ErrNotEmpty         = errors.New("the folder is not empty")
+	ErrUnknownPartition = errors.New("there is no such partition")
+	ErrWrong            = errors.New("the copy is not whole")
+)

@@ -22,9 +22,6 @@ type Stored struct {
 	Bytes Bytes  `json:"bytes" jsonschema:"the stored bytes, in base64"`
 }
 
-// Bytes are written in base64 as JSON.
-type Bytes []byte
-
 // Page is a part of a partition.
 type Page struct {
 	Records []Stored `json:"records"`

@@ -26,8 +26,8 @@ type Connector struct {
 	http       *httpcall.Connector
 }
 
-// caller is what sends the requests.
-func caller(config Config) (*httpcall.Connector, error) {
+// newCaller makes what sends the requests.
+func newCaller(config Config) (*httpcall.Connector, error) {
 	at, err := url.Parse(config.URL)
 	if err != nil {
 		return nil, err
@@ -70,7 +70,7 @@ func New(config Config) (*Connector, error) {
 	}
 	c := &Connector{name: config.Name, described: map[string]*operation{}}
 	if !config.Offline {
-		if c.http, err = caller(config); err != nil {
+		if c.http, err = newCaller(config); err != nil {
 			return nil, err
 		}
 	}

@@ -69,9 +69,6 @@ var methods = map[string]string{
 // letters are what the name of an operation may not hold.
 var letters = regexp.MustCompile(`[^A-Za-z0-9]+`)
 
-// bodyParam is the parameter that is the body.
-const bodyParam = "body"
-
 // operationOf makes one operation.
 func operationOf(base, method, path string, item *openapi3.PathItem, o *openapi3.Operation) (*operation, error) {
 	sender := methods[method]

@@ -16,6 +16,9 @@ import (
 	"github.com/pawl-run/pawl/eventlog"
 )
 
+// bodyParam is the parameter that is the body.
+const bodyParam = "body"
+
 // operation is one operation of the description.
 type operation struct {
 	connector.Operation
