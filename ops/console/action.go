@@ -176,7 +176,7 @@ func (c *Console) confirm(v *visit) (string, page, error) {
 		}
 	}
 	view, err := v.actionView(a, form)
-	return "action", page{Title: a.label, Nav: "needs", Body: view}, err
+	return "action", page{Title: a.label, Nav: "needs", Body: view, Snapshot: true}, err
 }
 
 func (v *visit) actionView(a *action, form url.Values) (actionView, error) {
@@ -300,7 +300,7 @@ func (c *Console) act(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 		view.Refusal = p
-		c.render(w, v, p.Status, "action", page{Title: a.label, Nav: "needs", Body: view})
+		c.render(w, v, p.Status, "action", page{Title: a.label, Nav: "needs", Body: view, Snapshot: true})
 		return
 	}
 	v.say(w, said)

@@ -25,12 +25,6 @@ var templates embed.FS
 //go:embed static
 var static embed.FS
 
-// Base is the beginning of all paths of the console but the home page's and the login's.
-const Base = "/ui/"
-
-// LoginPath is where a browser exchanges its one-time link for a login.
-const LoginPath = "/login"
-
 // Config of a Console. All fields but Version and Generation are required.
 type Config struct {
 	// Operations is the table, and Call carries out one of its operations as the caller.

@@ -41,7 +41,7 @@ type (
 
 // home shows all workflows, and first what needs a person.
 func (c *Console) home(v *visit) (string, page, error) {
-	workflows, err := all[readmodel.Workflow](v, "listWorkflows", nil)
+	workflows, err := wholeList[readmodel.Workflow](v, "listWorkflows", nil)
 	if err != nil {
 		return "", page{}, err
 	}
@@ -118,8 +118,8 @@ func (v *visit) schedules(w eventlog.WorkflowName) ([]schedule, error) {
 	return list, nil
 }
 
-// all reads a list page by page.
-func all[Item any](v *visit, id string, fields map[string]any) ([]Item, error) {
+// wholeList reads a list page by page.
+func wholeList[Item any](v *visit, id string, fields map[string]any) ([]Item, error) {
 	wanted := map[string]any{"limit": readmodel.MaxLimit}
 	for name, value := range fields {
 		wanted[name] = value

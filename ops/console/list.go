@@ -37,8 +37,8 @@ type (
 	}
 )
 
-// lists are the kinds of lists with the operation that answers each, and its filters.
-var lists = map[string]struct {
+// listKinds are the kinds of lists with the operation that answers each, and its filters.
+var listKinds = map[string]struct {
 	operation string
 	filters   []string
 }{
@@ -51,7 +51,7 @@ var lists = map[string]struct {
 // list shows one page of a list, the newest first unless it is asked for otherwise.
 func (c *Console) list(v *visit) (string, page, error) {
 	kind := v.r.PathValue("list")
-	of, ok := lists[kind]
+	of, ok := listKinds[kind]
 	if !ok {
 		return "", page{}, rpc.Problemf(http.StatusNotFound, "page.unknown", "There is no such page.")
 	}

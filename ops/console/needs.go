@@ -54,7 +54,7 @@ func (c *Console) needs(v *visit) (string, page, error) {
 	if err != nil {
 		return "", page{}, err
 	}
-	workflows, err := all[readmodel.Workflow](v, "listWorkflows", nil)
+	workflows, err := wholeList[readmodel.Workflow](v, "listWorkflows", nil)
 	if err != nil {
 		return "", page{}, err
 	}

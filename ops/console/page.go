@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"html/template"
 	"net/http"
+	"net/url"
 	"regexp"
 	"strings"
 	"time"
@@ -21,6 +22,9 @@ type page struct {
 	// Nav is the entry of the navigation that the page belongs to.
 	Nav  string
 	Body any
+	// Snapshot says that the page stays what it was when it was asked for: what a person confirms is what was shown, and
+	// what is written is kept.
+	Snapshot bool
 
 	// What follows is filled in by render.
 	User, Role, Version, Form, Nonce, Path, Note string
@@ -30,10 +34,10 @@ type page struct {
 	Back string
 	// Elsewhere says that the person comes from a page of another origin.
 	Elsewhere bool
-	// Live says that the page brings itself up to date, Snapshot that it stays what it was when it was asked for.
-	Live, Snapshot bool
-	visit          *visit
-	now            time.Time
+	// Live says that the page brings itself up to date.
+	Live  bool
+	visit *visit
+	now   time.Time
 }
 
 // Seen is how far the log was read when the page began.
@@ -115,18 +119,15 @@ func (p page) Took(from, to eventlog.Instant) string {
 	return says(to.Sub(from))
 }
 
-// snapshots are the views that stay as they are: what a person confirms is what was shown, and what is written is kept.
-var snapshots = map[string]bool{"action": true, "edit": true, "problem": true}
-
 // render writes a page with the headers that keep other sites and scripts out.
 func (c *Console) render(w http.ResponseWriter, v *visit, status int, view string, p page) {
 	p.visit, p.now, p.Nonce, p.Path, p.Version = v, c.cfg.Now(), rand.Text(), v.r.URL.RequestURI(), c.cfg.Version
+	// What answers a form has no address of its own.
+	addressed := v.caller != nil && v.r.Method != http.MethodPost
+	p.Live, p.Snapshot = addressed && !p.Snapshot, addressed && p.Snapshot
 	if v.caller != nil {
 		p.In, p.User, p.Role, p.Form = true, v.caller.Actor.Name, string(v.caller.Role), v.form
 		p.Scope = string(v.caller.Workflow)
-		if v.r.Method != http.MethodPost { // what answers a form has no address of its own
-			p.Live, p.Snapshot = !snapshots[view], snapshots[view]
-		}
 		p.Note = v.note(w)
 	}
 	var out bytes.Buffer
@@ -162,7 +163,7 @@ func (c *Console) refuse(w http.ResponseWriter, r *http.Request, v *visit, p *rp
 	if r.PostForm != nil {
 		back = r.PostForm.Get("back")
 	}
-	c.render(w, v, p.Status, "problem", page{Title: headline(p.Status), Body: p, Back: backTo(back)})
+	c.render(w, v, p.Status, "problem", page{Title: headline(p.Status), Body: p, Snapshot: true, Back: backTo(back)})
 }
 
 func problemOf(err error) *rpc.Problem {
@@ -171,6 +172,14 @@ func problemOf(err error) *rpc.Problem {
 		return p
 	}
 	return rpc.Problemf(http.StatusInternalServerError, "page.failed", "This page could not be made.").WithCause(err)
+}
+
+// functions are what templates can call.
+var functions = template.FuncMap{
+	"plain": plain, "clip": clip, "count": count, "words": words, "json": indent, "jsonRow": indentRow, "line": line,
+	"path": path, "tone": tone, "said": said, "headline": headline,
+	"urlq": func(v any) string { return url.QueryEscape(fmt.Sprint(deref(v))) }, "hasSuffix": strings.HasSuffix,
+	"says": says, "attempts": attempts, "query": query, "list": func(items ...any) []any { return items },
 }
 
 // parse reads the templates: each view together with the layout and the parts.

@@ -1,6 +1,7 @@
 package console
 
 import (
+	"encoding/json"
 	"slices"
 
 	"github.com/pawl-run/pawl/engine/runlog"
@@ -42,6 +43,8 @@ type (
 		Kind, Text  string
 		Line        int
 		Call, Phase bool
+		// Given is what the script was given, in the place of Text.
+		Given json.RawMessage
 	}
 )
 
@@ -154,6 +157,9 @@ func steps(run readmodel.Run, m *readmodel.Mutation, lines []runlog.Line) []step
 	for _, l := range lines {
 		s := step{At: eventlog.At(l.At), Kind: l.Level, Text: l.Text, Line: l.Line}
 		s.Call = l.Level == "call"
+		if l.Level == "inputs" && json.Valid([]byte(l.Text)) {
+			s.Given = json.RawMessage(l.Text)
+		}
 		list = append(list, s)
 	}
 	if m != nil && m.Run == run.ID {

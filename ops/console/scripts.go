@@ -99,7 +99,7 @@ func (c *Console) edit(v *visit) (string, page, error) {
 			}
 		}
 	}
-	return "edit", page{Title: "Script", Nav: "edit", Body: view}, nil
+	return "edit", page{Title: "Script", Nav: "edit", Body: view, Snapshot: true}, nil
 }
 
 // deploy checks the script of a form, deploys it, or makes it the repaired one, as its button says.
@@ -184,7 +184,7 @@ func (c *Console) deploy(w http.ResponseWriter, r *http.Request) {
 		view.Refusal, view.Problems, status = p, p.Problems, p.Status
 	}
 	view.mark(view.Problems...)
-	c.render(w, v, status, "edit", page{Title: "Script", Nav: "edit", Body: view})
+	c.render(w, v, status, "edit", page{Title: "Script", Nav: "edit", Body: view, Snapshot: true})
 }
 
 func (c *Console) deployed(w http.ResponseWriter, v *visit, workflow, said string) {

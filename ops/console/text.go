@@ -3,7 +3,6 @@ package console
 import (
 	"encoding/json"
 	"fmt"
-	"html/template"
 	"math"
 	"net/url"
 	"reflect"
@@ -15,13 +14,11 @@ import (
 	"github.com/pawl-run/pawl/eventlog"
 )
 
-// functions are what templates can call.
-var functions = template.FuncMap{
-	"plain": plain, "clip": clip, "count": count, "words": words, "json": indent, "jsonRow": indentRow, "line": line,
-	"path": path, "tone": tone, "said": said, "headline": headline,
-	"urlq": func(v any) string { return url.QueryEscape(fmt.Sprint(deref(v))) }, "hasSuffix": strings.HasSuffix,
-	"says": says, "attempts": attempts, "query": query, "list": func(items ...any) []any { return items },
-}
+// Base is the beginning of all paths of the console but the home page's and the login's.
+const Base = "/ui/"
+
+// LoginPath is where a browser exchanges its one-time link for a login.
+const LoginPath = "/login"
 
 // path joins segments to a path below Base, each escaped.
 func path(segments ...any) string {

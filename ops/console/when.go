@@ -14,8 +14,8 @@ import (
 var layouts = []string{time.RFC3339, "2006-01-02T15:04:05", "2006-01-02T15:04", "2006-01-02 15:04:05",
 	"2006-01-02 15:04", "2006-01-02"}
 
-// ago is a length of time before now, such as "3h" or "2 days ago".
-var ago = regexp.MustCompile(`^(\d{1,4}) ?(s|sec|seconds?|m|min|minutes?|h|hours?|d|days?|w|weeks?)(?: ago)?$`)
+// agoForm is a length of time before now, such as "3h" or "2 days ago".
+var agoForm = regexp.MustCompile(`^(\d{1,4}) ?(s|sec|seconds?|m|min|minutes?|h|hours?|d|days?|w|weeks?)(?: ago)?$`)
 
 var units = map[byte]time.Duration{'s': time.Second, 'm': time.Minute, 'h': time.Hour, 'd': day, 'w': 7 * day}
 
@@ -32,7 +32,7 @@ func when(text string, now time.Time) (time.Time, bool) {
 	case "yesterday":
 		return today.Add(-day), true
 	default:
-		if m := ago.FindStringSubmatch(word); m != nil {
+		if m := agoForm.FindStringSubmatch(word); m != nil {
 			n, err := strconv.Atoi(m[1])
 			return now.Add(-time.Duration(n) * units[m[2][0]]), err == nil
 		}

@@ -13,7 +13,14 @@
   if (enter()) return;
   addEventListener("hashchange", enter); // a new link in the tab that shows this page
 
-  document.querySelector(".subnav [aria-current]")?.scrollIntoView({ block: "nearest", inline: "nearest" });
+  const reveal = () => {
+    for (const bar of document.querySelectorAll(".top nav, .subnav")) { // on a phone not all of it is in view
+      const current = bar.querySelector("[aria-current]");
+      if (current) bar.scrollLeft = current.offsetLeft - bar.offsetLeft - (bar.clientWidth - current.offsetWidth) / 2;
+    }
+  };
+  reveal();
+  addEventListener("resize", reveal);
   document.querySelector("[data-close]")?.addEventListener("click", (e) => e.target.parentNode.remove());
 
   // What a person has opened, chosen or begun to write stays as it is while a page brings itself up to date.
