@@ -31,6 +31,8 @@ type DeployRequest struct {
 	Strict bool
 	// KeepApprovals refuses the deploy where the running version asks people about its calls (O5).
 	KeepApprovals bool
+	// KeepRepairBudget is that of decide.Deploy (F9).
+	KeepRepairBudget bool
 	// DryRun only checks.
 	DryRun bool
 }
@@ -79,6 +81,7 @@ func (e *Engine) Deploy(ctx context.Context, actor eventlog.Actor, req DeployReq
 	cmd := decide.Deploy{
 		Definition: checked.definition, Filename: req.Filename, Source: req.Source, SourceHash: sourceHash(req.Source),
 		Grants: req.Grants, GrantUsed: req.GrantUsed, Expected: req.Expected, KeepApprovals: req.KeepApprovals,
+		KeepRepairBudget: req.KeepRepairBudget,
 	}
 	result := checked.DeployResult
 	if _, err := e.decideOn(ctx, result.Workflow, cmd, actor, "deploy"); err != nil {
@@ -194,7 +197,7 @@ func (e *Engine) Repair(ctx context.Context, actor eventlog.Actor, name eventlog
 	if !decide.RepairWanted(&state) {
 		// Said here and not by deciding a refused repair: it may be wanted at this very moment,
 		// and then that would count.
-		return DeployResult{}, decide.RefuseNotRequested(name)
+		return DeployResult{}, decide.RefuseNotRequested(&state, e.process.Config.Policies.Repair.Budget)
 	}
 	if req.Expected != nil && *req.Expected != state.Version {
 		return DeployResult{}, decide.RefuseMoved(&state, *req.Expected)

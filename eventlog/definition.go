@@ -127,18 +127,8 @@ func (d *Definition) Asks() (Handler, bool) {
 	return "", false
 }
 
-// SameDuties reports whether both ask people for as much, and leave what they discard in the same place.
-func (c Consumer) SameDuties(d Consumer) bool {
-	return c.Approval == d.Approval && c.DeadLetter == d.DeadLetter
-}
-
 // MaxConcurrency is the most that a consumer's Concurrency may be (C1).
 const MaxConcurrency = 256
-
-// SameConcurrency reports whether both have as many runs at once, in the same order and as often.
-func (c Consumer) SameConcurrency(d Consumer) bool {
-	return c.Concurrency == d.Concurrency && c.Key == d.Key && c.Rate == d.Rate
-}
 
 // Concurrent reports whether each of its runs works on one event, beside others (C1).
 func (c Consumer) Concurrent() bool { return c.Concurrency > 0 }

@@ -48,3 +48,19 @@ func TestCount(t *testing.T) {
 		}
 	}
 }
+
+func TestDeeper(t *testing.T) {
+	t.Parallel()
+	deep := func(n int) string { return strings.Repeat("[", n) + strings.Repeat("]", n) }
+	for text, want := range map[string]bool{
+		"": false, "null": false, deep(3): false, deep(4): true,
+		`{"a":{"b":[1]}}`: false, `{"a":{"b":[{}]}}`: true,
+		`[[[]],[[]],[[]]]`: false, // beside each other
+		`"[[[["`:           false, `["\"[[[["]`: false, `["\\",[[[`: true, `{"[[[[":"{{{{"}`: false,
+		strings.Repeat("[", 4): true, "]]]]" + deep(3): false,
+	} {
+		if got := eventlog.Deeper([]byte(text), 3); got != want {
+			t.Errorf("%s: %t", text, got)
+		}
+	}
+}

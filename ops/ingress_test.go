@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http/httptest"
 	"strconv"
+	"strings"
 	"sync/atomic"
 	"testing"
 
@@ -39,6 +40,31 @@ func TestPushAnswers(t *testing.T) {
 	if p := b.refused("pushEvents", map[string]any{"workflow": "shop", "topic": "order.in",
 		"events": 7}); p.Code != "event.invalid" {
 		t.Errorf("%+v", p)
+	}
+}
+
+// A push that is nested too deep is refused as a whole, in every part of it.
+func TestPushTooDeep(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.deploy("shop", "send", eventlog.GrantAllow)
+	b.do("pauseWorkflow", map[string]any{"workflow": "shop"}, nil)
+	nested := func(levels int) string {
+		return `{"messageId":"a","title":"A","payload":` + strings.Repeat(`[`, levels) + strings.Repeat(`]`, levels) + `}`
+	}
+	path := "/v1/workflows/shop/topics/order.in/events"
+	res, body := b.request("POST", path, `[{"messageId":"b","title":"B"},`+nested(eventlog.MaxDepth+1)+`]`)
+	if res.StatusCode != 422 || !strings.Contains(string(body), `"code":"json.tooDeep"`) ||
+		!strings.Contains(string(body), "item 1 (a): its payload is nested too deep: JSON may have 512 levels") {
+		t.Errorf("%d %s", res.StatusCode, body)
+	}
+	if res, body := b.request("POST", path, nested(eventlog.MaxDepth)); res.StatusCode != 200 {
+		t.Errorf("as deep as may be: %d %s", res.StatusCode, body)
+	}
+	var events readmodel.Page[readmodel.Event]
+	b.do("listWorkflowEvents", map[string]any{"workflow": "shop"}, &events)
+	if len(events.Items) != 1 {
+		t.Errorf("recorded: %+v", events.Items)
 	}
 }
 

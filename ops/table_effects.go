@@ -54,7 +54,7 @@ type (
 // The bounds of what one answer of recordRuns holds: a larger test file would not be read.
 const (
 	maxRecordedRuns  = 100
-	maxRecordedBytes = 8 << 20
+	maxRecordedBytes = rehearsal.MaxYAML
 )
 
 var effectsTable = []Operation{

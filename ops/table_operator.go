@@ -17,6 +17,10 @@ import (
 )
 
 type (
+	resumeRequest struct {
+		inWorkflow
+		keepingBudget
+	}
 	approveRequest struct {
 		mutationRequest
 		ParamsHash string `json:"paramsHash,omitempty" jsonschema:"refuses the approval (409) if other parameters are recorded: what the person looked at"`
@@ -82,7 +86,11 @@ var operatorTable = []Operation{
 	onWorkflow("pauseWorkflow", "pause",
 		"Hold a workflow at the next run boundary: a run that has begun goes on to its end and may still make its call",
 		decide.Pause{}),
-	onWorkflow("resumeWorkflow", "resume", "End a pause and clear the system's hold", decide.Resume{}),
+	define(operation("resumeWorkflow", "POST /v1/workflows/{workflow}/resume", rpc.Operator,
+		"End a pause and clear the system's hold"),
+		func(ctx context.Context, c *Call, r *resumeRequest) (readmodel.Workflow, error) {
+			return operate(ctx, c, r.Workflow, decide.Resume{KeepRepairBudget: r.KeepRepairBudget}, "resumeWorkflow")
+		}),
 	onWorkflow("archiveWorkflow", "archive", "Stop a workflow for good; its history stays", decide.Archive{}),
 	define(operation("runWorkflow", "POST /v1/workflows/{workflow}/run-now", rpc.Operator,
 		"Queue every producer of a workflow now, and say what each waits for"), runNow),
@@ -130,12 +138,18 @@ var operatorTable = []Operation{
 func onWorkflow(id, verb, summary string, cmd decide.Command) Operation {
 	return define(operation(id, "POST /v1/workflows/{workflow}/"+verb, rpc.Operator, summary),
 		func(ctx context.Context, c *Call, r *inWorkflow) (readmodel.Workflow, error) {
-			if err := c.backend.cfg.Engine.Operate(ctx, c.Actor, r.Workflow, cmd, id); err != nil {
-				return readmodel.Workflow{}, err
-			}
-			s, err := c.backend.state(r.Workflow)
-			return readmodel.WorkflowOf(&s), err
+			return operate(ctx, c, r.Workflow, cmd, id)
 		})
+}
+
+// operate acts on the workflow and answers with it as it is then.
+func operate(ctx context.Context, c *Call, w eventlog.WorkflowName, cmd decide.Command, operation string) (
+	readmodel.Workflow, error) {
+	if err := c.backend.cfg.Engine.Operate(ctx, c.Actor, w, cmd, operation); err != nil {
+		return readmodel.Workflow{}, err
+	}
+	s, err := c.backend.state(w)
+	return readmodel.WorkflowOf(&s), err
 }
 
 // onMutation finds the mutation's workflow, acts on it and answers with the mutation as it is then.

@@ -5,6 +5,8 @@ import (
 	"net/http"
 
 	"github.com/pawl-run/pawl/engine"
+	"github.com/pawl-run/pawl/engine/decide"
+	"github.com/pawl-run/pawl/engine/hint"
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/ops/explain"
 	"github.com/pawl-run/pawl/ops/rpc"
@@ -106,9 +108,9 @@ func repairWorkflow(ctx context.Context, c *Call, r *repairRequest) (repairAnswe
 	p := rpc.Problemf(http.StatusUnprocessableEntity, "repair.refused", "the repair of %s was refused: %s", r.Workflow,
 		firstError(problems)).
 		WithHint("correct what problems lists and repair again; each refused repair counts against the budget")
-	if s, err = c.backend.state(r.Workflow); err == nil && s.Maintenance == nil {
-		p.Hint = "the budget of repairs is spent: a person must deploy a corrected script (pawl deploy FILE) or " +
-			"resume the workflow"
+	s, err = c.backend.state(r.Workflow)
+	if err == nil && decide.RepairsSpent(&s, c.backend.cfg.Engine.Policies().Repair.Budget) {
+		p.Hint = explain.Hint(hint.Of(hint.PersonLooks, r.Workflow, r.Workflow))
 	}
 	p.Problems = problems
 	return repairAnswer{}, p

@@ -20,6 +20,10 @@ import (
 )
 
 type (
+	// keepingBudget is what a model's commands bring (F9).
+	keepingBudget struct {
+		KeepRepairBudget bool `json:"keepRepairBudget,omitempty" jsonschema:"leaves the count of failed repairs as it is, and refuses this (409) where the budget of repairs is spent: then a person has to look"`
+	}
 	deployRequest struct {
 		Source          string                    `json:"source" jsonschema:"the script, TypeScript or JavaScript"`
 		Filename        string                    `json:"filename,omitempty" jsonschema:"the name used in messages, a .ts or .js name; workflow.ts when left out"`
@@ -27,6 +31,7 @@ type (
 		Strict          bool                      `json:"strict,omitempty" jsonschema:"refuses a script with warnings too"`
 		ExpectedVersion *eventlog.Version         `json:"expectedVersion,omitempty" jsonschema:"refuses the deploy (409) if another version runs"`
 		KeepApprovals   bool                      `json:"keepApprovals,omitempty" jsonschema:"refuses the deploy (409) where the script that runs asks a person about its calls, since a new one could take that away"`
+		keepingBudget
 	}
 	deployAnswer struct {
 		readmodel.Workflow
@@ -141,7 +146,7 @@ func deployWorkflow(ctx context.Context, c *Call, r *deployRequest) (int, deploy
 func (c *Call) deploy(ctx context.Context, r *deployRequest) (int, deployAnswer, error) {
 	result, err := c.backend.cfg.Engine.Deploy(ctx, c.Actor, engine.DeployRequest{
 		Source: r.Source, Filename: r.Filename, Grants: r.Grants, Expected: r.ExpectedVersion,
-		Strict: r.Strict, KeepApprovals: r.KeepApprovals,
+		Strict: r.Strict, KeepApprovals: r.KeepApprovals, KeepRepairBudget: r.KeepRepairBudget,
 	})
 	if err != nil {
 		return 0, deployAnswer{}, err

@@ -60,7 +60,7 @@ func TestWhyNamesWhatAnAcceptedLossEnded(t *testing.T) {
 		t.Errorf("attention %+v", a)
 	}
 	for _, said := range []string{`5 of its events were ended`,
-		`event "a 1" (Order A) of topic in, event "b" of topic in,`, "2 more", "Look at the other side"} {
+		`event "a 1" (“Order A”) of topic in, event "b" of topic in,`, "2 more", "Look at the other side"} {
 		if !strings.Contains(why.Message, said) {
 			t.Errorf("%q is missing in %s", said, why.Message)
 		}

@@ -188,7 +188,8 @@ func TestAgentWorksAsItsPageSays(t *testing.T) {
 // The client of the SDK walks every tool and every resource, with the answers and the refusals of each.
 func TestModelWalksEveryTool(t *testing.T) {
 	dir, drops := t.TempDir(), dropping(t)
-	settings := "connectors:\n  http:\n    hosts:\n      \"" + drops + "\": {private: true}\nrecordings: {w: {runs: 10}}\n"
+	settings := "connectors:\n  http:\n    hosts:\n      \"" + drops + "\": {private: true}\n" +
+		"recordings: {w: {runs: 10}}\npolicies: {repair: {budget: 9}}\n"
 	if err := os.WriteFile(filepath.Join(dir, "pawl.yaml"), []byte(settings), 0o600); err != nil {
 		t.Fatal(err)
 	}

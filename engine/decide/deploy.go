@@ -30,6 +30,9 @@ type Deploy struct {
 	// KeepApprovals refuses the deploy where the running version asks people about its calls (O5): a new script can take
 	// that away. It is for models that deploy.
 	KeepApprovals bool
+	// KeepRepairBudget leaves the count of failed repairs as it is, and refuses the deploy where the budget is spent (F9).
+	// It is for models that deploy: with a count that each deploy resets they would try forever.
+	KeepRepairBudget bool
 }
 
 // names of a deploy are the events that waited for a subscriber.
@@ -58,7 +61,7 @@ func (c Deploy) decide(d *decision) error {
 	if c.Expected != nil && *c.Expected != s.Version {
 		return RefuseMoved(s, *c.Expected)
 	}
-	if err := c.allowed(s); err != nil {
+	if err := c.allowed(d); err != nil {
 		return err
 	}
 	if old := s.Script(s.Version); exists && !c.Repair && old != nil && old.SourceHash == c.SourceHash &&
@@ -68,7 +71,7 @@ func (c Deploy) decide(d *decision) error {
 		if c.Grants != nil && !maps.Equal(c.Grants, s.Grants) {
 			d.emitNaming(&eventlog.WorkflowGranted{Grants: c.Grants})
 		}
-		d.endMaintenance(true)
+		d.endMaintenance(!c.KeepRepairBudget)
 		return nil
 	}
 	if held := RefuseHeld(s, &c.Definition); held != nil {
@@ -99,8 +102,12 @@ func (c Deploy) decide(d *decision) error {
 	if forgotten {
 		d.emit(&eventlog.WorkflowBlocked{Reason: eventlog.BlockLoss, Message: namesLost})
 	}
-	d.endMaintenance(!c.Repair)
-	d.freeAtDeploy(!c.Repair)
+	plain := !c.Repair && !c.KeepRepairBudget
+	d.endMaintenance(plain)
+	if c.KeepRepairBudget {
+		d.countDeployAsRepair()
+	}
+	d.freeAtDeploy(plain)
 	return nil
 }
 
@@ -110,24 +117,27 @@ func RefuseMoved(s *projections.State, expected eventlog.Version) *Refusal {
 		hint(hint.DeployOnRunning, s.Name)
 }
 
-// allowed refuses a deploy that has to keep approvals, where a script can take some away, and a repair that was not
-// requested: a late one would replace what a person has deployed meanwhile (F9).
-func (c Deploy) allowed(s *projections.State) error {
+// allowed refuses a deploy that has to keep approvals, where a script can take some away, or a budget that is spent;
+// and a repair that was not requested: a late one would replace what a person has deployed meanwhile (F9).
+func (c Deploy) allowed(d *decision) error {
+	s, budget := d.state(), d.env.Policies.Repair.Budget
 	running := s.Script(s.Version)
 	asking, asks := s.Definition().Asks()
 	switch {
 	case c.KeepApprovals && asks && (running == nil || running.SourceHash != c.SourceHash):
 		return refuse(Conflict, "approval.kept", "consumer %s of workflow %s asks a person about its calls, and a new "+
 			"script could take that away", asking, s.Name).hint(hint.PersonDeploys)
+	case c.KeepRepairBudget && RepairsSpent(s, budget):
+		return refuseSpent(s)
 	case !c.Repair:
 		return nil
 	case c.Expected == nil:
 		return refuse(Invalid, "repair.version",
 			"a repair must say which version it repairs").hint(hint.RunningVersion, s.Name)
 	case !RepairWanted(s):
-		return RefuseNotRequested(s.Name)
+		return RefuseNotRequested(s, budget)
 	}
-	if no := keepsConcurrency(s, &c.Definition); no != nil {
+	if no := refuseKept(s, &c.Definition); no != nil {
 		return no
 	}
 	return nil

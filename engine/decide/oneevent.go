@@ -198,8 +198,9 @@ func (d *decision) ownEvent(run *projections.Run) *projections.TopicEvent {
 	return nil
 }
 
-// freeAtResume frees what waits for a person, and gives the rows of failures another start (C3, C5, F8, F9).
-func (d *decision) freeAtResume() {
+// freeAtResume frees what waits for a person, and gives the rows of failures another start (C3, C5, F8): that of
+// repairs too, where the budget begins anew (F9).
+func (d *decision) freeAtResume(budget bool) {
 	for _, e := range d.heldEvents() {
 		if e.Held.Reason == eventlog.HeldPerson {
 			d.emit(&eventlog.EventFreed{Topic: e.Topic, MessageID: e.MessageID})
@@ -214,7 +215,7 @@ func (d *decision) freeAtResume() {
 		if len(h.Uncertain) > 0 {
 			d.emit(&eventlog.HandlerUncertainCounted{Handler: c.Name})
 		}
-		if h.RepairFailures > 0 {
+		if budget && h.RepairFailures > 0 {
 			d.emit(&eventlog.HandlerRepairCounted{Handler: c.Name})
 		}
 	}

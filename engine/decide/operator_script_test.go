@@ -41,6 +41,9 @@ func operatorCommand(w words) (decide.Command, error) {
 			if size, err := strconv.Atoi(w.named["size"]); err == nil {
 				payload = `"` + strings.Repeat("<", size) + `"`
 			}
+			if levels, err := strconv.Atoi(w.named["deep"]); err == nil {
+				payload = strings.Repeat("[", levels) + strings.Repeat("]", levels)
+			}
 			c.Items = append(c.Items, decide.PushItem{MessageID: eventlog.MessageID(id), Title: title,
 				Payload: []byte(payload)})
 		}
@@ -50,7 +53,7 @@ func operatorCommand(w words) (decide.Command, error) {
 	case "pause":
 		return decide.Pause{}, nil
 	case "resume":
-		return decide.Resume{}, nil
+		return decide.Resume{KeepRepairBudget: w.has("keep-budget")}, nil
 	case "archive":
 		return decide.Archive{}, nil
 	case "restore":
@@ -99,8 +102,8 @@ func operatorCommand(w words) (decide.Command, error) {
 // out and free. `src=` names the bytes; each deploy has new ones without it.
 func definition(w words) decide.Deploy {
 	c := decide.Deploy{Filename: "w.ts", Source: "…", SourceHash: w.named["src"], Repair: w.has("repair"),
-		KeepApprovals: w.has("keep-approvals"),
-		Grants:        map[string]eventlog.Grant{"m.*": eventlog.GrantAllow}}
+		KeepApprovals: w.has("keep-approvals"), KeepRepairBudget: w.has("keep-budget"),
+		Grants: map[string]eventlog.Grant{"m.*": eventlog.GrantAllow}}
 	if g, ok := w.named["grant"]; ok {
 		c.Grants = map[string]eventlog.Grant{"m.*": eventlog.Grant(g)}
 	}

@@ -69,6 +69,10 @@ func (c Push) decide(d *decision) error {
 			return refuse(Invalid, "event.invalid", "item %d (%s): title must be a non-empty string", i,
 				item.MessageID).hint(hint.EventForm)
 		}
+		if eventlog.Deeper(item.Payload, eventlog.MaxDepth) {
+			return refuse(Invalid, CodeTooDeep, "item %d (%s): its payload is nested too deep: JSON may have %d levels", i,
+				item.MessageID, eventlog.MaxDepth).hint(hint.Flatter)
+		}
 	}
 	created := 0
 	for _, item := range c.Items {
@@ -95,6 +99,9 @@ func (c Push) decide(d *decision) error {
 	}
 	return nil
 }
+
+// CodeTooDeep is the code of JSON from outside whose lists and objects stand too deep in each other.
+const CodeTooDeep = "json.tooDeep"
 
 // CodeBacklogFull is the code of a push that the backlog's bound refuses.
 const CodeBacklogFull = "backlog.full"

@@ -54,6 +54,10 @@ func (c Resolve) decide(d *decision) error {
 		return refuse(Invalid, "resolution.result",
 			"the result is not JSON").hint(hint.JSONResult)
 	}
+	if eventlog.Deeper(c.Result, eventlog.MaxDepth) {
+		return refuse(Invalid, CodeTooDeep, "the result is nested too deep: JSON may have %d levels", eventlog.MaxDepth).
+			hint(hint.Flatter)
+	}
 	if no := commentable(c.Comment); no != nil {
 		return no
 	}

@@ -14,7 +14,8 @@ type (
 	// Pause holds the workflow at the next run boundary (O6).
 	Pause struct{}
 	// Resume ends the pause and clears the system's hold, except an unresolved mutation (O6).
-	Resume struct{}
+	// KeepRepairBudget is that of Deploy.
+	Resume struct{ KeepRepairBudget bool }
 	// Archive stops the workflow for good (O6).
 	Archive struct{}
 	// SetGrants replaces the workflow's grants.
@@ -44,10 +45,13 @@ func (Pause) decide(d *decision) error {
 	return nil
 }
 
-func (Resume) decide(d *decision) error {
+func (c Resume) decide(d *decision) error {
 	s := d.state()
-	if s.Archived {
+	switch {
+	case s.Archived:
 		return refuseArchived(s)
+	case c.KeepRepairBudget && RepairsSpent(s, d.env.Policies.Repair.Budget):
+		return refuseSpent(s)
 	}
 	if s.Pause != nil {
 		d.emitNaming(&eventlog.WorkflowResumed{})
@@ -73,10 +77,10 @@ func (Resume) decide(d *decision) error {
 			d.emit(&eventlog.HandlerFailuresCounted{Handler: h.Name})
 		}
 	}
-	if s.RepairFailures > 0 {
+	if s.RepairFailures > 0 && !c.KeepRepairBudget {
 		d.emit(&eventlog.RepairCounted{}) // and that of repairs (F9)
 	}
-	d.freeAtResume()
+	d.freeAtResume(!c.KeepRepairBudget)
 	return nil
 }
 

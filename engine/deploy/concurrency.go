@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -119,40 +118,4 @@ func SuggestRate(text string) string {
 		}
 	}
 	return ""
-}
-
-// keepsConcurrency: a repair may not change how many runs there are at once, in which order, or how often (C9), which
-// calls a person approves, or where what is discarded goes (F9).
-func (c *check) keepsConcurrency(previous *eventlog.Definition) {
-	for _, now := range c.accepted.Consumers {
-		before, kept := previous.Consumer(now.Name)
-		if kept && !now.SameDuties(before) && !c.in.Definition.Lacks("consumers", string(now.Name), "approval") &&
-			!c.in.Definition.Lacks("consumers", string(now.Name), "deadLetter") {
-			c.refuse(CodeRepair, "keep both as they were, or deploy the file instead",
-				"a repair may not change approval or deadLetter of consumer %q", now.Name)
-			c.at(c.place("consumers", string(now.Name)))
-		}
-		if !kept || now.SameConcurrency(before) {
-			continue
-		}
-		unread := slices.ContainsFunc([]string{"concurrency", "key", "rate"}, func(option string) bool {
-			return c.in.Definition.Lacks("consumers", string(now.Name), option)
-		})
-		if unread {
-			continue
-		}
-		was := "it had none of them"
-		if before.Concurrent() {
-			was = fmt.Sprintf("write concurrency: %d", before.Concurrency)
-			if before.Key != "" {
-				was += fmt.Sprintf(", key: %q", before.Key)
-			}
-			if before.Rate != "" {
-				was += fmt.Sprintf(", rate: %q", before.Rate)
-			}
-		}
-		c.refuse(CodeRepair, "keep them as they were ("+was+"), or deploy the file instead",
-			"a repair may not change concurrency, key or rate of consumer %q", now.Name)
-		c.at(c.place("consumers", string(now.Name), "concurrency"))
-	}
 }

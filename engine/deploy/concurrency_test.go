@@ -32,7 +32,7 @@ func TestC1_ConcurrencyIsAccepted(t *testing.T) {
 			t.Fatal(problems)
 		}
 		got, _ := accepted.Definition.Consumer("record")
-		if want := (eventlog.Consumer{Concurrency: n, Key: "customer.id", Rate: "10/s"}); !got.SameConcurrency(want) {
+		if got.Concurrency != n || got.Key != "customer.id" || got.Rate != "10/s" {
 			t.Errorf("accepted %+v", got)
 		}
 		if plain, _ := accepted.Definition.Consumer("notify"); plain.Concurrent() {
@@ -123,31 +123,39 @@ func TestSuggestRate(t *testing.T) {
 // C9: a repair keeps concurrency, key and rate; a deploy may change them.
 func TestC9_RepairKeepsConcurrency(t *testing.T) {
 	t.Parallel()
-	for name, change := range map[string]func(*sandbox.ConsumerDefinition){
-		"as it was": func(*sandbox.ConsumerDefinition) {},
-		"number":    func(c *sandbox.ConsumerDefinition) { c.Concurrency = number(4) },
-		"key":       func(c *sandbox.ConsumerDefinition) { c.Key = "" },
-		"rate":      func(c *sandbox.ConsumerDefinition) { c.Rate = "1/m" },
-		"all":       func(c *sandbox.ConsumerDefinition) { c.Concurrency, c.Key, c.Rate = nil, "", "" },
+	of := func(line int, message, fix string) expectation {
+		return expectation{sandbox.SeverityError, deploy.CodeRepair, line, message, fix}
+	}
+	for name, tt := range map[string]struct {
+		change func(*sandbox.ConsumerDefinition)
+		want   []expectation
+	}{
+		"as it was": {func(*sandbox.ConsumerDefinition) {}, nil},
+		"number": {func(c *sandbox.ConsumerDefinition) { c.Concurrency = number(4) },
+			[]expectation{of(60, `concurrency of consumer "record" from 16 to 4`, "write concurrency: 16")}},
+		"key": {func(c *sandbox.ConsumerDefinition) { c.Key = "" },
+			[]expectation{of(61, `key of consumer "record" from "customer.id" to none`, `write key: "customer.id"`)}},
+		"rate": {func(c *sandbox.ConsumerDefinition) { c.Rate = "1/m" },
+			[]expectation{of(62, `rate of consumer "record" from "10/s" to "1/m"`, `write rate: "10/s"`)}},
+		"all": {func(c *sandbox.ConsumerDefinition) { c.Concurrency, c.Key, c.Rate = nil, "", "" }, []expectation{
+			of(60, `from 16 to none`, "write concurrency: 16"), of(61, `from "customer.id" to none`, ""),
+			of(62, `from "10/s" to none`, "")}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			accepted, _ := checked(deploy.Input{Definition: concurrent(), Catalog: catalog(t)})
 			previous := &deploy.Previous{Name: accepted.Name, Version: "1.0", Definition: accepted.Definition}
 			d := concurrent()
-			change(&d.Consumers[0])
+			tt.change(&d.Consumers[0])
 			expect(t, deploy.Input{Definition: d, Catalog: catalog(t), Previous: previous})
-			var want []expectation
-			if name != "as it was" {
-				want = []expectation{{sandbox.SeverityError, deploy.CodeRepair, 60, `rate of consumer "record"`,
-					`concurrency: 16, key: "customer.id", rate: "10/s"`}}
-			}
-			expect(t, deploy.Input{Definition: d, Catalog: catalog(t), Previous: previous, Repair: true}, want...)
+			expect(t, deploy.Input{Definition: d, Catalog: catalog(t), Previous: previous, Repair: true}, tt.want...)
 		})
 	}
 	d := concurrent() // of a plain one
 	expect(t, deploy.Input{Definition: d, Catalog: catalog(t), Previous: deployed(t), Repair: true},
-		expectation{sandbox.SeverityError, deploy.CodeRepair, 60, `rate of consumer "record"`, "none of them"})
+		of(60, `concurrency of consumer "record" from none to 16`, "leave concurrency out"),
+		of(61, `key of consumer "record" from none to "customer.id"`, "leave key out"),
+		of(62, `rate of consumer "record" from none to "10/s"`, "leave rate out"))
 }
 
 // C9: what a plain consumer remembered stays, and nothing reads it once the consumer has concurrency. That is said

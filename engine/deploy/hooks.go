@@ -3,7 +3,6 @@ package deploy
 import (
 	"cmp"
 	"fmt"
-	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -154,26 +153,5 @@ func (c *check) secret(d sandbox.HookDefinition, name string) {
 				"with 503", eventlog.ClipName(d.Name), eventlog.ClipName(name))
 		c.at(at)
 		c.hint(hint.GrantSecret, eventlog.ClipName(c.in.Definition.Name), eventlog.SecretCapability(name))
-	}
-}
-
-// repairHooks keeps a repair from changing what requests a hook lets in, and at which address (F9).
-func (c *check) repairHooks(before *eventlog.Definition) {
-	const fix = "keep it as it was, or deploy the file instead"
-	for _, old := range before.Hooks {
-		if h, ok := c.accepted.Hook(old.Name); !ok {
-			c.refuse(CodeRepair, fix, "a repair may not remove hook %q", old.Name)
-			c.at(c.place("hooks"))
-		} else if h.Topic != old.Topic || !reflect.DeepEqual(h.Verify, old.Verify) {
-			c.refuse(CodeRepair, fix, "a repair may not change the topic of hook %q, or how its requests are verified",
-				old.Name)
-			c.at(c.place("hooks", string(old.Name)))
-		}
-	}
-	for _, h := range c.accepted.Hooks {
-		if _, ok := before.Hook(h.Name); !ok {
-			c.refuse(CodeRepair, fix, "a repair may not add hook %q", h.Name)
-			c.at(c.place("hooks", string(h.Name)))
-		}
 	}
 }

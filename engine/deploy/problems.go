@@ -42,7 +42,7 @@ const (
 	CodeArchived      = "workflow.archived"
 	CodeHeld          = decide.CodeHolds
 	CodeDrops         = "redeploy.drops"
-	CodeRepair        = "repair.forbidden"
+	CodeRepair        = decide.CodeRepair
 	CodeHookName      = "name.hook"
 	CodeHooks         = "limit.hooks"
 	CodeHook          = hook.CodeVerify

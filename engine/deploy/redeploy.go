@@ -1,6 +1,7 @@
 package deploy
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -110,50 +111,18 @@ func (c *check) drops(previous *Previous) {
 
 // repair checks what a minor version must keep (F9). New capabilities are refused where they are used.
 func (c *check) repair(previous *Previous) {
-	const fix = "keep it as it was, or deploy the file instead"
 	if name := eventlog.WorkflowName(c.in.Definition.Name); name != previous.Name && !c.in.Definition.Lacks("name") {
 		c.refuse(CodeRepair, fmt.Sprintf("use name: %q", previous.Name), "a repair of %s may not rename it to %q",
 			previous.Name, eventlog.ClipName(name))
 		c.at(c.place("name"))
 	}
-	for _, topic := range previous.Definition.Topics {
-		if !c.accepted.HasTopic(topic) {
-			c.refuse(CodeRepair, fix, "a repair may not remove topic %q", topic)
-			c.at(c.place("topics"))
+	for _, kept := range decide.KeptByRepair(&previous.Definition, &c.accepted) {
+		if c.lacksAny(kept.Path) {
+			continue // what could not be read is no change
 		}
+		c.refuse(CodeRepair, cmp.Or(kept.Keep, "keep it as it was")+", or deploy the file instead", "%s", kept.Message)
+		c.at(c.place(kept.Path...))
 	}
-	for _, topic := range c.accepted.Topics {
-		if !previous.Definition.HasTopic(topic) {
-			c.refuse(CodeRepair, fix, "a repair may not add topic %q", topic)
-			c.at(c.place("topics", string(topic)))
-		}
-	}
-	c.repairHooks(&previous.Definition)
-	before, after := subscriptionsOf(&previous.Definition), subscriptionsOf(&c.accepted)
-	for _, topic := range slices.Sorted(maps.Keys(before)) {
-		if after[topic] != before[topic] {
-			c.refuse(CodeRepair, fix, "a repair may not take topic %q from consumer %q", topic, before[topic])
-			c.at(c.place("consumers", string(before[topic]), "subscribe"))
-		}
-	}
-	for _, topic := range slices.Sorted(maps.Keys(after)) {
-		if before[topic] == "" {
-			c.refuse(CodeRepair, fix, "a repair may not subscribe consumer %q to topic %q", after[topic], topic)
-			c.at(c.place("consumers", string(after[topic]), "subscribe"))
-		}
-	}
-	c.keepsConcurrency(&previous.Definition)
-}
-
-// subscriptionsOf maps each topic to its consumer.
-func subscriptionsOf(d *eventlog.Definition) map[eventlog.Topic]eventlog.Handler {
-	of := make(map[eventlog.Topic]eventlog.Handler)
-	for _, consumer := range d.Consumers {
-		for _, topic := range consumer.Subscribe {
-			of[topic] = consumer.Name
-		}
-	}
-	return of
 }
 
 // stranded says what becomes of a topic's pending events that no handler will look at.

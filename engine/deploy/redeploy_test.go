@@ -138,8 +138,6 @@ func TestF9_Repair(t *testing.T) {
 		want   []string // messages; none: accepted
 	}{
 		{"handlers change inside", func(d *sandbox.Definition) {
-			d.Producers[0].Interval = "1m"
-			d.Consumers[0].MaxAttempts = nil
 			d.Consumers[1].HasNext = true
 			d.Uses = d.Uses[:3]
 		}, nil},
@@ -153,7 +151,8 @@ func TestF9_Repair(t *testing.T) {
 			d.Consumers = d.Consumers[:1]
 			d.Consumers[0].Publishes = nil
 			d.Uses = d.Uses[:2]
-		}, []string{`may not remove topic "row.created"`, `may not take topic "row.created" from consumer "notify"`}},
+		}, []string{`may not remove topic "row.created"`, `may not take topic "row.created" from consumer "notify"`,
+			`may not change publishes of consumer "record" from ["row.created"] to none`}},
 		{"subscription moved", func(d *sandbox.Definition) { d.Consumers[0].Name = "write"; d.Uses[0].Handler = "write" },
 			[]string{`may not take topic "email.received" from consumer "record"`}},
 		{"new capability", func(d *sandbox.Definition) {
@@ -175,6 +174,83 @@ func TestF9_Repair(t *testing.T) {
 			expect(t, deploy.Input{Definition: d, Catalog: catalog(t), Previous: deployed(t), Repair: true}, want...)
 		})
 	}
+}
+
+// F9: a repair keeps which handlers there are, when they run, where they publish and how often they try. Each refusal
+// says from what to what, and what to write instead; a deploy may change all of it.
+func TestF9_RepairKeepsSettings(t *testing.T) {
+	t.Parallel()
+	poll := func(d *sandbox.Definition) *sandbox.ProducerDefinition { return &d.Producers[0] }
+	record := func(d *sandbox.Definition) *sandbox.ConsumerDefinition { return &d.Consumers[0] }
+	for name, tt := range map[string]struct {
+		change func(*sandbox.Definition)
+		want   [][2]string // message and fix of each refusal
+	}{
+		"interval": {func(d *sandbox.Definition) { poll(d).Interval = "10s" }, [][2]string{
+			{`may not change interval of producer "poll" from "5m" to "10s"`, `write interval: "5m", or deploy`}}},
+		"the same interval": {func(d *sandbox.Definition) { poll(d).Interval = "300s" }, nil},
+		"interval instead of cron": {func(d *sandbox.Definition) {
+			d.Producers[1] = sandbox.ProducerDefinition{Name: "nightly", Interval: "1h30m", RunOnDeploy: true}
+		}, [][2]string{
+			{`may not change interval of producer "nightly" from none to "1h30m"`, "leave interval out"},
+			{`may not change cron of producer "nightly" from "0 2 * * *" to none`, `write cron: "0 2 * * *"`},
+			{`may not change timezone of producer "nightly" from "Europe/Berlin" to none`, `write timezone: "Europe/Berlin"`},
+		}},
+		"timezone": {func(d *sandbox.Definition) { d.Producers[1].Timezone = "UTC" }, [][2]string{
+			{`may not change timezone of producer "nightly" from "Europe/Berlin" to "UTC"`, ""}}},
+		"runs at each deploy": {func(d *sandbox.Definition) { poll(d).RunOnDeploy = true }, [][2]string{
+			{`may not change runOnDeploy of producer "poll" from none to true`, "leave runOnDeploy out"}}},
+		"a bare producer written out": {func(d *sandbox.Definition) {
+			d.Producers[2] = sandbox.ProducerDefinition{Name: "bare", Interval: "5m", RunOnDeploy: true}
+		}, nil},
+		"producer added": {func(d *sandbox.Definition) {
+			d.Producers = append(d.Producers, sandbox.ProducerDefinition{Name: "more", Bare: true})
+		}, [][2]string{{`may not add producer "more"`, "leave it out, or deploy"}}},
+		"producer removed": {func(d *sandbox.Definition) { d.Producers = d.Producers[:2] },
+			[][2]string{{`may not remove producer "bare"`, "keep it as it was"}}},
+		"publishes of a producer": {func(d *sandbox.Definition) { poll(d).Publishes = nil }, [][2]string{
+			{`may not change publishes of producer "poll" from ["email.received"] to none`,
+				`write publishes: ["email.received"]`}}},
+		"publishes of a consumer": {func(d *sandbox.Definition) {
+			record(d).Publishes = []string{"row.created", "email.received"}
+		}, [][2]string{{`of consumer "record" from ["row.created"] to ["email.received","row.created"]`,
+			`write publishes: ["row.created"]`}}},
+		"nothing may be published": {func(d *sandbox.Definition) { d.Consumers[1].Publishes = []string{} }, [][2]string{
+			{`may not change publishes of consumer "notify" from none to []`, "leave publishes out"}}},
+		"fewer attempts": {func(d *sandbox.Definition) { record(d).MaxAttempts = number(1) }, [][2]string{
+			{`may not change maxAttempts of consumer "record" from 3 to 1`, "write maxAttempts: 3"}}},
+		"attempts added": {func(d *sandbox.Definition) { d.Consumers[1].MaxAttempts = number(0) }, [][2]string{
+			{`may not change maxAttempts of consumer "notify" from none to 0`, "leave maxAttempts out"}}},
+		"reads in mutate": {func(d *sandbox.Definition) { record(d).MutateReadsByID = true }, [][2]string{
+			{`may not change mutateReads of consumer "record" from none to "byId"`, "leave mutateReads out"}}},
+		"approval": {func(d *sandbox.Definition) { record(d).Approval = sandbox.ApprovalScript }, [][2]string{
+			{`may not change approval of consumer "record" from none to (prepared) => …`, "leave approval out"}}},
+		"a dead letter": {func(d *sandbox.Definition) { record(d).DeadLetter = "row.created" }, [][2]string{
+			{`may not change deadLetter of consumer "record" from none to "row.created"`, "leave deadLetter out"}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			d := workflow()
+			tt.change(&d)
+			expect(t, deploy.Input{Definition: d, Catalog: catalog(t), Previous: deployed(t)})
+			var want []expectation
+			for _, w := range tt.want {
+				want = append(want, expectation{sandbox.SeverityError, deploy.CodeRepair, 0, w[0], w[1]})
+			}
+			expect(t, deploy.Input{Definition: d, Catalog: catalog(t), Previous: deployed(t), Repair: true}, want...)
+		})
+	}
+}
+
+// F9: a member that could not be read is no change: what is wrong with it is said already.
+func TestF9_UnreadMemberIsNoChange(t *testing.T) {
+	t.Parallel()
+	d := workflow()
+	d.Producers[0].Interval = "1m"
+	d.Incomplete, d.Unread = true, []string{sandbox.PlaceKey([]string{"producers", "poll", "interval"})}
+	found := sandbox.NewProblem(deploy.CodeSchedule, sandbox.Place{Line: 9}, "interval must be a text", "x")
+	expect(t, deploy.Input{Definition: d, Found: []sandbox.Problem{found}, Catalog: catalog(t), Previous: deployed(t),
+		Repair: true}, expectation{sandbox.SeverityError, deploy.CodeSchedule, 9, "must be a text", ""})
 }
 
 func TestF9_RepairMayNotSubscribeToAFreeTopic(t *testing.T) {

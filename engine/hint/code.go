@@ -21,11 +21,11 @@ const (
 	RunningVersion   Code = "deploy.running"   // workflow
 	DeployInstead    Code = "deploy.instead"
 	PersonDeploys    Code = "deploy.person"
+	PersonLooks      Code = "repair.personLooks"      // workflow, workflow
 	KeepConsumer     Code = "deploy.keepConsumer"     // consumer, workflow
 	KeepSubscription Code = "deploy.keepSubscription" // workflow
 	PauseFirst       Code = "deploy.pauseFirst"       // workflow
 	KeepUntilFree    Code = "deploy.keepUntilFree"    // workflow
-	KeepConcurrency  Code = "repair.keepConcurrency"
 	Grants           Code = "grants.form"
 	GrantSecret      Code = "grants.secret"  // workflow, capability
 	Connector        Code = "connector.show" // connector
@@ -33,6 +33,7 @@ const (
 	// Events, and the jobs that they are.
 	Topics           Code = "event.topics" // topics
 	EventForm        Code = "event.form"
+	Flatter          Code = "json.flatter"
 	Payload          Code = "event.payload"
 	FewerPending     Code = "event.fewerPending" // workflow
 	Events           Code = "event.list"         // workflow

@@ -79,7 +79,7 @@ func (r *Request) read() (*content, error) {
 	case !c.isJSON():
 	case len(bytes.TrimSpace(r.Body)) == 0:
 		c.json = json.RawMessage("null")
-	case !json.Valid(r.Body) && tooDeep(r.Body):
+	case eventlog.Deeper(r.Body, maxLevels):
 		return nil, &Unreadable{CodeJSON, fmt.Sprintf("the body is nested too deep: JSON may have %d levels", maxLevels),
 			"send it flatter, or as text with another Content-Type"}
 	case !utf8.Valid(r.Body) || !json.Valid(r.Body):
@@ -94,27 +94,8 @@ func (r *Request) read() (*content, error) {
 	return c, nil
 }
 
-// maxLevels is how deep the lists and objects of JSON may stand in each other: encoding/json reads no deeper.
-const maxLevels = 10_000
-
-// tooDeep reports whether JSON that cannot be read is nested too deep.
-func tooDeep(body []byte) bool {
-	tokens := json.NewDecoder(bytes.NewReader(body))
-	for level := 0; ; {
-		token, err := tokens.Token()
-		if err != nil {
-			return false
-		}
-		switch token {
-		case json.Delim('['), json.Delim('{'):
-			if level++; level > maxLevels {
-				return true
-			}
-		case json.Delim(']'), json.Delim('}'):
-			level--
-		}
-	}
-}
+// maxLevels is how deep the lists and objects of a body may stand in each other: it becomes a member of the payload.
+const maxLevels = eventlog.MaxDepth - 1
 
 func (c *content) isForm() bool { return c.media == "application/x-www-form-urlencoded" }
 

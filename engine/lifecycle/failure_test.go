@@ -177,7 +177,7 @@ func TestF05_FindingKeepsTheCallsFailure(t *testing.T) {
 		if m := l.mutation(); m.Error == nil || m.Error.Message != mutation || m.Error.Class != eventlog.Transient {
 			l.t.Errorf("the mutation's error: %+v", m.Error)
 		}
-		if w := l.why(); !strings.Contains(w.Message, "("+why+")") {
+		if w := l.why(); !strings.Contains(w.Message, "(“"+why+"”)") {
 			l.t.Errorf("why: %s", w.Message)
 		}
 		var evidence struct{ Mutation readmodel.Mutation }
@@ -356,7 +356,7 @@ func TestRepairBudget(t *testing.T) {
 	if w := l.workflow(); w.Version != "1.1" || w.Repair != nil {
 		t.Fatalf("the workflow: %+v", w)
 	}
-	l.refused("repair.notRequested", "repairWorkflow", "source", shop{}.source())
+	l.refused("repair.spent", "repairWorkflow", "source", shop{}.source())
 	l.deploy(shop{})
 	l.wantWorkflow("active")
 	l.wantEvent("a", "consumed")

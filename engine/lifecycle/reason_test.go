@@ -57,8 +57,8 @@ var waits = []waiting{
 		l.deploy(shop{prepare: `return { reservations: [], data: null, wakeAt: "2026-03-01T08:10:00Z" };`})
 		l.push("a")
 	}, "consumer send looks again by itself at 2026-03-01T08:10:00Z", 0, shop{}, 0},
-	{"a backoff", decide.ReasonBackoff, failing(eventlog.Transient), "of consumer send (the world says world.unreadable)",
-		2, shop{}, 0},
+	{"a backoff", decide.ReasonBackoff, failing(eventlog.Transient),
+		"of consumer send (“the world says world.unreadable”)", 2, shop{}, 0},
 	{"a backoff after a mutation", decide.ReasonBackoff, func(l *life) {
 		l.deploy(shop{mutate: `/* nothing to send */`})
 		l.isSlowAt("run.prepared")
@@ -75,7 +75,7 @@ var waits = []waiting{
 	}, "shop was paused by ann at 2026-03-01T08:00:00Z", 2, shop{}, 0},
 	{"approval", decide.ReasonApproval, func(l *life) {
 		l.asking(shop{})
-	}, `(world.send: Send a) for event "a" (Order a) of topic orders awaits approval`, 3, shop{}, 0},
+	}, `(world.send: “Send a”) for event "a" (“Order a”) of topic orders awaits approval`, 3, shop{}, 0},
 	{"approval under a pause", decide.ReasonApproval, func(l *life) {
 		l.asking(shop{})
 		l.do("pauseWorkflow", nil)
@@ -105,14 +105,14 @@ var waits = []waiting{
 		l.deploy(shop{next: broken("publish")})
 		l.push("a")
 	}, "the repaired script goes on with next", 3, shop{}, 0},
-	{"auth", decide.ReasonBlocked, failing(eventlog.Auth), "(auth): the world says world.unreadable", 2, shop{}, 0},
+	{"auth", decide.ReasonBlocked, failing(eventlog.Auth), "(auth): “the world says world.unreadable", 2, shop{}, 0},
 	{"permission", decide.ReasonBlocked, failing(eventlog.Permission), "Grant what it needs", 3, shop{}, 0},
 	{"precondition", decide.ReasonBlocked, failing(eventlog.Precondition), "the state that the call needs", 2, shop{}, 0},
 	{"precondition of a call", decide.ReasonBlocked, func(l *life) {
 		l.deploy(shop{})
 		l.sends(definitely(eventlog.Precondition))
 		l.push("a")
-	}, `The run was for event "a" (Order a) of topic orders, which waits again.`, 3, shop{}, 0},
+	}, `The run was for event "a" (“Order a”) of topic orders, which waits again.`, 3, shop{}, 0},
 	{"a tool that has changed", decide.ReasonBlocked, func(l *life) {
 		l.deploy(shop{})
 		l.close()

@@ -129,6 +129,9 @@ func translate(text string) (string, error) {
 
 // document is what the file holds.
 func document(text string) (ast.Node, error) {
+	if err := boundYAML(text); err != nil {
+		return nil, err
+	}
 	file, err := parser.ParseBytes([]byte(text), 0)
 	if err != nil {
 		return nil, located(err)

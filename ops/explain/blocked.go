@@ -55,7 +55,7 @@ func (w *Why) explainBlocked(s *projections.State) {
 		return
 	}
 	w.Since = b.Since
-	w.set("The system holds workflow %s (%s): %s", s.Name, b.Reason, sentence(eventlog.Clip(b.Message, maxHold)))
+	w.set("The system holds workflow %s (%s): %s", s.Name, b.Reason, holdOf(b))
 	run := w.run(s, b.Run)
 	if run != nil {
 		w.add("It comes from run %s of %s %s.", run.ID, run.Type, run.Handler)

@@ -140,7 +140,7 @@ func (w *Why) explainProbing(s *projections.State, c eventlog.Consumer, p *proje
 	w.begin(PartProbing)
 	w.add("Three events of %s in a row failed alike, so its target is to blame since %s (%s: %s). It is tried with one "+
 		"run at a time, %s so far; the next is due at %s, and its success lets all go on.", c.Name, p.Since, p.Class,
-		strings.TrimSuffix(eventlog.Clip(p.Message, maxCause), "."), eventlog.Count(p.Attempt, "failure"), p.At)
+		quoted(p.Message), eventlog.Count(p.Attempt, "failure"), p.At)
 	if remedy := remedies[eventlog.BlockReason(p.Class)]; remedy != "" && p.Class != eventlog.Transient {
 		w.add("%s", remedy)
 	}

@@ -166,8 +166,8 @@ func TestC05_HeldEventsAreExplained(t *testing.T) {
 	l.fail("a", eventlog.Logic, "script.threw")
 	l.fail("b", eventlog.Precondition, "http.404")
 	l.check("", true, []string{"4 of its 8 places taken", "Held since 2023-11-14T22:13:20Z for a repair of the script",
-		"(logic script.threw: script.threw of a)", `event "a" (Order a) of topic in`,
-		"(precondition http.404: http.404 of b)",
+		"(logic script.threw: “script.threw of a”)", `event "a" (“Order a”) of topic in`,
+		"(precondition http.404: “http.404 of b”)",
 		"bring the other side into the state that the call needs"},
 		[]string{"pawl deploy FILE", "pawl redrive shop in a", "pawl skip shop in a",
 			"pawl resume shop", "pawl skip shop in b"})
@@ -176,8 +176,8 @@ func TestC05_HeldEventsAreExplained(t *testing.T) {
 	l.uncertain(l.call("e", false))
 	l.uncertain(l.call("f", true))
 	l.check(decide.ReasonHeld, true, []string{"5 of its events wait for a person or a repair",
-		`2 events are held, the oldest since 2023-11-14T22:13:20Z, for a person (precondition http.404: http.404 of b)`,
-		`event "b" (Order b) of topic in and 1 more`, "(precondition http.410: http.410 of d)",
+		`2 events are held, the oldest since 2023-11-14T22:13:20Z, for a person (precondition http.404: “http.404 of b”)`,
+		`event "b" (“Order b”) of topic in and 1 more`, "(precondition http.410: “http.410 of d”)",
 		"the outcome of its call, which is being found out"},
 		[]string{"pawl jobs list --workflow shop --held person", "pawl redrive shop --where held=person",
 			"pawl skip shop --where held=person", "pawl mutations show R6", "pawl resolve R5 --did-not-happen"})
@@ -274,7 +274,7 @@ func TestStandingIsExplained(t *testing.T) {
 			"Consumer send has waiting: 1 event for a run, 2 events behind others",
 			"All places of send are taken"}, nil)
 		l.fail("a", eventlog.Precondition, "http.404")
-		l.check("", true, []string{`event "a" (Order a) of topic in; behind it wait 2 for key "x"`}, nil)
+		l.check("", true, []string{`event "a" (“Order a”) of topic in; behind it wait 2 for key "x"`}, nil)
 	})
 	t.Run("rate", func(t *testing.T) {
 		t.Parallel()
@@ -293,7 +293,7 @@ func TestStandingIsExplained(t *testing.T) {
 		l.fail("d", eventlog.Transient, "http.connect")
 		l.check(decide.ReasonProbing, false, []string{"tries it again by itself at",
 			"Three events of send in a row failed alike",
-			"(transient: http.connect of"}, []string{"pawl resume shop"})
+			"(transient: “http.connect of"}, []string{"pawl resume shop"})
 	})
 	t.Run("a target that refuses", func(t *testing.T) {
 		t.Parallel()

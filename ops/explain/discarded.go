@@ -30,7 +30,7 @@ func (w *Why) NameDiscarded(ctx context.Context, reader *readmodel.Reader) error
 func (w *Why) nameDiscarded(p *part, job readmodel.Job) {
 	name := fmt.Sprintf("event %q", job.MessageID)
 	if job.Title != "" && job.Title != string(job.MessageID) {
-		name += " (" + job.Title + ")"
+		name += titled(job.Title)
 	}
 	failed := ""
 	if job.Error != nil {

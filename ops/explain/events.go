@@ -72,7 +72,7 @@ func (w *Why) attendUndecided(s *projections.State) {
 		}
 		name := fmt.Sprintf("event %q of topic %s", u.MessageID, u.Topic)
 		if u.Title != "" && u.Title != string(u.MessageID) {
-			name = fmt.Sprintf("event %q (%s) of topic %s", u.MessageID, u.Title, u.Topic)
+			name = fmt.Sprintf("event %q%s of topic %s", u.MessageID, titled(u.Title), u.Topic)
 		}
 		names = append(names, name)
 		w.offer("pawl redrive %s %s %s --including-unknown", s.Name, u.Topic, shellWord(u.MessageID))

@@ -97,7 +97,7 @@ func (w *Why) explainGroup(s *projections.State, g heldGroup) {
 	f := failureOf(s, first)
 	why := ""
 	if f != nil && g.reason != eventlog.HeldApproval {
-		why = fmt.Sprintf(" (%s %s: %s)", f.Class, f.Code, strings.TrimSuffix(eventlog.Clip(f.Message, maxCause), "."))
+		why = fmt.Sprintf(" (%s %s: %s)", f.Class, f.Code, quoted(f.Message))
 	}
 	text := fmt.Sprintf("%s%s", reasonWords[g.reason], why)
 	switch _, m := heldBy(s, first); {

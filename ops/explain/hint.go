@@ -42,17 +42,18 @@ var hints = map[hint.Code]string{
 	hint.RunActive:   "wait for it, or look at it: pawl why %s",
 	hint.NoProducers: "its consumers run by themselves when an event arrives; pawl why %s says what it waits for",
 
-	hint.Rename:           "change name: in the script",
-	hint.FirstDeploy:      "leave out the expected version for a first deploy",
-	hint.DeployOnRunning:  "look at the running source (pawl workflows source %s) and deploy again",
-	hint.RunningVersion:   "name the running one: pawl workflows show %s",
-	hint.DeployInstead:    "deploy the script instead (pawl deploy)",
-	hint.PersonDeploys:    "a person looks at the script and deploys it: pawl deploy FILE",
+	hint.Rename:          "change name: in the script",
+	hint.FirstDeploy:     "leave out the expected version for a first deploy",
+	hint.DeployOnRunning: "look at the running source (pawl workflows source %s) and deploy again",
+	hint.RunningVersion:  "name the running one: pawl workflows show %s",
+	hint.DeployInstead:   "deploy the script instead (pawl deploy)",
+	hint.PersonDeploys:   "a person looks at the script and deploys it: pawl deploy FILE",
+	hint.PersonLooks: "no further repair is taken: a person looks at it (pawl why %s), and deploys a corrected script " +
+		"(pawl deploy FILE) or resumes it (pawl resume %s)",
 	hint.KeepConsumer:     "keep consumer %s until the run is over (pawl why %s)",
 	hint.KeepSubscription: "keep the subscription until the run is over (pawl why %s)",
 	hint.PauseFirst:       "pause the workflow, and deploy once the run is over (pawl why %s)",
 	hint.KeepUntilFree:    "keep it until nothing is held and no run is open; pawl why %s lists all of them",
-	hint.KeepConcurrency:  "keep them as they were, or deploy the file instead",
 	hint.Grants: `write {"connector.operation": "allow" | "ask" | "deny"}; connector.* and * are patterns; the first ` +
 		`two may name a host: http.post@api.example.com; a secret is granted by its name: {"secret.NAME": ` +
 		`"allow"}`,
@@ -60,7 +61,8 @@ var hints = map[hint.Code]string{
 	hint.Connector:   "see what it takes: pawl connectors show %s",
 	hint.Connectors:  "`pawl connectors list` shows what there is",
 
-	hint.Topics: "its topics: %s",
+	hint.Topics:  "its topics: %s",
+	hint.Flatter: "send it flatter, or the deep part of it as a text",
 	hint.EventForm: "an event has a messageId of 1 to 512 bytes, which is its identity, and a title of one line for " +
 		"people",
 	hint.Payload:      "a payload is any JSON value, or left out",

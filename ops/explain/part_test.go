@@ -33,7 +33,7 @@ func TestHeadline(t *testing.T) {
 		l.state.Waiting = append(l.state.Waiting, projections.Waiting{Topic: "out", Events: 3})
 		check(t, l.why(), "Workflow shop has only held events left: 1 of its events waits for a person or a repair. It has "+
 			"waited since 2023-11-14T22:13:20Z. Held since 2023-11-14T22:13:20Z for an approval of its call; nothing has left: "+
-			`event "a" (Order a) of topic in. 3 events wait in topic out`,
+			`event "a" (“Order a”) of topic in. 3 events wait in topic out`,
 			"pawl mutations show R1", "pawl approve R1", "pawl reject R1")
 	})
 	t.Run("a held event while others move", func(t *testing.T) {
@@ -61,7 +61,7 @@ func TestNameDiscarded(t *testing.T) {
 	w := Workflow(&s, decide.Wait{Reason: decide.ReasonIdle}, decide.Present{}, Beside{}).First(PartDiscarded)
 	w.nameDiscarded(&w.parts[0], readmodel.Job{Topic: "in", MessageID: "a b", Title: "Order",
 		Error: &readmodel.Failure{Message: "no such file."}})
-	if !strings.Contains(w.Message, `The oldest is event "a b" (Order) of topic in, which failed: “no such file”. `+
+	if !strings.Contains(w.Message, `The oldest is event "a b" (“Order”) of topic in, which failed: “no such file”. `+
 		"Workflow shop has only discarded events left") || w.Commands[0] != "pawl jobs show shop in 'a b'" {
 		t.Errorf("%s %q", w.Message, w.Commands)
 	}
@@ -105,7 +105,7 @@ func TestEventsThatNoRunReserves(t *testing.T) {
 	look(0)
 	w := l.why()
 	if !strings.Contains(w.Message, "2 events of topic in wait: prepare of send looked at 2023-11-14T22:13:20") ||
-		!strings.Contains(w.Message, "and reserved none, the oldest is a (Order a).") ||
+		!strings.Contains(w.Message, "and reserved none, the oldest is \"a\" (“Order a”).") ||
 		!slices.Contains(w.Commands, "pawl events list --workflow shop --status pending") {
 		t.Errorf("%s %v", w.Message, w.Commands)
 	}

@@ -39,7 +39,7 @@ func (w *Why) explainWait(s *projections.State, wait decide.Wait) {
 		switch {
 		case s.Blocked != nil:
 			w.add("The system holds it too (%s): %s `pawl resume` ends both.", s.Blocked.Reason,
-				sentence(eventlog.Clip(s.Blocked.Message, maxHold)))
+				holdOf(s.Blocked))
 		case s.Maintenance != nil:
 			w.add("Its script needs a repair too, since run %s.", s.Maintenance.Run)
 		}
@@ -166,7 +166,7 @@ func (w *Why) explainRestored(s *projections.State) {
 		"events that are done, and then resume it. Events still arrive and wait.")
 	if s.Blocked != nil {
 		w.add("The system holds it too (%s): %s `pawl resume` ends both.", s.Blocked.Reason,
-			sentence(eventlog.Clip(s.Blocked.Message, maxHold)))
+			holdOf(s.Blocked))
 	}
 	w.offer("pawl events list --workflow %s --status pending", s.Name)
 	w.offer("pawl resume %s", s.Name)
@@ -212,7 +212,7 @@ func (w *Why) addLeft(s *projections.State, except eventlog.Handler) {
 					continue
 				}
 				if left++; left == 1 && e != nil {
-					oldest = fmt.Sprintf(", the oldest is %s (%s)", eventlog.ClipName(e.MessageID), eventlog.Clip(e.Title, 100))
+					oldest = fmt.Sprintf(", the oldest is %q%s", eventlog.ClipName(e.MessageID), titled(eventlog.Clip(e.Title, 100)))
 				}
 			}
 			if left == 0 {

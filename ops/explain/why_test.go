@@ -73,7 +73,7 @@ func TestWorkflow(t *testing.T) {
 			*s = s.Hydrate(&projections.TopicEvent{Topic: "mail.in", MessageID: "it's", Status: eventlog.EventPending,
 				ScheduledAt: later, Failures: 2, Attempts: []projections.Attempt{{Failure: failure}}})
 		}), decide.Wait{Reason: decide.ReasonBackoff, Until: later, Subject: "it's"}, "backoff", 0, later, "it's",
-			[]string{`event "it's" of topic mail.in`, "attempt 3 after a failure (no answer within 5s)"},
+			[]string{`event "it's" of topic mail.in`, "attempt 3 after a failure (“no answer within 5s”)"},
 			[]string{`pawl jobs show shop mail.in 'it'\''s'`, `pawl cancel shop mail.in 'it'\''s'`,
 				"pawl jobs list --workflow shop --state retryable"}},
 		"job backoff of an event that is paged out": {base(func(s *projections.State) {
@@ -90,10 +90,10 @@ func TestWorkflow(t *testing.T) {
 			blocked(eventlog.BlockAuth)(s)
 			pausedByAda(s)
 		}), decide.Wait{Reason: decide.ReasonUserPause}, "userPause", at, 0, "",
-			[]string{"The system holds it too (auth): mail says no."},
+			[]string{"The system holds it too (auth): “mail says no”."},
 			[]string{"pawl resume shop", "pawl log --workflow shop"}},
 		"approval": {base(nil), decide.Wait{Reason: decide.ReasonApproval, Subject: "M1"}, "approval", at, 0, "M1",
-			[]string{"Mutation M1 (mail.send: Send A) awaits approval", "nothing has left"},
+			[]string{"Mutation M1 (mail.send: “Send A”) awaits approval", "nothing has left"},
 			[]string{"pawl mutations show M1", "pawl approve M1", "pawl reject M1"}},
 		"approval and pause": {base(pausedByAda), decide.Wait{Reason: decide.ReasonApproval, Subject: "M1"}, "approval", at,
 			0, "M1",
@@ -110,7 +110,7 @@ func TestWorkflow(t *testing.T) {
 			[]string{"pawl mutations show M1"}},
 		"reconcile": {base(nil), decide.Wait{Reason: decide.ReasonReconcile, Until: later, Subject: "M1"}, "reconcileDue", at,
 			later, "M1",
-			[]string{"(no answer within 5s)", "2 attempts so far",
+			[]string{"(“no answer within 5s”)", "2 attempts so far",
 				"Nothing of this call is sent again, and nothing else of the workflow runs until"},
 			[]string{"pawl mutations show M1"}},
 		"indeterminate": {base(blocked(eventlog.BlockIndeterminate)), decide.Wait{Reason: decide.ReasonIndeterminate,
@@ -145,7 +145,7 @@ func TestWorkflow(t *testing.T) {
 			*s = s.Hydrate(&projections.TopicEvent{Topic: "in", MessageID: "a", Title: "Order a", Status: eventlog.EventPending})
 		}), decide.Wait{Reason: decide.ReasonMaintenance, Subject: "R1"}, "maintenance", at, 0, "R1",
 			[]string{
-				`The run was for event "a" (Order a) of topic in, which waits again. To go on without it, ` +
+				`The run was for event "a" (“Order a”) of topic in, which waits again. To go on without it, ` +
 					`skip it and deploy the script again, also unchanged`,
 			},
 			[]string{"pawl runs show shop R1 --evidence", "pawl repair shop FILE", "pawl deploy FILE", "pawl skip shop in a"}},
@@ -170,7 +170,7 @@ func TestWorkflow(t *testing.T) {
 				"pawl repair shop FILE", "pawl deploy FILE"}},
 		"blocked, permission": {base(blocked(eventlog.BlockPermission)),
 			decide.Wait{Reason: decide.ReasonBlocked, Subject: "R1"}, "blocked", at, 0, "R1",
-			[]string{"(permission): mail says no.", "Grant what it needs, or let the connector's configuration allow it"},
+			[]string{"(permission): “mail says no”.", "Grant what it needs, or let the connector's configuration allow it"},
 			[]string{"pawl runs show shop R1", "pawl grants shop", "pawl resume shop"}},
 		"blocked, a grant is missing": {base(func(s *projections.State) {
 			blocked(eventlog.BlockPermission)(s)
@@ -182,7 +182,7 @@ func TestWorkflow(t *testing.T) {
 			blocked(eventlog.BlockPermission)(s)
 			s.Run("R1").Failure = &eventlog.Failure{Class: eventlog.Permission, Code: "http.host", Message: "mail says no"}
 		}), decide.Wait{Reason: decide.ReasonBlocked, Subject: "R1"}, "blocked", at, 0, "R1",
-			[]string{"(permission): mail says no.",
+			[]string{"(permission): “mail says no”.",
 				"No grant changes that: correct connectors.http.hosts in the engine's configuration, start the engine again, " +
 					"then resume."}, []string{"pawl runs show shop R1", "pawl resume shop"}},
 		"blocked, a database that is not configured": {base(func(s *projections.State) {
@@ -220,7 +220,7 @@ func TestWorkflow(t *testing.T) {
 				&projections.TopicEvent{Topic: "in", MessageID: "b c", Title: "b c", Status: eventlog.EventPending})
 		}), decide.Wait{Reason: decide.ReasonBlocked}, "blocked", at, 0, "",
 			[]string{
-				`The run was for event "a" (Order a) of topic in and event "b c" of topic in, which wait again. ` +
+				`The run was for event "a" (“Order a”) of topic in and event "b c" of topic in, which wait again. ` +
 					`To go on without them, skip them and resume; pawl redrive brings back`,
 			},
 			[]string{"pawl runs show shop R1", "pawl resume shop", "pawl skip shop in a", "pawl skip shop in 'b c'"}},
@@ -257,7 +257,7 @@ func TestWorkflow(t *testing.T) {
 			*s = s.Hydrate(&projections.TopicEvent{Topic: "in", MessageID: "a", Title: "Order a", Status: eventlog.EventPending})
 		}), decide.Wait{Reason: decide.ReasonBlocked}, "blocked", at, 0, "",
 			[]string{
-				`The run was for event "a" (Order a) of topic in, which waits again. To go on without it, skip it and resume`,
+				`The run was for event "a" (“Order a”) of topic in, which waits again. To go on without it, skip it and resume`,
 			},
 			[]string{"pawl runs show shop R1", "pawl grants shop", "pawl resume shop", "pawl skip shop in a"}},
 		"blocked, logic": {base(blocked(eventlog.BlockLogic)), decide.Wait{Reason: decide.ReasonBlocked}, "blocked",
@@ -274,7 +274,7 @@ func TestWorkflow(t *testing.T) {
 			s.Archived, s.Pause = true, &projections.Pause{}
 		}), decide.Wait{Reason: decide.ReasonArchived}, "archived", 0, 0, "", []string{"for good"}, nil},
 		"open call": {base(nil), decide.Wait{Reason: decide.ReasonCall, Subject: "M1"}, "", at, later, "M1",
-			[]string{"Mutation M1 (mail.send: Send A) has left"}, nil},
+			[]string{"Mutation M1 (mail.send: “Send A”) has left"}, nil},
 		"await call": {base(nil), decide.AwaitCall{Mutation: "M1"}, "", at, later, "M1",
 			[]string{"its answer is awaited"}, nil},
 		"reconciling": {base(nil), decide.ReconcileMutation{Mutation: "M1"}, "", at, 0, "M1",

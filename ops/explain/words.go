@@ -3,6 +3,7 @@ package explain
 import (
 	"fmt"
 	"strings"
+	"unicode"
 
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/projections"
@@ -21,14 +22,14 @@ func keyOf(s *projections.State, e *projections.TopicEvent) string {
 	}
 	c, _ := s.Definition().Subscriber(e.Topic)
 	key := projections.EventKeyAt(c.Key, e.Payload)
-	return fmt.Sprintf("; behind it %s %s for key %s", number(n, "waits", "wait"), many, eventlog.ClipName(key))
+	return fmt.Sprintf("; behind it %s %s for key %s", number(n, "waits", "wait"), many, visible(eventlog.ClipName(key)))
 }
 
 // callName names a mutation's call for a person, and the events that it was made for.
 func callName(s *projections.State, m *projections.Mutation) string {
 	name := fmt.Sprintf("mutation %s (%s.%s", m.ID, m.Call.Connector, m.Call.Operation)
 	if m.Call.UITitle != "" {
-		name += ": " + m.Call.UITitle
+		name += ": " + quoted(m.Call.UITitle)
 	}
 	name += ")"
 	run := s.Run(m.Run)
@@ -45,7 +46,7 @@ func callName(s *projections.State, m *projections.Mutation) string {
 func eventName(s *projections.State, ref eventlog.EventRef) string {
 	title := ""
 	if e := s.Event(ref.Topic, ref.MessageID); e != nil && e.Title != "" && e.Title != string(ref.MessageID) {
-		title = " (" + e.Title + ")"
+		title = titled(e.Title)
 	}
 	return fmt.Sprintf("event %q%s of topic %s", ref.MessageID, title, ref.Topic)
 }
@@ -67,15 +68,35 @@ func because(f *eventlog.Failure) string {
 	if f == nil || f.Message == "" {
 		return ""
 	}
-	return " (" + strings.TrimSuffix(eventlog.Clip(f.Message, maxCause), ".") + ")"
+	return " (" + quoted(f.Message) + ")"
 }
 
+// titled is the title of an event behind its id.
+func titled(title string) string { return " (" + quoted(title) + ")" }
+
 // quoted is what a script or the outside has said: marked as theirs, in one line, and not longer than a person
-// reads.
-func quoted(text string) string {
-	text = strings.NewReplacer("“", "\"", "”", "\"").Replace(strings.Join(strings.Fields(text), " "))
-	return "“" + strings.TrimSuffix(eventlog.Clip(text, maxCause), ".") + "”"
+// reads. It reaches language models too, and may be written to mislead them: nothing in it ends the quotation, begins a
+// line or turns the direction of the text.
+func quoted(text string) string { return quotedWithin(text, maxCause) }
+
+// quotedWithin bounds it, in bytes.
+func quotedWithin(text string, most int) string {
+	text = strings.NewReplacer("“", "\"", "”", "\"").Replace(visible(strings.Join(strings.Fields(text), " ")))
+	return "“" + strings.TrimSuffix(eventlog.Clip(text, most), ".") + "”"
 }
+
+// visible replaces each character that cannot be seen.
+func visible(text string) string {
+	return strings.Map(func(r rune) rune {
+		if !unicode.IsPrint(r) {
+			return unicode.ReplacementChar
+		}
+		return r
+	}, text)
+}
+
+// holdOf is why the system holds a workflow: a message of ours with what a script or the other side has said in it.
+func holdOf(b *projections.Block) string { return quotedWithin(b.Message, maxHold) + "." }
 
 func sentence(text string) string {
 	if strings.HasSuffix(text, ".") {

@@ -101,6 +101,9 @@ func (l *Loop) repair(ctx context.Context, r request) (proposed bool, err error)
 		case errors.As(err, &p) && (p.Code == "repair.notRequested" || p.Code == "version.moved"):
 			l.Report(r.Workflow, "was repaired in another way meanwhile")
 			return false, nil
+		case errors.As(err, &p) && p.Code == "repair.spent":
+			l.Report(r.Workflow, "is not repaired any more: a person must look (pawl why "+r.Workflow+")")
+			return false, nil
 		case errors.As(err, &p) && p.Code == "repair.refused":
 			l.Report(r.Workflow, "a repair was refused: "+p.Detail)
 			problems, err := json.Marshal(p.Problems)

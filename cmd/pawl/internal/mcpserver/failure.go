@@ -1,8 +1,10 @@
 package mcpserver
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -15,8 +17,8 @@ import (
 var steps = map[string]string{
 	"script.refused": "correct each problem at its line (a fix is code that can be put there), call validate until it " +
 		"answers ok, then deploy again",
-	"repair.refused": "correct each problem and call repair again; each refused repair counts against the budget, and " +
-		"when it is spent a person must deploy",
+	"repair.spent": "stop, and tell the person what has failed and what was tried: only a person looks at it now, and " +
+		"deploys or resumes it",
 	"role.insufficient": "nothing was changed; tell the person which role is needed, they make a token with " +
 		"`pawl tokens create NAME --role ROLE`",
 	"workflow.forbidden": "nothing was changed; work on the workflow that this token is for",
@@ -38,16 +40,19 @@ func failed(t *tool, err error) *mcp.CallToolResult {
 		return misused(err.Error(), "tell the person; nothing is known to be changed")
 	}
 	var text strings.Builder
-	fmt.Fprintf(&text, "%s (%s)", p.Detail, p.Code)
+	fmt.Fprintf(&text, "%s (%s)", oneLine(p.Detail), p.Code)
 	for _, found := range p.Problems {
-		text.WriteString("\n" + problemText(found))
+		text.WriteString("\n" + oneLine(problemText(found)))
 	}
 	step := steps[p.Code]
 	if step == "" {
 		step = p.Hint
 	}
 	result := misused(text.String(), step)
-	result.StructuredContent = p
+	result.Content = slices.Insert(result.Content, 1, mcp.Content(&mcp.TextContent{Text: outside}))
+	if problem, err := json.Marshal(p); err == nil {
+		result.StructuredContent = visible(problem)
+	}
 	return result
 }
 

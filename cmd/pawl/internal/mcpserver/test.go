@@ -3,6 +3,7 @@ package mcpserver
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -11,6 +12,10 @@ import (
 
 // testTool is the one tool that is no operation of the engine: tests run where this program runs.
 const testTool = "test"
+
+// maxTests bounds tests in YAML, in bytes. They are parsed in this process, for all of its callers, which takes much
+// more memory than they have bytes.
+const maxTests = 256 << 10
 
 // TestRequest is a script with its tests.
 type TestRequest struct {
@@ -52,6 +57,10 @@ func (s *server) test(ctx context.Context, call *mcp.CallToolRequest) (*mcp.Call
 	}
 	if len(request.Source)+len(request.Tests) > rpc.MaxBody {
 		return misused("source and tests are too large", "call test with fewer cases"), nil
+	}
+	if request.YAML && len(request.Tests) > maxTests {
+		return misused(fmt.Sprintf("the tests have %d bytes, at most %d are allowed in YAML", len(request.Tests), maxTests),
+			"call test with fewer cases, or record fewer runs"), nil
 	}
 	tool := &tool{name: testTool, next: afterTest}
 	if !s.engine.TestAlone {

@@ -203,9 +203,11 @@ func (t *tool) choose(arguments map[string]any) (operation string, wrong *mcp.Ca
 	return chosen.operation, nil
 }
 
-// answered is the answer of an operation with the next step after it.
+// answered is the answer of an operation, with what it may hold and the next step after it.
 func (t *tool) answered(arguments map[string]any, answer json.RawMessage) *mcp.CallToolResult {
-	result := &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: string(answer)}}}
+	answer = visible(answer)
+	result := &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: string(answer)},
+		&mcp.TextContent{Text: outside}}}
 	if len(answer) > 0 && answer[0] == '{' {
 		result.StructuredContent = answer
 	}

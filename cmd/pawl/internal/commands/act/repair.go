@@ -53,7 +53,7 @@ func (c *Repair) Run(ctx context.Context, engine *client.Finder, screen term.Scr
 	}
 	if err := connected.Call("repairWorkflow", params, &raw); err != nil {
 		var problem *rpc.Problem
-		wanted := !errors.As(err, &problem) || problem.Code != "repair.notRequested"
+		wanted := !errors.As(err, &problem) || problem.Code != "repair.notRequested" && problem.Code != "repair.spent"
 		err = source.Refused(ctx, screen, with, script, err, connected.JSON)
 		var refused *exit.Failure
 		if wanted && errors.As(err, &refused) {
