@@ -55,7 +55,7 @@ func newClusterOf(t *testing.T, nodes int, options ...func(*nodeConfig)) *cluste
 		name := fmt.Sprintf("n%d", i+1)
 		n := &process{cluster: c, cfg: nodeConfig{Name: name, Dir: filepath.Join(t.TempDir(), name), Forms: i == 0,
 			Listen: listen[i], Routes: routes, Advertise: routes[i], Sink: c.sink.host(), Renew: renew(),
-			Control: freeAddress(t)}}
+			Control: freeAddress(t), Replicas: 3}}
 		for _, change := range options {
 			change(&n.cfg)
 		}

@@ -8,5 +8,5 @@
 // can be set while it runs, which no program allows. Scripts run in the node's own process.
 //
 // The tests are run on demand, by -faults.kills and -faults.all, with leases that last as long as ever;
-// -faults.each says how often each workflow gets an order.
+// -faults.each says how often each workflow gets an order. -faults.throughput measures what one node and three bring.
 package faults

@@ -80,6 +80,8 @@ type nodeConfig struct {
 	Advertise string
 	// Sink is the host and port of the receiver.
 	Sink string
+	// Replicas is how many copies each stream has.
+	Replicas int
 	// Renew is how often leases are renewed; 0 as the engine has it.
 	Renew time.Duration
 	// Control is where the node answers the test.
@@ -102,8 +104,11 @@ func (c nodeConfig) run(ctx context.Context) error {
 		&slog.HandlerOptions{Level: slog.LevelWarn})).With("node", c.Name)}
 	if len(c.Servers) == 0 {
 		var err error
-		n.server, err = embeddednats.Start(ctx, embeddednats.Config{StoreDir: c.Dir, Name: c.Name, Logger: n.logger,
-			Cluster: &embeddednats.Cluster{Name: "faults", Listen: c.Listen, Routes: c.Routes, Advertise: c.Advertise}})
+		config := embeddednats.Config{StoreDir: c.Dir, Name: c.Name, Logger: n.logger}
+		if len(c.Routes) > 1 {
+			config.Cluster = &embeddednats.Cluster{Name: "faults", Listen: c.Listen, Routes: c.Routes, Advertise: c.Advertise}
+		}
+		n.server, err = embeddednats.Start(ctx, config)
 		if err != nil {
 			return err
 		}
@@ -167,12 +172,12 @@ func (n *runningNode) open(ctx context.Context) (closeAll func(), c engine.Confi
 				return fmt.Errorf("the cluster is not formed yet: %w", err)
 			}
 		}
-		log, err = jslog.Open(ctx, conns[0], jslog.Config{Partitions: partitions, Replicas: 3, Logger: n.logger,
+		log, err = jslog.Open(ctx, conns[0], jslog.Config{Partitions: partitions, Replicas: n.cfg.Replicas, Logger: n.logger,
 			Mark: filepath.Join(n.cfg.Dir, "mark")})
 		if err != nil || leases != nil {
 			return err
 		}
-		if leases, err = bucket.Create(ctx, n.js, "PAWL_LEASES", 3); err != nil {
+		if leases, err = bucket.Create(ctx, n.js, "PAWL_LEASES", n.cfg.Replicas); err != nil {
 			err = errors.Join(err, log.Close())
 		}
 		return err
@@ -239,8 +244,9 @@ func (c *steppedClock) Elapsed() time.Duration { return clock.Elapsed() }
 type nodeStatus struct {
 	Owned, Held int
 	Stopped     []string
-	// InStep: all streams have all their copies.
-	InStep bool
+	// InStep: all streams have all their copies. Transitions are all that were ever written to the log.
+	InStep      bool
+	Transitions uint64
 }
 
 // control answers the test.
@@ -273,6 +279,13 @@ func (n *runningNode) control() http.Handler {
 		why, _ := n.engine.Why(eventlog.WorkflowName(r.FormValue("workflow")))
 		_, _ = fmt.Fprintf(w, "%+v\n", why)
 	})
+	mux.HandleFunc("GET /spent", func(w http.ResponseWriter, _ *http.Request) {
+		var spent syscall.Rusage
+		err := syscall.Getrusage(syscall.RUSAGE_SELF, &spent)
+		if answer(w, err); err == nil {
+			_, _ = fmt.Fprint(w, spent.Utime.Nano()+spent.Stime.Nano())
+		}
+	})
 	mux.HandleFunc("GET /groups", n.groups)
 	mux.HandleFunc("GET /status", func(w http.ResponseWriter, r *http.Request) {
 		var s nodeStatus
@@ -287,7 +300,9 @@ func (n *runningNode) control() http.Handler {
 				s.Stopped = append(s.Stopped, p.Stopped.Error())
 			}
 		}
-		s.InStep = r.FormValue("streams") == "" || n.inStep(r.Context())
+		if s.InStep = true; r.FormValue("streams") != "" {
+			s.Transitions, s.InStep = n.inStep(r.Context())
+		}
 		_ = json.NewEncoder(w).Encode(s)
 	})
 	return mux
@@ -299,20 +314,26 @@ func answer(w http.ResponseWriter, err error) {
 	}
 }
 
-// inStep reports whether each stream has three copies that are current.
-func (n *runningNode) inStep(ctx context.Context) bool {
+// inStep counts what the log has taken, and reports whether each stream has all its copies, and they are current.
+func (n *runningNode) inStep(ctx context.Context) (transitions uint64, whole bool) {
 	all := n.js.ListStreams(ctx)
 	count := 0
 	for info := range all.Info() {
-		if info.Cluster == nil || info.Cluster.Leader == "" || len(info.Cluster.Replicas) != 2 {
-			return false
+		count++
+		if !strings.HasPrefix(info.Config.Name, "KV_") {
+			transitions += info.State.LastSeq
+		}
+		if len(n.cfg.Routes) == 1 && len(n.cfg.Servers) == 0 {
+			continue // a server alone has no groups
+		}
+		if info.Cluster == nil || info.Cluster.Leader == "" || len(info.Cluster.Replicas) != n.cfg.Replicas-1 {
+			return transitions, false
 		}
 		for _, r := range info.Cluster.Replicas {
 			if !r.Current || r.Offline {
-				return false
+				return transitions, false
 			}
 		}
-		count++
 	}
-	return all.Err() == nil && count == partitions+1
+	return transitions, all.Err() == nil && count == partitions+1
 }

@@ -62,7 +62,7 @@ func (n *network) listen(node, target string) string {
 }
 
 // names finds the name of a server in its first words.
-var names = regexp.MustCompile(`"(?:server_)?name":"(n\d)"`)
+var names = regexp.MustCompile(`"(?:server_)?name":"([ns]\d)"`)
 
 // pass connects a server that has dialled with the server of the node. The first words of the dialling server hold its
 // name.

@@ -3,6 +3,7 @@
 package faults
 
 import (
+	"context"
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
@@ -15,14 +16,17 @@ import (
 // sink is the receiver: it counts the requests of each order, and knows which calls have arrived.
 type sink struct {
 	*httptest.Server
-	mu     sync.Mutex
-	orders map[string]int
-	keys   map[string]bool
-	last   map[string]time.Time // by workflow
+	mu sync.Mutex
+	// arrived tells those that wait for an order.
+	arrived *sync.Cond
+	orders  map[string]int
+	keys    map[string]bool
+	last    map[string]time.Time // by workflow
 }
 
 func newSink(t *testing.T) *sink {
 	s := &sink{orders: map[string]int{}, keys: map[string]bool{}, last: map[string]time.Time{}}
+	s.arrived = sync.NewCond(&s.mu)
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /orders", func(w http.ResponseWriter, r *http.Request) {
 		var order struct{ Order string }
@@ -36,6 +40,7 @@ func newSink(t *testing.T) *sink {
 		s.keys[r.Header.Get("Idempotency-Key")] = true
 		s.last[workflow] = time.Now()
 		s.mu.Unlock()
+		s.arrived.Broadcast()
 	})
 	mux.HandleFunc("GET /seen", func(w http.ResponseWriter, r *http.Request) {
 		s.mu.Lock()
@@ -51,6 +56,23 @@ func newSink(t *testing.T) *sink {
 
 // host is what the nodes are configured with.
 func (s *sink) host() string { return s.Listener.Addr().String() }
+
+// await waits until the order has arrived, or ctx ends.
+func (s *sink) await(ctx context.Context, order string) {
+	defer context.AfterFunc(ctx, s.arrived.Broadcast)()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for s.orders[order] == 0 && ctx.Err() == nil {
+		s.arrived.Wait()
+	}
+}
+
+// count is how many orders have arrived.
+func (s *sink) count() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.orders)
+}
 
 // workedSince counts the workflows of which an order has arrived since then.
 func (s *sink) workedSince(moment time.Time) (workflows int) {

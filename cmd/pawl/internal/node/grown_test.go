@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"net/http/httptest"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -27,10 +26,7 @@ func TestAnInstallationGrows(t *testing.T) {
 		t.Skip("starts three servers and two engines")
 	}
 	t.Parallel()
-	got := &sink{posts: map[string]int{}, grown: make(chan struct{}, 1)}
-	receiver := httptest.NewServer(got)
-	defer receiver.Close()
-	host := strings.TrimPrefix(receiver.URL, "http://")
+	got, host := startSink(t)
 	worker := buildWorker(t)
 
 	alone := nodeSettings{Data: filepath.Join(t.TempDir(), "alone"), Node: "alone", Sink: host, Worker: worker}
