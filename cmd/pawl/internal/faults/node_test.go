@@ -24,7 +24,9 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
+	"github.com/pawl-run/pawl/cmd/pawl/internal/config"
 	"github.com/pawl-run/pawl/cmd/pawl/internal/node"
+	"github.com/pawl-run/pawl/cmd/pawl/internal/storage"
 	"github.com/pawl-run/pawl/embeddednats"
 	"github.com/pawl-run/pawl/engine"
 	"github.com/pawl-run/pawl/engine/clock"
@@ -149,8 +151,8 @@ func (n *runningNode) dial() (*nats.Conn, error) {
 	if n.server != nil {
 		return n.server.Connect(options...)
 	}
-	return nats.Connect(strings.Join(n.cfg.Servers, ","), append(options, nats.RetryOnFailedConnect(true),
-		nats.DontRandomize(), nats.PingInterval(3*time.Second), nats.MaxPingsOutstanding(2))...)
+	return storage.Dial(config.Servers{URL: strings.Join(n.cfg.Servers, ",")}, "", n.logger,
+		append(options, nats.DontRandomize())...)
 }
 
 // open opens what the engine works with.

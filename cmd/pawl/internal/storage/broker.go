@@ -157,7 +157,7 @@ func joinServers(ctx context.Context, s config.Settings, logger *slog.Logger, op
 	}
 	opened.Add(unlock)
 	b := &Broker{Shared: true, Node: s.Servers.Node, dial: func(options ...nats.Option) (*nats.Conn, error) {
-		return dialServers(s.Servers, s.Servers.Creds, logger, options...)
+		return Dial(s.Servers, s.Servers.Creds, logger, options...)
 	}}
 	if err := b.connect(opened); err != nil {
 		return nil, err

@@ -81,7 +81,7 @@ func RemoveNode(ctx context.Context, data, node string, logger *slog.Logger) err
 		return exit.Failed("run it where another node of the cluster runs, with the --data of that node",
 			errors.New("no node of a cluster runs on "+data))
 	}
-	nc, err := dialServers(config.Servers{URL: url}, "", logger)
+	nc, err := Dial(config.Servers{URL: url}, "", logger)
 	if err != nil {
 		return err
 	}

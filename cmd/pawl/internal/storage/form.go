@@ -71,7 +71,7 @@ func addLeases(ctx context.Context, js jetstream.JetStream, made *Layout) error 
 // Servers connects to the servers of a shared log for a command that runs no engine, and looks at them. The connection
 // is the caller's.
 func Servers(ctx context.Context, s config.Servers, logger *slog.Logger) (*nats.Conn, error) {
-	nc, err := dialServers(s, s.Creds, logger, nats.Name("pawl cluster"))
+	nc, err := Dial(s, s.Creds, logger, nats.Name("pawl cluster"))
 	if err != nil {
 		return nil, err
 	}

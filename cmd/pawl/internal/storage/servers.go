@@ -17,45 +17,8 @@ import (
 	"github.com/pawl-run/pawl/ops/doctor"
 )
 
-const (
-	// connectTime is how long a server may take to take a connection.
-	connectTime = 10 * time.Second
-	// pingEvery is how often a server must answer. One that stands still is left for another after two that it has not
-	// answered, before its leases are lost.
-	pingEvery = 3 * time.Second
-	// lookTime bounds one look at the servers: what is asked while they elect a leader is not answered later.
-	lookTime = 3 * time.Second
-)
-
-// dialServers connects to the servers. The connection is kept up for as long as the engine lives, whatever the servers
-// say meanwhile. What is sent while it is down fails, and does not leave later.
-func dialServers(
-	servers config.Servers, creds string, logger *slog.Logger, options ...nats.Option,
-) (*nats.Conn, error) {
-	all := []nats.Option{
-		nats.Timeout(connectTime), nats.PingInterval(pingEvery), nats.MaxPingsOutstanding(2),
-		nats.MaxReconnects(-1), nats.ReconnectBufSize(-1), nats.IgnoreAuthErrorAbort(),
-		nats.DisconnectErrHandler(func(nc *nats.Conn, err error) {
-			if err != nil {
-				logger.Warn("the connection to the NATS servers is lost; it is made again", "connection", nc.Opts.Name,
-					"error", err)
-			}
-		}),
-		nats.ReconnectHandler(func(nc *nats.Conn) {
-			logger.Info("connected to the NATS servers again", "connection", nc.Opts.Name,
-				"server", nc.ConnectedServerName())
-		}),
-	}
-	if creds != "" {
-		all = append(all, nats.UserCredentials(creds))
-	}
-	nc, err := nats.Connect(servers.URL, append(all, options...)...)
-	if err != nil {
-		return nil, exit.Failed("are the servers there, and are the credentials those of the engines' account? "+
-			"pawl doctor --server URL --creds FILE looks closer", fmt.Errorf("connect to the NATS servers: %w", err))
-	}
-	return nc, nil
-}
+// lookTime bounds one look at the servers: what is asked while they elect a leader is not answered later.
+const lookTime = 3 * time.Second
 
 // lookAtServers refuses servers on which an engine cannot work, and names what is weaker there than it could be.
 // Servers that have no leader yet are waited for.
@@ -99,7 +62,7 @@ func seeSync(
 		hosts = append(hosts, at.String())
 	}
 	servers.URL = strings.Join(hosts, ",")
-	nc, err := dialServers(servers, servers.SysCreds, logger, nats.Name("pawl looks"))
+	nc, err := Dial(servers, servers.SysCreds, logger, nats.Name("pawl looks"))
 	if err != nil {
 		return report, err
 	}
