@@ -47,9 +47,10 @@ func (m *member) send(method, path, body string) (status int, position string) {
 // skipped begins the names of orders that must not be posted.
 const skipped = "skipped-"
 
-// throughAnyNode writes to each workflow through one node and reads it at the other. A reader that names the position of
-// a write sees it at once. Tokens hold on both nodes. What is done to many events at once reaches their owner. A request
-// to the node that is not the owner goes to the owner and no further. It returns the orders that will be posted.
+// throughAnyNode writes to each workflow through one node and reads it at the other. A reader that names the
+// position of a write sees it at once. Tokens hold on both nodes. What is done to many events at once reaches
+// their owner. A request to the node that is not the owner goes to the owner and no further. It returns the orders
+// that will be posted.
 func throughAnyNode(t *testing.T, nc *nats.Conn, a, b *member, workflows int) (orders []string) {
 	t.Helper()
 	hops, err := nc.SubscribeSync("pawl.own.>")
