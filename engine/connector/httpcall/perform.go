@@ -75,15 +75,15 @@ func (c *Connector) perform(ctx context.Context, call connector.Call) connector.
 			if refused := f.refused(); refused != nil {
 				return connector.FailedWith(refused)
 			}
-			return connector.FailedWith(unreached(ctx, call, place(method, t), "was not sent", err))
+			return connector.FailedWith(unreached(ctx, call, placeOf(method, t), "was not sent", err))
 		}
-		return connector.UncertainWith(noAnswer(ctx, call, place(method, t), err))
+		return connector.UncertainWith(noAnswer(ctx, call, placeOf(method, t), err))
 	}
 	a := authorized.judge(readAnswer(response, c.blanks.now.Load()))
 	if call.Resend {
-		return outcomeOfResend(ctx, call, place(method, t), a, p, t.host.reconcile)
+		return outcomeOfResend(ctx, call, placeOf(method, t), a, p, t.host.reconcile)
 	}
-	return outcomeOf(ctx, call, place(method, t), a, p)
+	return outcomeOf(ctx, call, placeOf(method, t), a, p)
 }
 
 // outcomeOfResend reads the answer to a call that was sent again to find out what became of it: 2xx is the answer to a

@@ -80,10 +80,10 @@ func (c *Connector) readBy(ctx context.Context, call connector.Call, p params, t
 	}
 	if redirects(a.status) && !p.expects(a.status) {
 		return nil, connector.Failf(eventlog.Logic, "http.redirect",
-			"%s answered %d; a read by %s follows no redirect: use the address it moved to", place(p.Method, t), a.status,
+			"%s answered %d; a read by %s follows no redirect: use the address it moved to", placeOf(p.Method, t), a.status,
 			p.Method)
 	}
-	return readResult(ctx, call, a, p, place(p.Method, t))
+	return readResult(ctx, call, a, p, placeOf(p.Method, t))
 }
 
 // readFollowing sends a GET and follows redirects, where the script does not expect them.
@@ -100,7 +100,7 @@ func (c *Connector) readFollowing(ctx context.Context, call connector.Call, p pa
 		}
 		location := a.header.Get("Location")
 		if !redirects(a.status) || location == "" || p.expects(a.status) {
-			return readResult(ctx, call, a, p, place("GET", t))
+			return readResult(ctx, call, a, p, placeOf("GET", t))
 		}
 		next, failure := c.redirect(t, location)
 		if failure != nil {
@@ -109,7 +109,7 @@ func (c *Connector) readFollowing(ctx context.Context, call connector.Call, p pa
 		if carries && !sameOrigin(next.url, t.url) {
 			return nil, connector.Failf(eventlog.Permission, "http.redirect",
 				"%s redirects to %s://%s; a call that carries a secret follows redirects only to the same scheme, host and port",
-				place("GET", t), next.url.Scheme, next.url.Host)
+				placeOf("GET", t), next.url.Scheme, next.url.Host)
 		}
 		if call.Reach != nil && hostOf(next) != hostOf(t) {
 			if failure := call.Reach(hostOf(next)); failure != nil {
@@ -124,7 +124,7 @@ func (c *Connector) readFollowing(ctx context.Context, call connector.Call, p pa
 		}
 		t = next
 	}
-	return nil, connector.Failf(eventlog.Logic, "http.redirect", "%s: more than %d redirects", place("GET", t),
+	return nil, connector.Failf(eventlog.Logic, "http.redirect", "%s: more than %d redirects", placeOf("GET", t),
 		maxRedirects)
 }
 
@@ -142,11 +142,11 @@ func (c *Connector) redirect(from target, location string) (target, *eventlog.Fa
 	next, err := from.sent().Parse(location)
 	if err != nil {
 		return target{}, connector.Failf(eventlog.Logic, "http.redirect",
-			"%s redirects to something that is not an address", place("GET", from))
+			"%s redirects to something that is not an address", placeOf("GET", from))
 	}
 	if from.url.Scheme == "https" && next.Scheme == "http" {
 		return target{}, connector.Failf(eventlog.Permission, "http.redirect",
-			"%s redirects from https to http, which is not followed", place("GET", from))
+			"%s redirects from https to http, which is not followed", placeOf("GET", from))
 	}
 	return c.parseTarget(next.String())
 }
@@ -155,7 +155,7 @@ func (c *Connector) redirect(from target, location string) (target, *eventlog.Fa
 // the answer. question says that it asks what became of an earlier call.
 func (c *Connector) exchange(ctx context.Context, call connector.Call, request *http.Request, t target, by *oauth,
 	question bool) (answer, *eventlog.Failure) {
-	where := place(request.Method, t)
+	where := placeOf(request.Method, t)
 	if question {
 		if failure := t.host.turns.Ask(ctx, call); failure != nil {
 			return answer{}, failure

@@ -47,23 +47,23 @@ func (c *Connector) reconcile(ctx context.Context, call connector.Call) connecto
 		return connector.RetryWith(failure)
 	}
 	if a.err != nil && !errors.Is(a.err, errTooBig) {
-		return connector.RetryWith(noAnswer(ctx, call, place("GET", t), a.err))
+		return connector.RetryWith(noAnswer(ctx, call, placeOf("GET", t), a.err))
 	}
 	switch a.status {
 	case rules.Applied.Status:
 		result, err := a.result(p.ResponseEncoding)
 		if err != nil {
 			return connector.RetryWith(connector.Failf(eventlog.Internal, connector.CodeAnswer,
-				"%s answered %d, but %v", place("GET", t), a.status, err))
+				"%s answered %d, but %v", placeOf("GET", t), a.status, err))
 		}
 		return connector.Reconciliation{Verdict: connector.VerdictApplied, Result: result}
 	case rules.Failed.Status:
 		return connector.Reconciliation{Verdict: connector.VerdictFailed, Failure: connector.Failf(eventlog.Transient,
 			connector.CodeNotApplied,
-			"%s answered %d: the call did not take effect", place("GET", t), a.status)}
+			"%s answered %d: the call did not take effect", placeOf("GET", t), a.status)}
 	default:
 		return connector.RetryWith(connector.Failf(eventlog.Transient, "http.reconcile",
-			"%s answered %d, which says neither applied nor failed%s", place("GET", t), a.status, a.excerpt()))
+			"%s answered %d, which says neither applied nor failed%s", placeOf("GET", t), a.status, a.excerpt()))
 	}
 }
 

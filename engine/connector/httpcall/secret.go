@@ -13,8 +13,8 @@ import (
 // configuration itself: by the header's name, in case a secret was written there directly.
 func secretsIn(header, value string) []string {
 	lower := strings.ToLower(header)
-	for _, part := range []string{"auth", "cookie", "key", "token", "secret", "password", "credential"} {
-		if !strings.Contains(lower, part) {
+	for _, word := range []string{"auth", "cookie", "key", "token", "secret", "password", "credential"} {
+		if !strings.Contains(lower, word) {
 			continue
 		}
 		return redact.Parts(value)

@@ -91,8 +91,8 @@ func (c *Connector) targetOf(call connector.Call) (target, bool) {
 	return t, failure == nil
 }
 
-// place names a URL in messages, without its query.
-func place(method string, t target) string {
+// placeOf names a URL in messages, without its query.
+func placeOf(method string, t target) string {
 	return method + " " + t.url.Scheme + "://" + t.url.Host + t.url.EscapedPath()
 }
 

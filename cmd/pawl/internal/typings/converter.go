@@ -22,6 +22,10 @@ const (
 // unknown is the type of what cannot be expressed.
 const unknown = "unknown"
 
+// anyObject is the type of an object of which nothing is known. Its index is `any`, since an interface has none of its
+// own and would not fit another.
+const anyObject = "{ [name: string]: any }"
+
 // converter turns one schema into a type.
 type converter struct {
 	document any

@@ -105,7 +105,3 @@ func kindOf(value any) typ {
 	}
 	return typ{text: anyObject}
 }
-
-// anyObject is the type of an object of which nothing is known. Its index is `any`, since an interface has none of its
-// own and would not fit another.
-const anyObject = "{ [name: string]: any }"
