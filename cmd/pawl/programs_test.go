@@ -74,7 +74,7 @@ var buildWorker = sync.OnceValues(func() (string, error) {
 })
 
 // plainPrograms is the folder of the programs without the race detector. It is empty if a test is to start those that
-// stand in its PATH, since the tests have none. The programs of TestScripts have it, which are every command, and
+// stand in its PATH, since the tests have none. The programs of TestScripts have it but for plainScripts, and so have
 // engines at every kind of work: the other tests start hundreds of engines, for what one process leaves to the next,
 // each of which costs four times as much with it.
 func plainPrograms(t *testing.T) string {

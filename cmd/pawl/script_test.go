@@ -50,17 +50,30 @@ const (
 // quickScripts are those of what people do most: a quick look runs them alone.
 var quickScripts = []string{"client", "example", "jobs", "push", "workflow"}
 
+// plainScripts are those of settings, files, refusals and lists. The commands in them do one thing and end, and go
+// without the race detector, with which each of their hundreds of starts costs four times as much. It stays with the
+// engines that these scripts start, and with the commands of the other scripts, of which client has nearly all.
+var plainScripts = []string{"alerts", "alone", "asyncapi", "attention", "clock", "config", "doctor", "fix", "found",
+	"gone", "init", "missing", "names", "newer", "open", "openapi", "refused", "repair", "subscriptions", "taken",
+	"terminal", "test", "token", "tokens", "types", "vars", "versions"}
+
 // TestScripts runs the manual: each script uses the real program on a real data directory.
 func TestScripts(t *testing.T) {
-	worker := releasedWorker(t)
+	worker, plain := releasedWorker(t), plainPrograms(t)
 	hearHangups(t)
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",
 		RequireExplicitExec: true,
 		Setup: func(env *testscript.Env) error {
-			if t, ok := env.T().(interface{ Name() string }); ok && testing.Short() &&
-				!slices.Contains(quickScripts, path.Base(t.Name())) {
+			script := ""
+			if t, ok := env.T().(interface{ Name() string }); ok {
+				script = path.Base(t.Name())
+			}
+			if testing.Short() && !slices.Contains(quickScripts, script) {
 				env.T().Skip("left out by -short, which runs only the scripts of what people do most")
+			}
+			if plain != "" && slices.Contains(plainScripts, script) {
+				env.Setenv("PATH", plain+string(os.PathListSeparator)+env.Getenv("PATH"))
 			}
 			env.Setenv("USER", "tester")
 			env.Setenv(plainWorker, worker)
