@@ -29,26 +29,26 @@ var steps = map[string]string{
 }
 
 // failed is the answer for an error of an operation: what happened, every problem of a script, and the next step.
-func failed(t *tool, err error) *mcp.CallToolResult {
+func failed(called string, err error) *mcp.CallToolResult {
 	var p *rpc.Problem
 	switch {
 	case errors.As(err, &p):
 	case errors.Is(err, rpc.ErrUnreachable):
 		return misused(err.Error(), "no engine answers: ask the person to start one (pawl up) in this folder, then call "+
-			t.name+" again")
+			called+" again")
 	default:
 		return misused(err.Error(), "tell the person; nothing is known to be changed")
 	}
-	var text strings.Builder
-	fmt.Fprintf(&text, "%s (%s)", oneLine(p.Detail), p.Code)
+	var said strings.Builder
+	fmt.Fprintf(&said, "%s (%s)", oneLine(p.Detail), p.Code)
 	for _, found := range p.Problems {
-		text.WriteString("\n" + oneLine(problemText(found)))
+		said.WriteString("\n" + oneLine(problemText(found)))
 	}
 	step := steps[p.Code]
 	if step == "" {
 		step = p.Hint
 	}
-	result := misused(text.String(), step)
+	result := misused(said.String(), step)
 	result.Content = slices.Insert(result.Content, 1, mcp.Content(&mcp.TextContent{Text: outside}))
 	if problem, err := json.Marshal(p); err == nil {
 		result.StructuredContent = visible(problem)
@@ -58,11 +58,11 @@ func failed(t *tool, err error) *mcp.CallToolResult {
 
 // problemText is one line for a problem of a script.
 func problemText(p sandbox.Problem) string {
-	text := fmt.Sprintf("line %d, column %d: %s: %s (%s)", p.Line, p.Column, p.Severity, p.Message, p.Code)
+	line := fmt.Sprintf("line %d, column %d: %s: %s (%s)", p.Line, p.Column, p.Severity, p.Message, p.Code)
 	if p.Fix != "" {
-		text += "; fix: " + p.Fix
+		line += "; fix: " + p.Fix
 	}
-	return text
+	return line
 }
 
 // misused is the answer for a call that came to nothing.

@@ -24,10 +24,21 @@ type Engine struct {
 	Version string
 }
 
+// TestRequest is a script with its tests.
+type TestRequest struct {
+	Source string `json:"source"`
+	Tests  string `json:"tests"`
+	// YAML says that the tests are in the YAML form.
+	YAML bool `json:"yaml,omitempty"`
+}
+
 // Client carries out operations; *rpc.Client is one. Errors are those of rpc.Client.Do.
 type Client interface {
 	Do(ctx context.Context, operation string, params, out any) error
 }
+
+// testTool is the one tool that is no operation of the engine: tests run where this program runs.
+const testTool = "test"
 
 // caller is what the engine says of its caller.
 type caller struct {
@@ -40,34 +51,12 @@ type caller struct {
 type server struct {
 	engine Engine
 	offers *mcp.Server
+	// tools are those that are offered until the role is known, but for the one of tests.
+	offered []*tool
 
 	mu sync.Mutex
 	// role is the caller's, empty until the engine has said it; all tools are offered until then.
 	role rpc.Role
-}
-
-// New returns the tools and resources for the caller of the engine. Where the engine does not answer yet, all tools are
-// offered, and those that the role does not cover are taken away once it does. The error is that of a table that
-// contradicts the operations, or of an engine that refuses the caller.
-func New(ctx context.Context, engine Engine) (*mcp.Server, error) {
-	s := &server{engine: engine, offers: mcp.NewServer(
-		&mcp.Implementation{Name: "pawl", Title: "Pawl", Version: engine.Version},
-		&mcp.ServerOptions{Instructions: instructions, Capabilities: &mcp.ServerCapabilities{}})}
-	for _, t := range tools {
-		described, err := t.describe()
-		if err != nil {
-			return nil, err
-		}
-		s.offers.AddTool(described, s.handler(t))
-	}
-	s.addTest()
-	s.addResources()
-	_, err := s.connect(ctx)
-	var refused *rpc.Problem
-	if errors.As(err, &refused) && refused.Status < 500 {
-		return nil, err
-	}
-	return s.offers, nil
 }
 
 // connect returns the client, and first learns the caller's role where that is not known.
@@ -92,7 +81,7 @@ func (s *server) connect(ctx context.Context) (Client, error) {
 	}
 	s.role = who.Role
 	var beyond []string
-	for _, t := range tools {
+	for _, t := range s.offered {
 		if !t.covered(s.role) {
 			beyond = append(beyond, t.name)
 		}

@@ -10,20 +10,9 @@ import (
 	"github.com/pawl-run/pawl/ops/rpc"
 )
 
-// testTool is the one tool that is no operation of the engine: tests run where this program runs.
-const testTool = "test"
-
 // maxTests bounds tests in YAML, in bytes. They are parsed in this process, for all of its callers, which takes much
 // more memory than they have bytes.
 const maxTests = 256 << 10
-
-// TestRequest is a script with its tests.
-type TestRequest struct {
-	Source string `json:"source"`
-	Tests  string `json:"tests"`
-	// YAML says that the tests are in the YAML form.
-	YAML bool `json:"yaml,omitempty"`
-}
 
 // addTest offers the tool.
 func (s *server) addTest() {
@@ -65,7 +54,7 @@ func (s *server) test(ctx context.Context, call *mcp.CallToolRequest) (*mcp.Call
 	tool := &tool{name: testTool, next: afterTest}
 	if !s.engine.TestAlone {
 		if _, err := s.connect(ctx); err != nil {
-			return failed(tool, err), nil
+			return failed(testTool, err), nil
 		}
 	}
 	answer, err := s.engine.Test(ctx, request)

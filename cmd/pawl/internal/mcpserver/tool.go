@@ -144,11 +144,11 @@ func (s *server) handler(t *tool) mcp.ToolHandler {
 		}
 		client, err := s.connect(ctx)
 		if err != nil {
-			return failed(t, err), nil
+			return failed(t.name, err), nil
 		}
 		if t.prepare != nil {
 			if err := t.prepare(ctx, client, arguments); err != nil {
-				return failed(t, err), nil
+				return failed(t.name, err), nil
 			}
 		}
 		for name, value := range t.fixed {
@@ -158,7 +158,7 @@ func (s *server) handler(t *tool) mcp.ToolHandler {
 		}
 		var answer json.RawMessage
 		if err := client.Do(ctx, operation, arguments, &answer); err != nil {
-			return failed(t, err), nil
+			return failed(t.name, err), nil
 		}
 		return t.answered(arguments, answer), nil
 	}
