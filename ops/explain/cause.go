@@ -42,3 +42,15 @@ func Cause(
 	}
 	return nil, nil
 }
+
+// LastFailed is the newest failed run in memory: the one that a backoff comes from, unless it has
+// been evicted.
+func LastFailed(s *projections.State) *projections.Run {
+	var last *projections.Run
+	for _, run := range s.Runs() {
+		if run.Failure != nil && (last == nil || last.Created.Before(run.Created)) {
+			last = run
+		}
+	}
+	return last
+}

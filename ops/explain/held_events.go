@@ -130,10 +130,6 @@ func failureOf(s *projections.State, e *projections.TopicEvent) *eventlog.Failur
 	return readmodel.HeldFailure(e, run, m)
 }
 
-// maxHold bounds what is told of why the system holds a workflow: a message of the system with what the other
-// side said.
-const maxHold = 600
-
 func classOf(f *eventlog.Failure) eventlog.Class {
 	if f == nil {
 		return ""

@@ -327,18 +327,6 @@ func attemptOf(s *projections.State, job *projections.TopicEvent) string {
 	return fmt.Sprint(job.Attempt())
 }
 
-// LastFailed is the newest failed run in memory: the one that a backoff comes from, unless it has
-// been evicted.
-func LastFailed(s *projections.State) *projections.Run {
-	var last *projections.Run
-	for _, run := range s.Runs() {
-		if run.Failure != nil && (last == nil || last.Created.Before(run.Created)) {
-			last = run
-		}
-	}
-	return last
-}
-
 func (w *Why) explainApproval(s *projections.State, wait decide.Wait, m *projections.Mutation) {
 	w.set("Mutation %s awaits approval; nothing has left.", wait.Subject)
 	if m != nil {

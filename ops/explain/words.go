@@ -145,3 +145,7 @@ func settled(run *projections.Run) string {
 
 // maxCause bounds what is told of a failure, in bytes.
 const maxCause = 300
+
+// maxHold bounds what is told of why the system holds a workflow: a message of the system with what the other
+// side said.
+const maxHold = 600
