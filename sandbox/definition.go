@@ -154,6 +154,8 @@ type MutateCall struct {
 	// this call.
 	Parallel CallRange `json:"beside,omitzero"`
 	Later    CallRange `json:"later,omitzero"`
+	// Perhaps are calls that the text goes on to behind the branch or the case of this call.
+	Perhaps CallRange `json:"perhaps,omitzero"`
 	// After is the code after that statement, Finally the code of a finally block around the call; the zero value is none.
 	After   Place `json:"after,omitzero"`
 	Finally Place `json:"finally,omitzero"`

@@ -389,7 +389,10 @@ type PawlTestAnswer = {
   | { result: unknown; fails?: undefined; lost?: undefined }
   | { fails: PawlTestFailure; result?: undefined; lost?: undefined }
   | {
-      /** What the other side says when it is asked; "unknown": it cannot be asked, so a person has to say. */
+      /**
+       * What the other side says when it is asked. Where it cannot be asked (mail, and http hosts without reconcile in the
+       * configuration), and with "unknown", a person has to say.
+       */
       lost: "happened" | "did-not-happen" | "unknown";
       result?: undefined;
       fails?: undefined;

@@ -270,7 +270,7 @@ func TestAuthorsPageMistakes(t *testing.T) {
 	t.Parallel()
 	part := pagePartOf(t, "What the validator finds")
 	first := pagePartOf(t, "What a workflow is").code(t, "ts")
-	registry, done, err := builtin.Alone(nil)
+	registry, done, err := builtin.Alone(config.Connectors{})
 	if err != nil {
 		t.Fatal(err)
 	}

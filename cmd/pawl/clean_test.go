@@ -10,6 +10,7 @@ import (
 
 	"github.com/pawl-run/pawl/cmd/pawl/internal/bench"
 	"github.com/pawl-run/pawl/cmd/pawl/internal/builtin"
+	"github.com/pawl-run/pawl/cmd/pawl/internal/config"
 	"github.com/pawl-run/pawl/cmd/pawl/internal/node"
 	"github.com/pawl-run/pawl/cmd/pawl/internal/term"
 	"github.com/pawl-run/pawl/engine/connector"
@@ -100,7 +101,7 @@ func TestWorkflowsHereAreClean(t *testing.T) {
 	if len(workflows) < 20 {
 		t.Fatalf("only %d workflows were found", len(workflows))
 	}
-	registry, done, err := builtin.Alone(nil)
+	registry, done, err := builtin.Alone(config.Connectors{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,9 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strings"
 
-	"github.com/pawl-run/pawl/engine/decide"
 	"github.com/pawl-run/pawl/engine/difference"
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/projections"
@@ -21,11 +19,11 @@ var expectations = map[Do]func(*running, context.Context, *Step) ([]Problem, err
 	DoExpectEvents:  (*running).expectEvents,
 	DoExpectState:   (*running).expectState,
 	DoExpectWaiting: (*running).expectWaiting,
-	DoExpectLog: func(r *running, _ context.Context, step *Step) ([]Problem, error) {
+	DoExpectLog: func(r *running, ctx context.Context, step *Step) ([]Problem, error) {
 		if r.hasLogged(step.Part) {
 			return nil, nil
 		}
-		return problemf("no handler has logged %q", step.Part), nil
+		return problemf("no handler has logged %q%s", step.Part, r.trouble(ctx)), nil
 	},
 }
 
@@ -34,10 +32,10 @@ func problemf(format string, args ...any) []Problem {
 }
 
 // expectCall takes the first change that was not expected yet.
-func (r *running) expectCall(_ context.Context, step *Step) ([]Problem, error) {
+func (r *running) expectCall(ctx context.Context, step *Step) ([]Problem, error) {
 	made := r.outside.made()
 	if r.expected >= len(made) {
-		return problemf("%s was not called; %s", step.Operation, r.waiting()), nil
+		return problemf("%s was not called; %s", step.Operation, r.waiting(ctx)), nil
 	}
 	next := made[r.expected]
 	r.expected++
@@ -99,10 +97,13 @@ func (r *running) expectEvents(ctx context.Context, step *Step) ([]Problem, erro
 		return nil, fmt.Errorf("compare the events of %s: %w", step.Topic, err)
 	}
 	differences, err := difference.Beyond(expected, found)
+	if err == nil && len(differences) == 0 {
+		r.see(step, got)
+	}
 	if err != nil || len(differences) == 0 {
 		return nil, err
 	}
-	return []Problem{{Message: fmt.Sprintf("%s has other events", step.Topic), Differences: differences}}, nil
+	return []Problem{{Message: fmt.Sprintf("%s has other events%s", step.Topic, r.trouble(ctx)), Differences: differences}}, nil
 }
 
 // eventsOf lists the events of a topic in the order in which they were published.
@@ -136,7 +137,7 @@ func (r *running) expectState(ctx context.Context, step *Step) ([]Problem, error
 	case kept == nil && step.State == nil:
 		return nil, nil
 	case kept == nil:
-		return problemf("%s remembers nothing yet", step.Handler), nil
+		return problemf("%s remembers nothing yet%s", step.Handler, r.trouble(ctx)), nil
 	case step.State == nil:
 		return problemf("%s remembers %s, and nothing was expected", step.Handler, eventlog.Clip(kept, 300)), nil
 	}
@@ -144,87 +145,18 @@ func (r *running) expectState(ctx context.Context, step *Step) ([]Problem, error
 	if err != nil || len(differences) == 0 {
 		return nil, err
 	}
-	return []Problem{{Message: string(step.Handler) + " remembers something else", Differences: differences}}, nil
-}
-
-// expectWaiting looks at what the workflow waits for, and at the newest failure.
-func (r *running) expectWaiting(_ context.Context, step *Step) ([]Problem, error) {
-	if !slices.Contains(decide.Reasons(), decide.Reason(step.Reason)) {
-		return problemf("there is no reason %q; there are %s", step.Reason, knownReasons()), nil
-	}
-	r.awaited = append(r.awaited, decide.Reason(step.Reason))
-	if all, _ := r.reasons(); !slices.Contains(all, decide.Reason(step.Reason)) {
-		return problemf("the workflow does not wait for %s: %s", step.Reason, r.waiting()), nil
-	}
-	failure := r.lastFailure()
-	if step.Code == "" && step.Message == "" && step.At == 0 {
-		return nil, nil
-	}
-	switch {
-	case failure == nil:
-		return problemf("nothing has failed"), nil
-	case step.Code != "" && failure.Code != step.Code, !strings.Contains(failure.Message, step.Message),
-		step.At != 0 && failure.Line != step.At:
-		return problemf("the last failure is another one: %s", said(failure)), nil
-	}
-	return nil, nil
-}
-
-func knownReasons() string {
-	var names []string
-	for _, reason := range decide.Reasons() {
-		names = append(names, string(reason))
-	}
-	return strings.Join(names, ", ")
+	return []Problem{{Message: string(step.Handler) + " remembers something else" + r.trouble(ctx), Differences: differences}}, nil
 }
 
 // end is what the end of a case expects: what was pushed has had its turn, each change was expected, each crash and
-// failure that it asks for has come, and no person is needed unless the case says so.
+// failure that it asks for has come, and neither is a person needed nor an event put aside unless the case says so.
 func (r *running) end(ctx context.Context) ([]Problem, error) {
 	if r.held && !r.stopped && len(r.c.Steps) > 0 {
 		if err := r.run(ctx); err != nil {
 			return nil, err
 		}
 	}
-	problems := slices.Concat(r.lacking(0), r.unexpected(), r.undead(), r.outside.unused())
-	_, people := r.reasons()
-	if slices.ContainsFunc(people, func(reason decide.Reason) bool { return !slices.Contains(r.awaited, reason) }) {
-		problems = append(problems, problemf("the case ends with work that is left, and does not expect it: %s",
-			r.waiting())...)
-	}
-	return problems, nil
-}
-
-// ofHeld is what an event of a concurrent consumer waits for, in the words of a serial one.
-var ofHeld = map[eventlog.HeldReason]decide.Reason{
-	eventlog.HeldRepair: decide.ReasonMaintenance, eventlog.HeldPerson: decide.ReasonBlocked,
-	eventlog.HeldReconcile: decide.ReasonReconcile, eventlog.HeldIndeterminate: decide.ReasonIndeterminate,
-	eventlog.HeldApproval: decide.ReasonApproval,
-}
-
-// reasons are what the workflow and each of its held events wait for; people are those that end by a person only.
-func (r *running) reasons() (all, people []decide.Reason) {
-	add := func(to *[]decide.Reason, reason decide.Reason) {
-		if !slices.Contains(*to, reason) {
-			*to = append(*to, reason)
-		}
-	}
-	state, _ := r.engine.State(r.workflow)
-	for _, wait := range r.engine.Waits(r.workflow) {
-		add(&all, wait.Reason)
-		if wait.Reason != decide.ReasonHeld && // that is said of its events, below
-			(wait.Reason.Meaning() == decide.NeedsPerson || decide.NeedsAttention(&state, wait)) {
-			add(&people, wait.Reason)
-		}
-	}
-	for _, held := range state.Counts.Held {
-		if held.Events == 0 {
-			continue
-		}
-		add(&all, ofHeld[held.Reason])
-		if held.Reason != eventlog.HeldReconcile {
-			add(&people, ofHeld[held.Reason])
-		}
-	}
-	return all, people
+	problems := slices.Concat(r.lacking(0), r.unexpected(), r.undead(), r.outside.unused(), r.unexpectedWaits(ctx))
+	discarded, err := r.unexpectedDiscards(ctx)
+	return append(problems, discarded...), err
 }

@@ -22,8 +22,14 @@ type outside struct {
 	mu      sync.Mutex
 	answers []*answer // the newest is asked first
 	calls   []call    // the changes that were made, in order
-	known   map[string]Lost
+	known   map[string]known
 	broken  []string // what the case lacks or says wrong
+}
+
+// known is what can be found out of a change, by its key.
+type known struct {
+	lost   Lost
+	result json.RawMessage
 }
 
 // answer is a step that says one, and how often it was given.
@@ -42,7 +48,7 @@ type call struct {
 	params    json.RawMessage
 }
 
-func newOutside() *outside { return &outside{known: map[string]Lost{}} }
+func newOutside() *outside { return &outside{known: map[string]known{}} }
 
 // say gives an answer from here on. It fails where the result is none that the operation gives.
 func (o *outside) say(ctx context.Context, operation connector.Operation, step *Step) error {
@@ -126,11 +132,13 @@ func (o *outside) made() []call {
 	return slices.Clone(o.calls)
 }
 
-// standIn is one connector of the outside. It offers what the real one does.
+// standIn is one connector of the outside. It offers what the real one does, and refuses what that refuses.
 type standIn struct {
 	name       string
 	operations []connector.Operation
 	outside    *outside
+	// real has the connector that it stands for; nil where a case says alone what there is.
+	real *connector.Registry
 }
 
 // Name implements connector.Connector.
@@ -141,6 +149,9 @@ func (s *standIn) Operations() []connector.Operation { return s.operations }
 
 // Read implements connector.Connector.
 func (s *standIn) Read(_ context.Context, c connector.Call) (json.RawMessage, error) {
+	if failure := s.check(c); failure != nil {
+		return nil, failure
+	}
 	name := c.Connector + "." + c.Operation
 	a := s.outside.find(name, c.Params, true)
 	switch {
@@ -151,14 +162,37 @@ func (s *standIn) Read(_ context.Context, c connector.Call) (json.RawMessage, er
 	case a.Fails != nil:
 		return nil, a.Fails.failure(name)
 	}
-	return a.result(), nil
+	out := s.outcome(c, a)
+	if out.Failure != nil {
+		return nil, out.Failure
+	}
+	return out.Result, nil
 }
 
 // codeNoAnswer is the code of a read that the case says nothing of.
 const codeNoAnswer = "test.noAnswer"
 
+// check is why the real connector refuses the call, nil for nothing.
+func (s *standIn) check(c connector.Call) *eventlog.Failure {
+	if s.real == nil {
+		return nil
+	}
+	return s.real.Check(c)
+}
+
+// outcome is what the real connector makes of the answer.
+func (s *standIn) outcome(c connector.Call, a *answer) connector.Outcome {
+	if s.real == nil || len(a.Result) == 0 {
+		return connector.Outcome{Status: connector.Applied, Result: a.result()}
+	}
+	return s.real.Answer(c, a.Result)
+}
+
 // Perform implements connector.Connector.
 func (s *standIn) Perform(ctx context.Context, c connector.Call) connector.Outcome {
+	if failure := s.check(c); failure != nil {
+		return connector.FailedWith(failure)
+	}
 	if failure := connector.MayLeave(ctx, c); failure != nil {
 		return connector.FailedWith(failure)
 	}
@@ -170,39 +204,57 @@ func (s *standIn) Perform(ctx context.Context, c connector.Call) connector.Outco
 	s.outside.mu.Lock()
 	defer s.outside.mu.Unlock()
 	s.outside.calls = append(s.outside.calls, call{name, c.Params})
-	s.outside.known[c.Key] = LostHappened
 	switch {
 	case a.Fails != nil:
-		s.outside.known[c.Key] = LostDidNotHappen
+		s.outside.known[c.Key] = known{lost: LostDidNotHappen}
 		return connector.FailedWith(a.Fails.failure(name))
 	case a.Lost != "":
-		s.outside.known[c.Key] = a.Lost
-		return connector.UncertainWith(connector.Failf(eventlog.Transient, "test.lost",
-			"the test says that the answer to %s is lost", name))
+		s.outside.known[c.Key] = known{lost: a.Lost, result: a.result()}
+		text := "the test says that the answer to " + name + " is lost"
+		if !s.asks(c) {
+			text += ", and by the configuration nothing can be asked what became of it"
+		}
+		return connector.UncertainWith(connector.Failf(eventlog.Transient, "test.lost", "%s", text))
 	}
-	return connector.Outcome{Status: connector.Applied, Result: a.result()}
+	out := s.outcome(c, a)
+	s.outside.known[c.Key] = known{lost: map[connector.Status]Lost{connector.Applied: LostHappened,
+		connector.Failed: LostDidNotHappen, connector.Uncertain: LostUnknown}[out.Status], result: out.Result}
+	return out
 }
 
-// ReconcilesCall implements connector.CallReconciler: the answer that the call will be given says so.
+// asks reports whether the real connector can find out what became of the call.
+func (s *standIn) asks(c connector.Call) bool { return s.real == nil || s.real.Reconciles(c) }
+
+// ReconcilesCall implements connector.CallReconciler: where the real one can be asked, the answer that the call will be
+// given says whether it knows.
 func (s *standIn) ReconcilesCall(c connector.Call) bool {
-	if a := s.outside.find(c.Connector+"."+c.Operation, c.Params, false); a != nil && a.Lost != "" {
+	a := s.outside.find(c.Connector+"."+c.Operation, c.Params, false)
+	switch {
+	case !s.asks(c):
+		return false
+	case a == nil || a.Fails != nil:
+		return true
+	case a.Lost != "":
 		return a.Lost != LostUnknown
 	}
-	return true
+	return s.outcome(c, a).Status != connector.Uncertain
+}
+
+// CallHost implements connector.CallHoster.
+func (s *standIn) CallHost(c connector.Call) string {
+	if s.real == nil {
+		return ""
+	}
+	return s.real.Host(c)
 }
 
 // Reconcile implements connector.Connector.
 func (s *standIn) Reconcile(_ context.Context, c connector.Call) connector.Reconciliation {
-	a := s.outside.find(c.Connector+"."+c.Operation, c.Params, false)
 	s.outside.mu.Lock()
 	defer s.outside.mu.Unlock()
-	switch s.outside.known[c.Key] {
+	switch k := s.outside.known[c.Key]; k.lost {
 	case LostHappened:
-		result := json.RawMessage("null")
-		if a != nil && len(a.Result) > 0 {
-			result = a.Result
-		}
-		return connector.Reconciliation{Verdict: connector.VerdictApplied, Result: result}
+		return connector.Reconciliation{Verdict: connector.VerdictApplied, Result: k.result}
 	case LostUnknown:
 		return connector.Reconciliation{Verdict: connector.VerdictRetry}
 	}
@@ -230,11 +282,7 @@ func (o *outside) registry(real *connector.Registry, tools map[string]sandbox.Op
 	}
 	for _, name := range real.Names() {
 		if c, ok := real.Connector(name); ok {
-			operations := slices.Clone(c.Operations())
-			for i := range operations { // a case says of each call whether it can be asked about
-				operations[i].Reconciles = operations[i].Kind == connector.Mutate
-			}
-			if err := all.Add(&standIn{name: name, operations: operations, outside: o}); err != nil {
+			if err := all.Add(&standIn{name: name, operations: c.Operations(), outside: o, real: real}); err != nil {
 				return nil, err
 			}
 		}

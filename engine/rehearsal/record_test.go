@@ -63,7 +63,7 @@ func runWritten(t *testing.T, script string, r rehearsal.Recorded) (said, text s
 	if err != nil {
 		t.Fatal(err)
 	}
-	said, _ = runSuite(t, script, func(scripts sandbox.Executor) (rehearsal.Suite, error) {
+	said, _ = runSuite(t, sheets(t), script, func(scripts sandbox.Executor) (rehearsal.Suite, error) {
 		return rehearsal.ReadYAML(t.Context(), scripts, sandbox.Source{Filename: "keeper.test.yaml",
 			Code: keeperTools + text}, nil)
 	})

@@ -58,23 +58,35 @@ const orders = `export default Pawl.workflow({
 // run runs the cases on a script, and lists their problems.
 func run(t *testing.T, script, cases string) (string, rehearsal.Report) {
 	t.Helper()
-	return runSuite(t, script, func(scripts sandbox.Executor) (rehearsal.Suite, error) {
+	return runOn(t, sheets(t), script, cases)
+}
+
+// runOn runs the cases on a script that may call what the connectors offer.
+func runOn(t *testing.T, connectors []connector.Connector, script, cases string) (string, rehearsal.Report) {
+	t.Helper()
+	return runSuite(t, connectors, script, func(scripts sandbox.Executor) (rehearsal.Suite, error) {
 		return rehearsal.Read(t.Context(), scripts, sandbox.Source{Filename: "orders.test.ts", Code: cases}, nil)
 	})
 }
 
-// runSuite runs the cases that are read.
-func runSuite(t *testing.T, script string, read func(sandbox.Executor) (rehearsal.Suite, error)) (string,
-	rehearsal.Report) {
+// sheets is a connector of rows.
+func sheets(t *testing.T) []connector.Connector {
 	t.Helper()
-	scripts := vm.NewExecutor(vm.Config{})
-	t.Cleanup(func() { _ = scripts.Close() })
-	sheets, err := csv.New(csv.Config{Root: t.TempDir()})
+	made, err := csv.New(csv.Config{Root: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = sheets.Close() })
-	registry, err := connector.NewRegistry(sheets)
+	t.Cleanup(func() { _ = made.Close() })
+	return []connector.Connector{made}
+}
+
+// runSuite runs the cases that are read.
+func runSuite(t *testing.T, connectors []connector.Connector, script string,
+	read func(sandbox.Executor) (rehearsal.Suite, error)) (string, rehearsal.Report) {
+	t.Helper()
+	scripts := vm.NewExecutor(vm.Config{})
+	t.Cleanup(func() { _ = scripts.Close() })
+	registry, err := connector.NewRegistry(connectors...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -286,7 +298,8 @@ func TestCasesThatDoNotHold(t *testing.T) {
 		"a failure that nobody expects": {`
 			t.push("placed", { messageId: "a", payload: { id: "a", total: -1 } });
 			t.run();`,
-			`one:0: the case ends with work that is left, and does not expect it: the workflow waits: maintenance; ` +
+			`one:0: the case ends with work that is left, and does not expect it with ` +
+				`expectWaiting("maintenance"): the workflow waits: maintenance; ` +
 				`the last failure is logic (script.threw): Error: a negative total: a, at line 20 of the script`},
 		"an unknown topic": {`
 			t.push("plced", { messageId: "a" });`, `one:4: workflow orders has no topic "plced"`},

@@ -124,7 +124,7 @@ func runCase(ctx context.Context, cfg Config, script sandbox.Source, suite *Suit
 		outcome.Problems = append(outcome.Problems, Problem{Message: err.Error()})
 		return outcome, nil, nil
 	}
-	run := &running{stage: s}
+	run := &running{stage: s, seen: map[eventlog.EventRef]bool{}}
 	for i := range c.Steps {
 		problems, err := run.step(bounded, &c.Steps[i])
 		if err != nil && bounded.Err() != nil {

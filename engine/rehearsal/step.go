@@ -17,7 +17,9 @@ type running struct {
 	*stage
 	expected int // how many of the changes were expected so far
 	// awaited is what the case has said that the workflow waits for, since something was done.
-	awaited []decide.Reason
+	awaited []*Step
+	// seen are the events that the case has listed, true for those of which it has said how they stand.
+	seen    map[eventlog.EventRef]bool
 	crashed int  // the line of the newest crash step
 	stopped bool // the case has let one run end, and done nothing since
 }
@@ -186,7 +188,7 @@ func (r *running) ofMutations(ctx context.Context, what string, status eventlog.
 		}
 	}
 	if len(found) == 0 {
-		return fmt.Errorf("no call %s here: %s", what, r.waiting())
+		return fmt.Errorf("no call %s here: %s", what, r.waiting(ctx))
 	}
 	for _, id := range found {
 		if err := r.operate(ctx, command(id)); err != nil {
@@ -224,27 +226,4 @@ func (r *running) ofEvents(ctx context.Context, action decide.EventAction, step 
 		return fmt.Errorf("nothing was changed: %s of %s: %s", first.MessageID, first.Topic, first.Reason)
 	}
 	return r.run(ctx)
-}
-
-// waiting says what the workflow waits for, in words.
-func (r *running) waiting() string {
-	var reasons []string
-	all, _ := r.reasons()
-	for _, reason := range all {
-		reasons = append(reasons, string(reason))
-	}
-	text := "the workflow waits: " + strings.Join(reasons, ", ")
-	if failure := r.lastFailure(); failure != nil {
-		text += fmt.Sprintf("; the last failure is %s", said(failure))
-	}
-	return text
-}
-
-// said is a failure in words, with its line.
-func said(f *eventlog.Failure) string {
-	text := fmt.Sprintf("%s (%s): %s", f.Class, f.Code, f.Message)
-	if f.Line > 0 {
-		text += fmt.Sprintf(", at line %d of the script", f.Line)
-	}
-	return text
 }

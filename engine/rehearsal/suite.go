@@ -185,12 +185,32 @@ type ReadError struct {
 
 func (e *ReadError) Error() string { return e.Message }
 
+// twins refuses a test file in which two members of an object have one name, such as two cases: the first of them
+// would be lost in silence.
+func twins(ctx context.Context, scripts sandbox.Executor, source sandbox.Source) error {
+	_, problems, err := scripts.Describe(ctx, source)
+	if err != nil {
+		return fmt.Errorf("read the tests: %w", err)
+	}
+	for _, p := range problems {
+		if p.Code == "script.suspicious" && strings.HasPrefix(p.Message, "Duplicate key") {
+			return &ReadError{Line: authorLine(p.Line), Message: p.Message + ": only the last one would count, so give each " +
+				"case a name of its own"}
+		}
+	}
+	return nil
+}
+
 // Read runs a test file, which declares its cases with Pawl.tests. Recorded cases are read from the files beside it.
 // Errors: *ReadError for what is its author's to correct.
 func Read(ctx context.Context, scripts sandbox.Executor, file sandbox.Source, beside Beside) (Suite, error) {
 	limits := sandbox.Limits{State: maxSuite, Source: len(builderLine) + maxSuite}
+	source := sandbox.Source{Filename: file.Filename, Code: builderLine + file.Code}
+	if err := twins(ctx, scripts, source); err != nil {
+		return Suite{}, err
+	}
 	result, err := scripts.Invoke(ctx, sandbox.Invocation{
-		Source: sandbox.Source{Filename: file.Filename, Code: builderLine + file.Code},
+		Source: source,
 		Phase:  sandbox.Producer, Handler: "tests", Now: Start, Still: true, Limits: limits,
 	}, nil)
 	var fault *sandbox.Error

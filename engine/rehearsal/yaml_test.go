@@ -15,7 +15,7 @@ import (
 // inYAML runs cases of the YAML form.
 func inYAML(t *testing.T, cases string) string {
 	t.Helper()
-	said, _ := runSuite(t, orders, func(scripts sandbox.Executor) (rehearsal.Suite, error) {
+	said, _ := runSuite(t, sheets(t), orders, func(scripts sandbox.Executor) (rehearsal.Suite, error) {
 		return rehearsal.ReadYAML(t.Context(), scripts, sandbox.Source{Filename: "orders.test.yaml", Code: cases}, nil)
 	})
 	return said
@@ -206,7 +206,7 @@ cases:
 			return rehearsal.Read(t.Context(), scripts, sandbox.Source{Filename: "orders.test.ts", Code: code}, beside)
 		}
 	}
-	said, _ := runSuite(t, orders, read(`export default Pawl.tests({
+	said, _ := runSuite(t, sheets(t), orders, read(`export default Pawl.tests({
   "as it was"(t) {
     t.recorded("late.test.yaml");
     t.expectCall("csv.appendRow", { file: "orders.csv", values: { id: "o-1", at: "2026-03-01T08:00:00.000Z", n: 5 } });

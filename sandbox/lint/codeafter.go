@@ -13,25 +13,22 @@ import (
 )
 
 // mutateCalls notes the calls of a mutate, and what the text has after each, for package onecall.
-func (c *collector) mutateCalls(f ast.Expression, h *holder, e entry) {
-	m := mutateBody{collector: c, f: f, calls: make(map[ast.Node]*touch), number: make(map[ast.Node]int)}
-	for i := range h.touches {
-		t := &h.touches[i]
-		if !t.ofConnector() || t.call == nil {
-			continue
-		}
-		m.calls[t.call] = t
+func (c *collector) mutateCalls(f ast.Expression, e entry) {
+	m := mutateBody{collector: c, f: f, made: make(map[ast.Node][]madeCall), number: make(map[ast.Node]sandbox.CallRange)}
+	for _, call := range c.madeBy(f, 0, 0) {
+		m.made[call.node] = append(m.made[call.node], call)
 	}
-	if len(m.calls) == 0 {
+	if len(m.made) == 0 {
 		return
 	}
 	_, body, _ := script.Function(f)
 	script.Walk(body, func(node ast.Node) bool {
-		if t := m.calls[node]; t != nil {
-			m.number[node] = len(c.definition.MutateCalls)
-			c.definition.MutateCalls = append(c.definition.MutateCalls, sandbox.MutateCall{Handler: e.handler,
-				Connector: t.member, Operation: t.operation,
-				Place: c.in.Position(c.in.Start(t.e)), MutateReadsByID: e.consumer.MutateReadsByID, Loop: m.loop(t)})
+		if calls := m.made[node]; calls != nil {
+			from := len(c.definition.MutateCalls)
+			for _, call := range calls {
+				c.definition.MutateCalls = append(c.definition.MutateCalls, m.noted(call, e))
+			}
+			m.number[node] = sandbox.CallRange{From: from, To: len(c.definition.MutateCalls)}
 		}
 		return true
 	})
@@ -41,6 +38,8 @@ func (c *collector) mutateCalls(f ast.Expression, h *holder, e entry) {
 			m.after(node.List)
 		case *ast.CaseStatement:
 			m.after(node.Consequent)
+		case *ast.SwitchStatement:
+			m.fallsThrough(node)
 		case *ast.ArrayLiteral:
 			m.parallel(node)
 		case *ast.TryStatement:
@@ -53,19 +52,36 @@ func (c *collector) mutateCalls(f ast.Expression, h *holder, e entry) {
 // mutateBody is the body of one mutate handler, with its calls.
 type mutateBody struct {
 	*collector
-	f     ast.Expression
-	calls map[ast.Node]*touch
-	// number is the index of each call in the definition's MutateCalls. Calls below one node are
+	f ast.Expression
+	// made are the calls by the nodes of the body that make them.
+	made map[ast.Node][]madeCall
+	// number are the indexes of each node's calls in the definition's MutateCalls. Calls below one node are
 	// neighbours there.
-	number map[ast.Node]int
+	number map[ast.Node]sandbox.CallRange
+}
+
+// noted is a call as the definition has it: at the place in the handler that makes it, or at its own where another
+// function makes it in a loop.
+func (m *mutateBody) noted(call madeCall, e entry) sandbox.MutateCall {
+	noted := sandbox.MutateCall{Handler: e.handler, Connector: call.t.member, Operation: call.t.operation,
+		Place: m.in.Position(m.in.Start(call.node)), MutateReadsByID: e.consumer.MutateReadsByID, Loop: call.loop}
+	switch direct := call.node == call.t.call; {
+	case direct:
+		noted.Place, noted.Loop = m.in.Position(m.in.Start(call.t.e)), m.loop(call.node, m.f)
+	case call.loop != "":
+		noted.Place = m.in.Position(m.in.Start(call.t.e))
+	case call.certain || m.always(call.t.call, m.in.FunctionAround(call.t.call)):
+		noted.Loop = m.loop(call.node, m.f)
+	}
+	return noted
 }
 
 // within are the calls below a node, in whatever branch.
 func (m *mutateBody) within(n ast.Node) sandbox.CallRange {
 	var found sandbox.CallRange
 	script.Walk(n, func(n ast.Node) bool {
-		if i, ok := m.number[n]; ok {
-			found = onecall.Joined(found, sandbox.CallRange{From: i, To: i + 1})
+		if calls, ok := m.number[n]; ok {
+			found = onecall.Joined(found, calls)
 		}
 		return true
 	})
@@ -82,6 +98,7 @@ func (m *mutateBody) after(list []ast.Statement) {
 				m.definition.MutateCalls[call].Later = later
 				m.definition.MutateCalls[call].After = m.in.Position(m.code(list[i+1]))
 			}
+			m.mayReach(list[i], list[i+1:])
 		}
 		later = onecall.Joined(later, here)
 	}
@@ -125,10 +142,10 @@ func (m *mutateBody) finally(try *ast.TryStatement) {
 	}
 }
 
-// loop says in what the call is made each time anew, empty for nothing.
-func (m *mutateBody) loop(t *touch) string {
-	var inner ast.Node = t.call
-	for n := m.in.Parent(inner); n != nil && n != ast.Node(m.f); inner, n = n, m.in.Parent(n) {
+// loop says in what a function makes a call each time anew, empty for nothing.
+func (c *collector) loop(call ast.Node, f ast.Expression) string {
+	inner := call
+	for n := c.in.Parent(inner); n != nil && n != ast.Node(f); inner, n = n, c.in.Parent(n) {
 		switch n := n.(type) {
 		case *ast.IfStatement, *ast.SwitchStatement, *ast.ConditionalExpression:
 			return "" // it may be a search for the one item to work on
@@ -145,13 +162,13 @@ func (m *mutateBody) loop(t *touch) string {
 				}
 			}
 		case *ast.ReturnStatement:
-			if m.in.FunctionAround(n) == m.f {
+			if c.in.FunctionAround(n) == f {
 				return ""
 			}
 		case *ast.ForStatement, *ast.ForInStatement, *ast.ForOfStatement, *ast.WhileStatement, *ast.DoWhileStatement:
 			return "this loop"
 		case *ast.FunctionLiteral, *ast.ArrowFunctionLiteral:
-			outer, ok := m.in.Parent(n).(*ast.CallExpression)
+			outer, ok := c.in.Parent(n).(*ast.CallExpression)
 			if !ok {
 				return ""
 			}
@@ -181,8 +198,11 @@ func (m *mutateBody) certain(statement ast.Statement) (calls []int) {
 				return false
 			}
 		}
-		if call, ok := m.number[node]; ok {
-			calls = append(calls, call)
+		numbers := m.number[node]
+		for i, call := range m.made[node] {
+			if numbers.From < numbers.To && (call.node == call.t.call || m.always(call.t.call, m.in.FunctionAround(call.t.call))) {
+				calls = append(calls, numbers.From+i)
+			}
 		}
 		return true
 	})

@@ -84,7 +84,7 @@ func (c *collector) handler(value ast.Expression, e entry) {
 	}
 	c.reach(f, 0, e)
 	if e.phase == sandbox.Mutate && len(params.List) > 0 {
-		c.mutateCalls(f, c.holder(params.List[0]), e)
+		c.mutateCalls(f, e)
 	}
 }
 

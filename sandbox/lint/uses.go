@@ -197,7 +197,7 @@ func (c *collector) site(h *holder, e ast.Expression, at file.Idx, r role) {
 		if p.Callee == whole {
 			t.call = p
 		} else if r.member == "" {
-			h.passes = append(h.passes, pass{call: p, to: c.in.Resolve(script.Bare(p.Callee)),
+			h.passes = append(h.passes, pass{call: p, to: c.in.Callee(p),
 				at: slices.IndexFunc(p.ArgumentList, func(a ast.Expression) bool { return a == whole })})
 			return
 		}

@@ -43,14 +43,29 @@ func Inspect(tree *ast.Program) *Text {
 	return in
 }
 
-// isGlobalCall reports a call of Pawl.<name>, also by the old name; a Pawl of the script's own is another one.
+// isGlobalCall reports a call of Pawl.<name>, also by the old name or by a name that a pattern takes of it; a Pawl of
+// the script's own is another one.
 func (in *Text) isGlobalCall(call *ast.CallExpression, name string) bool {
+	if id, ok := call.Callee.(*ast.Identifier); ok {
+		v := in.Refers[id]
+		if v == nil || in.Assigned(v) {
+			return false
+		}
+		key, ok := in.KeyOf(v)
+		declaration, _ := v.pattern.(*ast.Binding)
+		return ok && key == name && in.isGlobal(declaration.Initializer)
+	}
 	dot, ok := call.Callee.(*ast.DotExpression)
 	if !ok || dot.Identifier.Name.String() != name {
 		return false
 	}
-	left, ok := dot.Left.(*ast.Identifier)
-	return ok && in.Refers[left] == nil && (left.Name.String() == Global || left.Name.String() == OldGlobal)
+	return in.isGlobal(dot.Left)
+}
+
+// isGlobal reports Pawl itself.
+func (in *Text) isGlobal(e ast.Expression) bool {
+	id, ok := e.(*ast.Identifier)
+	return ok && in.Refers[id] == nil && (id.Name.String() == Global || id.Name.String() == OldGlobal)
 }
 
 // Resolve follows names, members of constant objects and Pawl.consumer(…) to the expression they
@@ -144,6 +159,59 @@ func (in *Text) Member(o *ast.ObjectLiteral, name string) (at file.Idx, value as
 	return 0, nil
 }
 
+// MemberOfClass finds a method or a field of a class's instances: where its key stands, and its value.
+func (in *Text) MemberOfClass(class *ast.ClassLiteral, name string) (at file.Idx, value ast.Expression) {
+	for _, element := range class.Body {
+		var key ast.Expression
+		switch element := element.(type) {
+		case *ast.MethodDefinition:
+			if element.Static || element.Computed || element.Kind != ast.PropertyKindMethod {
+				continue
+			}
+			key, value = element.Key, element.Body
+		case *ast.FieldDefinition:
+			if element.Static || element.Computed || element.Initializer == nil {
+				continue
+			}
+			key, value = element.Key, element.Initializer
+		}
+		if text, ok := key.(*ast.StringLiteral); ok && text.Value.String() == name {
+			return text.Idx, value
+		}
+	}
+	return 0, nil
+}
+
+// Callee is the function that a call runs: one that has a name, or another method of the object or the class that the
+// call stands in; nil where the text does not show it.
+func (in *Text) Callee(call *ast.CallExpression) ast.Expression {
+	left, name, _, ok := SplitProperty(call.Callee)
+	if _, this := left.(*ast.ThisExpression); !ok || !this {
+		return in.Resolve(Bare(call.Callee))
+	}
+	f := in.FunctionAround(call)
+	for arrow := true; arrow; {
+		if _, arrow = f.(*ast.ArrowFunctionLiteral); arrow {
+			f = in.FunctionAround(f)
+		}
+	}
+	if f == nil {
+		return nil
+	}
+	var value ast.Expression
+	switch member := in.Parent(f).(type) {
+	case *ast.MethodDefinition:
+		if class, ok := in.Parent(member).(*ast.ClassLiteral); ok {
+			_, value = in.MemberOfClass(class, name)
+		}
+	case *ast.PropertyKeyed:
+		if object, ok := in.Parent(member).(*ast.ObjectLiteral); ok {
+			_, value = in.Member(object, name)
+		}
+	}
+	return in.Resolve(value)
+}
+
 // Keys are the members of an object literal in the order of the text; closed tells that there are no
 // others: no spread, no computed name, no accessor.
 func Keys(o *ast.ObjectLiteral) (names []string, at map[string]file.Idx, closed bool) {
@@ -189,11 +257,20 @@ func (in *Text) Find(path ...string) (at file.Idx, value ast.Expression) {
 	}
 	at, value = in.root.LeftBrace, in.root
 	for _, name := range path {
-		o, ok := in.Resolve(value).(*ast.ObjectLiteral)
-		if !ok {
+		var memberAt file.Idx
+		var member ast.Expression
+		switch o := in.Resolve(value).(type) {
+		case *ast.ObjectLiteral:
+			memberAt, member = in.Member(o, name)
+		case *ast.NewExpression:
+			class, ok := in.Resolve(o.Callee).(*ast.ClassLiteral)
+			if !ok {
+				return at, nil
+			}
+			memberAt, member = in.MemberOfClass(class, name)
+		default:
 			return at, nil
 		}
-		memberAt, member := in.Member(o, name)
 		if member == nil {
 			return at, nil // the place of the object that lacks it
 		}

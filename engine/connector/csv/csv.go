@@ -67,6 +67,18 @@ func (c *Connector) CallEnding(connector.Call) connector.Ending { return connect
 // Operations lists appendRow, readRows and findRow.
 func (c *Connector) Operations() []connector.Operation { return c.operations }
 
+// CallCheck refuses files outside of the folder.
+func (c *Connector) CallCheck(call connector.Call) *eventlog.Failure {
+	var p struct {
+		File string `json:"file"`
+	}
+	if failure := connector.DecodeParams(call.Params, &p); failure != nil {
+		return failure
+	}
+	_, failure := c.dir.Clean(p.File)
+	return failure
+}
+
 var operations = []connector.Operation{
 	{
 		Name: "appendRow", Kind: connector.Mutate, Schema: json.RawMessage(appendSchema), Reconciles: true,

@@ -51,3 +51,23 @@ func (c *Connector) Reconcile(ctx context.Context, call connector.Call) connecto
 	}
 	return c.reconcileWrite(call)
 }
+
+// CallCheck refuses paths that lead out of the folder, and what cannot be written.
+func (c *Connector) CallCheck(call connector.Call) *eventlog.Failure {
+	switch call.Operation {
+	case "write":
+		_, _, failure := c.parseWrite(call)
+		return failure
+	case "move":
+		_, failure := c.parseMove(call)
+		return failure
+	}
+	p := struct {
+		Path string `json:"path"`
+	}{Path: "."}
+	if failure := connector.DecodeParams(call.Params, &p); failure != nil {
+		return failure
+	}
+	_, failure := c.dir.Clean(p.Path)
+	return failure
+}

@@ -73,6 +73,26 @@ type HostConfig struct {
 	Reconcile *ReconcileConfig `yaml:"reconcile"`
 }
 
+// standIn takes the place of every secret where none is needed.
+const standIn = "known to the engine alone"
+
+// WithoutSecrets is the configuration for a connector that is only asked what it refuses and what can be asked of the
+// host: headers keep their names, and an access token is one more of them.
+func (h HostConfig) WithoutSecrets() HostConfig {
+	bare := HostConfig{Headers: make(map[string]string, len(h.Headers)+1), Timeout: h.Timeout, Private: h.Private,
+		Reads: h.Reads, Reconcile: h.Reconcile}
+	for name := range h.Headers {
+		bare.Headers[name] = standIn
+	}
+	if h.OAuth != nil {
+		bare.Headers["Authorization"] = standIn
+	}
+	if h.Proxy != "" {
+		bare.Proxy = "http://localhost:3128"
+	}
+	return bare
+}
+
 // ReconcileConfig describes one GET request that tells whether a mutation was applied, or says that the mutation itself
 // may be sent again to find that out. An answer that matches neither rule means: not known yet.
 type ReconcileConfig struct {

@@ -3,7 +3,10 @@ package httpcall
 import (
 	"encoding/json"
 	"maps"
+	"net/http"
 	"slices"
+
+	"github.com/pawl-run/pawl/engine/connector"
 )
 
 // params are what a script gives.
@@ -59,4 +62,11 @@ func (p *placed) names() []string {
 // expects says whether an answer of the status is a result.
 func (p *params) expects(status int) bool {
 	return status >= 200 && status <= 299 || slices.Contains(p.Expect, status)
+}
+
+// expectNotModified has 304 be a result of a GET that asks for it.
+func (p *params) expectNotModified(call connector.Call) {
+	if call.Operation == "get" && p.IfNoneMatch != nil {
+		p.Expect = append(p.Expect, http.StatusNotModified)
+	}
 }

@@ -34,38 +34,43 @@ func (c *Connector) read(ctx context.Context, call connector.Call) (json.RawMess
 	if failure != nil {
 		return nil, failure
 	}
-	headers, failure := scriptHeaders(p, t.host, true)
-	if failure == nil {
-		failure = secretOverrides(t)
-	}
+	headers, body, failure := c.checkRead(call, p, t)
 	if failure != nil {
 		return nil, failure
 	}
 	ctx, cancel := context.WithTimeout(ctx, t.host.timeout)
 	defer cancel()
 	if call.Operation == "read" {
-		return c.readBy(ctx, call, p, t, headers)
+		return c.readBy(ctx, call, p, t, headers, body)
 	}
-	if p.IfNoneMatch != nil {
-		p.Expect = append(p.Expect, http.StatusNotModified)
-	}
+	p.expectNotModified(call)
 	return c.readFollowing(ctx, call, p, t, headers)
+}
+
+// checkRead refuses what no read of the target may ask. It returns the headers that the script gives, and the body of a
+// read that is no GET.
+func (c *Connector) checkRead(call connector.Call, p params, t target) (headers http.Header, body []byte,
+	failure *eventlog.Failure) {
+	headers, failure = scriptHeaders(p, t.host, true)
+	if failure == nil {
+		failure = secretOverrides(t)
+	}
+	if failure != nil || call.Operation != "read" {
+		return headers, nil, failure
+	}
+	if failure := t.host.reads.allows(p.Method, t.url, t.host.name); failure != nil && !c.unknown {
+		return nil, nil, failure
+	}
+	if body, failure = bodyWithType(p, headers); failure != nil {
+		return nil, nil, failure
+	}
+	return headers, body, overrides(p, t, headers, body)
 }
 
 // readBy sends a read that is no GET. It follows no redirect: the configuration allows such a read for its own address
 // only.
-func (c *Connector) readBy(ctx context.Context, call connector.Call, p params, t target, headers http.Header) (
-	json.RawMessage, *eventlog.Failure) {
-	if failure := t.host.reads.allows(p.Method, t.url, t.host.name); failure != nil {
-		return nil, failure
-	}
-	body, failure := bodyWithType(p, headers)
-	if failure != nil {
-		return nil, failure
-	}
-	if failure := overrides(p, t, headers, body); failure != nil {
-		return nil, failure
-	}
+func (c *Connector) readBy(ctx context.Context, call connector.Call, p params, t target, headers http.Header,
+	body []byte) (json.RawMessage, *eventlog.Failure) {
 	addHostHeaders(headers, t, call)
 	request := newRequest(p.Method, t, headers)
 	request.Body, request.ContentLength = http.NoBody, int64(len(body))

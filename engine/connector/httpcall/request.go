@@ -29,7 +29,7 @@ func (c *Connector) parse(call connector.Call) (params, target, *eventlog.Failur
 	if failure := addQuery(t.url, p.Query); failure != nil {
 		return p, target{}, failure
 	}
-	if p.Secret != nil {
+	if p.Secret != nil && !c.unknown {
 		if failure := c.carry(&p, &t); failure != nil {
 			return p, target{}, failure
 		}

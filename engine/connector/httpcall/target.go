@@ -52,7 +52,11 @@ func (c *Connector) resolveHost(u *url.URL) (target, *eventlog.Failure) {
 		}
 	}
 	h, known := c.hosts[net.JoinHostPort(hostname, port)]
-	if !known {
+	switch {
+	case known:
+	case c.unknown:
+		h = &host{name: u.Host, timeout: connector.DefaultTimeout, private: true}
+	default:
 		return target{}, connector.Failf(eventlog.Permission, connector.CodeHost,
 			"the host %s is not allowed: if it should be, add it under connectors.http.hosts in the engine's "+
 				"configuration and start the engine again", u.Host)

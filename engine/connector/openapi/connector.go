@@ -69,10 +69,11 @@ func New(config Config) (*Connector, error) {
 		return nil, fmt.Errorf("read the description %s: %w", config.Description, err)
 	}
 	c := &Connector{name: config.Name, described: map[string]*operation{}}
-	if !config.Offline {
-		if c.http, err = newCaller(config); err != nil {
-			return nil, err
-		}
+	if config.Offline {
+		config.Host = config.Host.WithoutSecrets()
+	}
+	if c.http, err = newCaller(config); err != nil {
+		return nil, err
 	}
 	for _, o := range described {
 		o.Timeout = config.Host.Timeout
@@ -90,12 +91,7 @@ func New(config Config) (*Connector, error) {
 }
 
 // Close ends the calls that listen on, and drops idle connections.
-func (c *Connector) Close() error {
-	if c.http == nil {
-		return nil
-	}
-	return c.http.Close()
-}
+func (c *Connector) Close() error { return c.http.Close() }
 
 // Name implements connector.Connector.
 func (c *Connector) Name() string { return c.name }
@@ -143,6 +139,24 @@ func (c *Connector) Reconcile(ctx context.Context, call connector.Call) connecto
 		return connector.RetryWith(failure)
 	}
 	return c.http.Reconcile(ctx, request)
+}
+
+// CallCheck implements connector.CallChecker.
+func (c *Connector) CallCheck(call connector.Call) *eventlog.Failure {
+	request, failure := c.request(call)
+	if failure != nil {
+		return failure
+	}
+	return c.http.CallCheck(request)
+}
+
+// CallAnswer implements connector.CallAnswerer.
+func (c *Connector) CallAnswer(call connector.Call, answer json.RawMessage) connector.Outcome {
+	request, failure := c.request(call)
+	if failure != nil {
+		return connector.FailedWith(failure)
+	}
+	return c.http.CallAnswer(request, answer)
 }
 
 // ReconcilesCall implements connector.CallReconciler.

@@ -3,6 +3,7 @@ package publicnet
 import (
 	"fmt"
 	"net/netip"
+	"strings"
 	"syscall"
 )
 
@@ -33,6 +34,18 @@ func Control(host string) func(network, address string, _ syscall.RawConn) error
 		}
 		return nil
 	}
+}
+
+// Written refuses a host whose name itself shows an address that is not public, with a *RefusedError. What other names
+// stand for is not looked up.
+func Written(host string) error {
+	if strings.EqualFold(host, "localhost") {
+		return &RefusedError{Host: host, Address: netip.AddrFrom4([4]byte{127, 0, 0, 1})}
+	}
+	if address, err := netip.ParseAddr(host); err == nil && !isPublic(address) {
+		return &RefusedError{Host: host, Address: address}
+	}
+	return nil
 }
 
 // notPublic are address blocks beside those netip knows: none of them leads to a public server,

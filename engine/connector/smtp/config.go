@@ -27,6 +27,8 @@ type Config struct {
 	// From are the addresses that mails may be sent from, each with or without a name. The first is that of a mail
 	// which names none. Required.
 	From []string `yaml:"from"`
+	// SendersUnknown says that From stands in for others: a check without an engine does not know them, and refuses none.
+	SendersUnknown bool `yaml:"-"`
 	// Hello is the name by which the server is greeted; empty means "localhost".
 	Hello string `yaml:"hello"`
 	// Timeout bounds one mail; 0 means 1 minute.
@@ -61,6 +63,7 @@ type server struct {
 	loopbackOnly       bool
 	username, password string
 	from               []mail.Address
+	anySender          bool // Config.SendersUnknown
 	hello              string
 }
 
@@ -79,7 +82,7 @@ func newServer(config Config) (*server, error) {
 			config.Server)
 	}
 	s := &server{address: config.Server, mode: config.TLS, username: config.Username, password: config.Password,
-		hello: config.Hello}
+		hello: config.Hello, anySender: config.SendersUnknown}
 	loopback := publicnet.IsLoopback(host)
 	switch {
 	case s.mode == "" && port == "465":

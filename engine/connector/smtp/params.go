@@ -176,6 +176,9 @@ func (l letter) recipients() (all []string) {
 	return all
 }
 
+// codeFrom is the failure of a mail from an address that is not configured.
+const codeFrom = "smtp.from"
+
 // sender is the address that the mail is from: the first that is configured, or the one that the script names.
 func (s *server) sender(text string) (mail.Address, *eventlog.Failure) {
 	if text == "" {
@@ -192,6 +195,9 @@ func (s *server) sender(text string) (mail.Address, *eventlog.Failure) {
 			}
 			return mail.Address{Name: address.Name, Address: allowed.Address}, nil
 		}
+	}
+	if s.anySender {
+		return address, nil
 	}
 	return mail.Address{}, refuse("from", "mails may not be sent from %s: connectors.smtp.from does not name it",
 		address.Address)

@@ -63,6 +63,27 @@ func (c *Connector) Name() string { return "smtp" }
 // Operations lists send.
 func (c *Connector) Operations() []connector.Operation { return c.operations }
 
+// CallCheck refuses what is no mail, and senders that are not configured.
+func (c *Connector) CallCheck(call connector.Call) *eventlog.Failure {
+	_, failure := c.server.parse(call)
+	return c.redact.Failure(failure)
+}
+
+// Judge names a sender that is not configured, where the text of a script shows it.
+func (c *Connector) Judge(_ string, params *connector.Partial) []connector.Violation {
+	for _, m := range params.Members {
+		var from string
+		if m.Name != "from" || json.Unmarshal(m.Value.Value, &from) != nil {
+			continue
+		}
+		if _, failure := c.server.sender(from); failure != nil && failure.Code == codeFrom {
+			return []connector.Violation{{Where: []string{"from"}, Code: failure.Code, Message: failure.Message,
+				Fix: "add the address under connectors.smtp.from in pawl.yaml and start the engine again, or correct it"}}
+		}
+	}
+	return nil
+}
+
 // CallTurn waits for a connection that the mail may use.
 func (c *Connector) CallTurn(ctx context.Context, call connector.Call) (connector.Turn, *eventlog.Failure) {
 	return c.slots.Take(ctx, call)

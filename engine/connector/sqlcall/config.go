@@ -12,6 +12,9 @@ import (
 type Config struct {
 	// Databases are those that scripts may use, by the names that scripts call them.
 	Databases map[string]DatabaseConfig `yaml:"databases"`
+	// DatabasesUnknown says that Databases stand in for others: a check without an engine does not know them, and
+	// refuses none.
+	DatabasesUnknown bool `yaml:"-"`
 	// Secrets are the values that were filled in from outside the configuration, wherever they stand in it. They are
 	// blanked out of all that comes back, as passwords are.
 	Secrets []string `yaml:"-"`

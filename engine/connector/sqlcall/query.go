@@ -22,20 +22,26 @@ func (c *Connector) Read(ctx context.Context, call connector.Call) (json.RawMess
 	return result, nil
 }
 
-func (c *Connector) query(ctx context.Context, call connector.Call) (json.RawMessage, *eventlog.Failure) {
+// parseQuery checks the parameters of a query.
+func (c *Connector) parseQuery(call connector.Call) (*database, statement, *eventlog.Failure) {
 	var p struct {
 		Database string            `json:"database"`
 		SQL      string            `json:"sql"`
 		Params   []json.RawMessage `json:"params"`
 	}
 	if failure := connector.DecodeParams(call.Params, &p); failure != nil {
-		return nil, failure
+		return nil, statement{}, failure
 	}
 	db, failure := c.database(p.Database)
 	if failure != nil {
-		return nil, failure
+		return nil, statement{}, failure
 	}
 	s, failure := newStatement(p.SQL, p.Params)
+	return db, s, failure
+}
+
+func (c *Connector) query(ctx context.Context, call connector.Call) (json.RawMessage, *eventlog.Failure) {
+	db, s, failure := c.parseQuery(call)
 	if failure != nil {
 		return nil, failure
 	}

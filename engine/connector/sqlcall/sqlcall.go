@@ -19,6 +19,7 @@ import (
 // Connector is the sql connector.
 type Connector struct {
 	databases  map[string]*database
+	unknown    bool // Config.DatabasesUnknown
 	redact     *redact.Redactor
 	operations []connector.Operation
 }
@@ -34,7 +35,7 @@ func New(config Config) (*Connector, error) {
 		longest = max(longest, db.timeout)
 	}
 	return &Connector{
-		databases: databases, redact: redact.New(append(passwords, config.Secrets...)),
+		databases: databases, unknown: config.DatabasesUnknown, redact: redact.New(append(passwords, config.Secrets...)),
 		operations: []connector.Operation{{
 			Name: "query", Kind: connector.List, Schema: json.RawMessage(querySchema), Timeout: longest,
 			Result:  json.RawMessage(queryResultSchema),
@@ -199,6 +200,35 @@ func (c *Connector) database(name string) (*database, *eventlog.Failure) {
 	if db := c.databases[name]; db != nil {
 		return db, nil
 	}
+	if c.unknown {
+		return &database{name: name}, nil
+	}
 	return nil, connector.Failf(eventlog.Permission, connector.CodeDatabase, "there is no database %s: %s has %s",
 		eventlog.ClipName(name), databasesKey, strings.Join(slices.Sorted(maps.Keys(c.databases)), ", "))
+}
+
+// CallCheck refuses databases that are not configured, and what is no statement with its parameters.
+func (c *Connector) CallCheck(call connector.Call) *eventlog.Failure {
+	var failure *eventlog.Failure
+	if call.Operation == "exec" {
+		_, failure = c.parseChange(call)
+	} else {
+		_, _, failure = c.parseQuery(call)
+	}
+	return c.redact.Failure(failure)
+}
+
+// Judge names a database that is not configured, where the text of a script shows its name.
+func (c *Connector) Judge(_ string, params *connector.Partial) []connector.Violation {
+	for _, m := range params.Members {
+		var name string
+		if m.Name != "database" || json.Unmarshal(m.Value.Value, &name) != nil {
+			continue
+		}
+		if _, failure := c.database(name); failure != nil {
+			return []connector.Violation{{Where: []string{"database"}, Code: failure.Code, Message: failure.Message,
+				Fix: "add the database under " + databasesKey + " in pawl.yaml and start the engine again, or correct the name"}}
+		}
+	}
+	return nil
 }

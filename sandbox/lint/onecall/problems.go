@@ -61,6 +61,9 @@ func Problems(d *sandbox.Definition,
 		if parallel > 0 {
 			never = max(never, call.Parallel.To)
 		}
+		if parallel == 0 && later == 0 {
+			j.perhaps(call)
+		}
 		switch {
 		case later > 0:
 			never = max(never, call.Later.To)
@@ -102,6 +105,19 @@ func (j *judgement) second(r sandbox.CallRange) int {
 		" in mutate of a consumer that subscribes to that event",
 		"mutate of %q ends at its first mutation call: %s after it is never sent", call.Handler, nameOf(call))
 	return i
+}
+
+// perhaps warns of the first mutation of what the text goes on to behind a call.
+func (j *judgement) perhaps(call *sandbox.MutateCall) {
+	i := j.next[min(max(call.Perhaps.From, 0), len(j.calls))]
+	if i >= min(call.Perhaps.To, len(j.calls)) {
+		return
+	}
+	second := &j.calls[i]
+	j.warn(codeSecondCall, second.Place, "if one of the two is meant, say so: else if, or break at the end of the case; if "+
+		"both are, publish an event for "+nameOf(second)+" in next, and call it in mutate of a consumer that subscribes to it",
+		"mutate of %q ends at its first mutation call: where %s (line %d) is made, %s after it is never sent", call.Handler,
+		nameOf(call), call.Place.Line, nameOf(second))
 }
 
 func (j *judgement) tooLate(call *sandbox.MutateCall, at sandbox.Place) {

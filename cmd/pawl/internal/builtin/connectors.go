@@ -29,7 +29,8 @@ type compiledIn struct {
 	advice string
 	// open makes it, nil where it is not configured.
 	open func(config.Connectors, mails) (closing, error)
-	// pretend configures it so that it can be asked what it offers, and reaches nothing.
+	// pretend configures it so that it can be asked what it offers and what it refuses, and reaches nothing. Where it is
+	// not configured, what it might reach is unknown, and it refuses none of it.
 	pretend func(*config.Connectors)
 }
 
@@ -77,14 +78,25 @@ var builtins = map[string]compiledIn{
 		advice: "name the hosts it may call: connectors.http.hosts in pawl.yaml",
 		open:   func(c config.Connectors, _ mails) (closing, error) { return of(c.HTTP, httpcall.New) },
 		pretend: func(c *config.Connectors) {
-			c.HTTP = &httpcall.Config{Hosts: map[string]httpcall.HostConfig{"localhost": {}}, HostsUnknown: true}
+			settings := httpcall.Config{Hosts: map[string]httpcall.HostConfig{"localhost": {}}, HostsUnknown: true}
+			if c.HTTP != nil {
+				settings = httpcall.Config{Hosts: map[string]httpcall.HostConfig{}, Named: c.HTTP.Named}
+				for name, host := range c.HTTP.Hosts {
+					settings.Hosts[name] = host.WithoutSecrets()
+				}
+			}
+			c.HTTP = &settings
 		},
 	},
 	"smtp": {
 		advice: "name the mail server and the senders: connectors.smtp.server and from in pawl.yaml",
 		open:   func(c config.Connectors, _ mails) (closing, error) { return of(c.SMTP, smtp.New) },
 		pretend: func(c *config.Connectors) {
-			c.SMTP = &smtp.Config{Server: "localhost:25", From: []string{"pawl@localhost"}}
+			settings := smtp.Config{Server: "localhost:25", From: []string{"pawl@localhost"}, SendersUnknown: true}
+			if c.SMTP != nil && !strings.Contains(strings.Join(c.SMTP.From, ""), "${") {
+				settings.From, settings.SendersUnknown = c.SMTP.From, false
+			}
+			c.SMTP = &settings
 		},
 	},
 	"imap": {
@@ -103,8 +115,15 @@ var builtins = map[string]compiledIn{
 		advice: "name the databases: connectors.sql.databases in pawl.yaml",
 		open:   func(c config.Connectors, _ mails) (closing, error) { return of(c.SQL, sqlcall.New) },
 		pretend: func(c *config.Connectors) {
-			c.SQL = &sqlcall.Config{Databases: map[string]sqlcall.DatabaseConfig{
-				"none": {File: filepath.Join(os.TempDir(), "none.db")}}}
+			none := sqlcall.DatabaseConfig{File: filepath.Join(os.TempDir(), "none.db")}
+			settings := sqlcall.Config{Databases: map[string]sqlcall.DatabaseConfig{"none": none}, DatabasesUnknown: true}
+			if c.SQL != nil {
+				settings = sqlcall.Config{Databases: map[string]sqlcall.DatabaseConfig{}}
+				for name := range c.SQL.Databases {
+					settings.Databases[name] = none
+				}
+			}
+			c.SQL = &settings
 		},
 	},
 }
@@ -168,11 +187,12 @@ func Open(
 }
 
 // Alone makes what can be known without an engine: all compiled-in connectors, and those of the OpenAPI descriptions,
-// only to be asked what they offer. Nothing is called. A description has its name for itself, as in an engine.
-func Alone(described map[string]openapi.Config) (*connector.Registry, func() error, error) {
-	all := config.Connectors{OpenAPI: described}
+// only to be asked what they offer and what they refuse. Nothing is called. A description has its name for itself, as
+// in an engine.
+func Alone(known config.Connectors) (*connector.Registry, func() error, error) {
+	all := known
 	for name, b := range builtins {
-		if _, taken := described[name]; !taken {
+		if _, taken := known.OpenAPI[name]; !taken {
 			b.pretend(&all)
 		}
 	}
@@ -191,7 +211,7 @@ func Alone(described map[string]openapi.Config) (*connector.Registry, func() err
 // Typed describes all compiled-in connectors for the authors of scripts, whether they are configured or not, and those
 // of the descriptions.
 func Typed(described map[string]openapi.Config) ([]typings.Connector, error) {
-	registry, done, err := Alone(described)
+	registry, done, err := Alone(config.Connectors{OpenAPI: described})
 	if err != nil {
 		return nil, errors.Join(err, done())
 	}

@@ -130,6 +130,22 @@ func (Connectors) setRoot(to **Root, root string) {
 // SecretNames are those of the configured secrets, sorted.
 func (c *File) SecretNames() []string { return slices.Sorted(maps.Keys(c.Secrets)) }
 
+// Known are the settings by which calls can be judged without an engine, as they are written. MCP servers are left out:
+// what they offer is known only where they run. Secrets that calls may name have stand-ins for their values.
+func (c *File) Known() (Connectors, error) {
+	known := c.Connectors
+	known.MCP, known.OpenAPI = nil, c.Described()
+	if known.HTTP != nil {
+		http := *known.HTTP
+		named, err := c.Secrets.withoutValues()
+		if err != nil {
+			return known, err
+		}
+		http.Named, known.HTTP = named, &http
+	}
+	return known, nil
+}
+
 // Described are the connectors of OpenAPI descriptions, only to be asked what they offer: without secrets.
 func (c *File) Described() map[string]openapi.Config {
 	described := make(map[string]openapi.Config, len(c.Connectors.OpenAPI))

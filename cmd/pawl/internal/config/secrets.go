@@ -62,3 +62,16 @@ func (s secrets) expand(from connector.Secrets, written *configText) (secret.Set
 	}
 	return secret.NewSet(byName), nil
 }
+
+// withoutValues has the names and hosts of the secrets, and something else for their values.
+func (s secrets) withoutValues() (secret.Set, error) {
+	byName := make(map[string]secret.Secret, len(s))
+	for name, settings := range s {
+		known, err := secret.Of([]string{"known to the engine alone"}, settings.Hosts)
+		if err != nil {
+			return secret.Set{}, exit.Misconfigured("", "secrets.%s: %v", name, err)
+		}
+		byName[name] = known
+	}
+	return secret.NewSet(byName), nil
+}

@@ -184,7 +184,7 @@ func (c *showConnector) Run(engine *client.Finder, screen term.Screen) error {
 // alone shows a connector of this program, or of an OpenAPI description, where no engine could be asked: why says what
 // asking came to.
 func (c *showConnector) alone(screen term.Screen, connected *client.Connection, file config.File, why error) error {
-	registry, done, err := builtin.Alone(file.Described())
+	registry, done, err := builtin.Alone(config.Connectors{OpenAPI: file.Described()})
 	if err != nil {
 		return exit.Misconfigured("", "%v", errors.Join(err, done()))
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 
 	"github.com/pawl-run/pawl/cmd/pawl/internal/builtin"
+	"github.com/pawl-run/pawl/cmd/pawl/internal/config"
 	"github.com/pawl-run/pawl/cmd/pawl/internal/node"
 	"github.com/pawl-run/pawl/cmd/pawl/internal/source"
 	"github.com/pawl-run/pawl/engine/deploy"
@@ -92,7 +93,7 @@ func brokenScriptOf(t *testing.T, base, text string) brokenScript {
 // judging checks scripts as `pawl validate` does without an engine.
 func judging(t *testing.T) func(source.Script) (verdict, error) {
 	t.Helper()
-	registry, done, err := builtin.Alone(nil)
+	registry, done, err := builtin.Alone(config.Connectors{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -60,6 +60,12 @@ func pairsOf(file string) ([]pair, error) {
 	return pairs, nil
 }
 
+// isTests reports whether a file is named as tests are.
+func isTests(file string) bool {
+	extension := filepath.Ext(file)
+	return slices.Contains(testExtensions, extension) && strings.HasSuffix(strings.TrimSuffix(file, extension), testSuffix)
+}
+
 // scriptsNamed are the scripts of a name without extension.
 func scriptsNamed(name string) (found []string) {
 	for _, extension := range extensions {

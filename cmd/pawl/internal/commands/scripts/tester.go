@@ -41,12 +41,16 @@ func newTester(conf config.Reader, with storage.Parts) (t *tester, done func() e
 	if err != nil {
 		return nil, nil, err
 	}
+	known, err := file.Known()
+	if err != nil {
+		return nil, nil, err
+	}
 	scripts, err := storage.NewWorkers(config.Settings{Policies: file.Policies}, with, runtime.GOMAXPROCS(0),
 		slog.New(slog.DiscardHandler))
 	if err != nil {
 		return nil, nil, err
 	}
-	registry, closeConnectors, err := builtin.Alone(file.Described())
+	registry, closeConnectors, err := builtin.Alone(known)
 	if err != nil {
 		return nil, nil, exit.Misconfigured("", "%v", errors.Join(err, closeConnectors(), scripts.Close()))
 	}

@@ -69,7 +69,26 @@ func (c *Validate) Run(ctx context.Context, engine *client.Finder, screen term.S
 		}
 		return found, nil
 	}
-	return each(ctx, screen, c.Files, func(file string) error { return c.validate(screen, file, judge) })
+	files, err := c.scripts(screen)
+	if err != nil {
+		return err
+	}
+	return each(ctx, screen, files, func(file string) error { return c.validate(screen, file, judge) })
+}
+
+// scripts are the files but for tests, which are no workflows and are left out.
+func (c *Validate) scripts(screen term.Screen) (scripts []string, err error) {
+	for _, file := range c.Files {
+		if isTests(file) {
+			fmt.Fprintf(screen.Err, "%s: left out, these are tests: pawl test runs them\n", term.Path(file))
+			continue
+		}
+		scripts = append(scripts, file)
+	}
+	if len(scripts) == 0 {
+		return nil, exit.Misconfigured("run pawl test", "only tests are named, and no script")
+	}
+	return scripts, nil
 }
 
 // validate checks one file, and prints what was found.
@@ -131,7 +150,11 @@ func validateAlone(ctx context.Context, with storage.Parts, s source.Script, fil
 		name := eventlog.WorkflowName(definition.Name)
 		found.Workflow = &name
 	}
-	registry, done, err := builtin.Alone(file.Described())
+	known, err := file.Known()
+	if err != nil {
+		return verdict{}, err
+	}
+	registry, done, err := builtin.Alone(known)
 	if err != nil {
 		return verdict{}, exit.Misconfigured("", "%v", errors.Join(err, done()))
 	}

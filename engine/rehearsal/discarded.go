@@ -1,0 +1,88 @@
+package rehearsal
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/projections"
+)
+
+// see notes which events the case has listed, and of which it has said how they stand.
+func (r *running) see(step *Step, events []shown) {
+	for i, e := range events {
+		var expected struct {
+			Status eventlog.EventStatus `json:"status"`
+		}
+		judged := json.Unmarshal(step.Events[i], &expected) == nil && expected.Status != ""
+		ref := eventlog.EventRef{Topic: step.Topic, MessageID: e.MessageID}
+		r.seen[ref] = r.seen[ref] || judged
+	}
+}
+
+// maxNamed bounds how many events of a kind a problem names.
+const maxNamed = 3
+
+// unexpectedDiscards are the events that were put aside for a person, and of which the case does not say so.
+func (r *running) unexpectedDiscards(ctx context.Context) (problems []Problem, err error) {
+	state, err := r.fold(ctx)
+	if err != nil {
+		return nil, err
+	}
+	more := 0
+	for _, topic := range state.Definition().Topics {
+		for _, e := range eventsOf(&state, topic) {
+			switch {
+			case e.Status != eventlog.EventStatusDiscarded, r.seen[refOf(e)], r.answeredFor(&state, e):
+			case len(problems) == maxNamed:
+				more++
+			default:
+				text := fmt.Sprintf("%s of %s was discarded, and the case does not expect it with "+
+					"expectEvents(%q, [… status: \"discarded\"])", e.MessageID, topic, topic)
+				if failure := failureOf(&state, e); failure != nil {
+					text += ": " + said(failure)
+				}
+				problems = append(problems, problemf("%s", text)...)
+			}
+		}
+	}
+	if more > 0 {
+		problems = append(problems, problemf("%d more events were discarded", more)...)
+	}
+	return problems, nil
+}
+
+// answeredFor reports whether the event that stands for a discarded one (J7) was worked on, or listed by the case.
+func (r *running) answeredFor(state *projections.State, e *projections.TopicEvent) bool {
+	consumer, ok := state.Definition().Subscriber(e.Topic)
+	if !ok || consumer.DeadLetter == "" {
+		return false
+	}
+	for _, letter := range eventsOf(state, consumer.DeadLetter) {
+		var of eventlog.EventRef
+		if json.Unmarshal(letter.Payload, &of) != nil || of != refOf(e) {
+			continue
+		}
+		if _, listed := r.seen[refOf(letter)]; listed || letter.Status == eventlog.EventStatusConsumed {
+			return true
+		}
+	}
+	return false
+}
+
+func refOf(e *projections.TopicEvent) eventlog.EventRef {
+	return eventlog.EventRef{Topic: e.Topic, MessageID: e.MessageID}
+}
+
+// failureOf is what the last try of an event has ended with, nil for nothing.
+func failureOf(state *projections.State, e *projections.TopicEvent) *eventlog.Failure {
+	if len(e.Attempts) == 0 {
+		return nil
+	}
+	last := e.Attempts[len(e.Attempts)-1]
+	if run := state.Run(last.Run); last.Failure == nil && run != nil {
+		return run.Failure
+	}
+	return last.Failure
+}
