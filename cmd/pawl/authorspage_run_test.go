@@ -24,7 +24,7 @@ func TestAuthorsPageCodeRuns(t *testing.T) {
 	t.Parallel()
 	recipes := map[string]string{"2": "ts sh http", "3": "ts sh", "8": "ts sh", "10": "ts sh",
 		"11": "yaml ts sh"}
-	for n := range 11 {
+	for n := range 15 {
 		if number := fmt.Sprint(n + 1); recipes[number] == "" {
 			recipes[number] = "ts"
 		}
@@ -32,7 +32,7 @@ func TestAuthorsPageCodeRuns(t *testing.T) {
 	others := map[string]string{
 		"What a workflow is": "ts sh", // TestAuthorsPageFirstWorkflow
 		"Limits":             "yaml",  // TestAuthorsPageConfiguration
-		"Eleven recipes":     "yaml",  // TestAuthorsPageConfiguration
+		"Fifteen recipes":    "yaml",  // TestAuthorsPageConfiguration
 
 		"Types in your editor": "ts",         // TestAuthorsPageTypes
 		"Tests":                "ts yaml sh", // TestAuthorsPageTests
@@ -142,7 +142,7 @@ func TestAuthorsPageConfiguration(t *testing.T) {
 	if got := load("Limits").Policies; got != schedule.Default() {
 		t.Errorf("policies %+v\nwant %+v", got, schedule.Default())
 	}
-	hosts := load("Eleven recipes").Connectors.HTTP.Hosts
+	hosts := load("Fifteen recipes").Connectors.HTTP.Hosts
 	var named []string
 	for name := range hosts {
 		named = append(named, name)

@@ -106,8 +106,8 @@ func cookPart(t *testing.T, part pagePart, answer answerFunc, flags ...string) *
 		t.Errorf("%q calls a host that the page does not configure", part.heading)
 	}
 	r.dir = place(t, map[string]string{
-		r.workflow + ".ts": code, "sheets/.keep": "",
-		"pawl.yaml": "csv: ./sheets\nclock: manual\nclock-start: " + recipeStart +
+		r.workflow + ".ts": code, "sheets/.keep": "", "box/out/sub/.keep": "",
+		"pawl.yaml": "csv: ./sheets\nfiles: ./box\nclock: manual\nclock-start: " + recipeStart +
 			"\nconnectors: {http: {hosts: {\"" + address + "\": {private: true}}}}\n",
 	})
 	out := mustRun(t, r.dir, 0, "pawl", "validate", r.workflow+".ts")

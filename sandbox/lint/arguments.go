@@ -30,6 +30,7 @@ func (c *collector) arguments(h *holder) {
 		switch m, own := t.builtin(); {
 		case t.ofConnector():
 			c.operationArguments(t, args)
+			c.movedTo(t)
 		case !own:
 		case m == sandbox.MemberPublish:
 			c.publishArguments(t, args)

@@ -192,6 +192,9 @@ func (c *collector) consumer(d *sandbox.ConsumerDefinition) {
 			c.state(prepare, phase(sandbox.Next), d.Name, sandbox.Prepare)
 		}
 	}
+	if asks := phase(approval); asks != nil {
+		c.answersLate(asks, d)
+	}
 	if next := phase(sandbox.Next); next != nil {
 		c.outcomes(next)
 		c.unguardedResult(next, d)
@@ -205,6 +208,22 @@ func (c *collector) consumer(d *sandbox.ConsumerDefinition) {
 
 // approval is the member of a consumer that holds the function of which calls a person approves.
 const approval = "approval"
+
+// answersLate reports an approval whose answer is a promise: each call would fail.
+func (c *collector) answersLate(asks ast.Expression, d *sandbox.ConsumerDefinition) {
+	const fix = "write it, and what it calls, without async and await: (prepared) => prepared.data.total > 1000"
+	if script.IsAsync(asks) {
+		c.Fail("approval.result", c.in.Start(asks), fix, "approval of %q is async, and has to answer at once",
+			sandbox.Clip(d.Name, 100))
+		return
+	}
+	for _, r := range c.in.Returns(asks) {
+		if call, ok := r.Value.(*ast.CallExpression); ok && script.IsAsync(c.in.Callee(call)) {
+			c.Fail("approval.result", c.in.Start(call), fix, "approval of %q returns what an async function gives, a promise, "+
+				"and has to answer at once", sandbox.Clip(d.Name, 100))
+		}
+	}
+}
 
 // certain makes errors of the problems that are found: a member that is undefined in approval lets calls leave unasked.
 func (c *collector) certain(find func()) {

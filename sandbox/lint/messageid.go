@@ -17,7 +17,7 @@ func (c *collector) messageID(id, topic ast.Expression, at file.Idx) {
 	if id == nil {
 		return
 	}
-	if by := c.random(id); by != "" {
+	if by := c.random(id, 0); by != "" {
 		c.Warn("publish.messageIdRandom", at, "use what identifies the thing outside: messageId: item.id",
 			"messageId is made by %s, so each run publishes the same thing as another event", by)
 		return
@@ -36,31 +36,59 @@ func (c *collector) messageID(id, topic ast.Expression, at file.Idx) {
 	}
 }
 
-// random names the source of chance, or the clock as it is read, in an expression.
-func (c *collector) random(e ast.Expression) (by string) {
+// random names the source of chance, or the clock as it is read, in an expression or in a function that it calls.
+func (c *collector) random(e ast.Expression, depth int) (by string) {
+	if depth > maxHelpers {
+		return ""
+	}
 	script.Walk(e, func(n ast.Node) bool {
-		call, ok := n.(*ast.CallExpression)
-		if !ok || by != "" {
-			return by == ""
+		if by != "" {
+			return false
 		}
-		left, name, _, ok := script.SplitProperty(call.Callee)
-		id, named := left.(*ast.Identifier)
-		if !ok || !named {
-			return true
-		}
-		free := c.in.Refers[id] == nil
-		switch full := id.Name.String() + "." + name; {
-		case free && (full == "Math.random" || full == "crypto.randomUUID"):
-			by = full
-		case (free && full == "Date.now" || name == "now" && c.hostCalls()[call]) && c.asItIs(call):
-			by = full
+		switch n := n.(type) {
+		case *ast.NewExpression:
+			if c.isDate(n) && len(n.ArgumentList) == 0 && c.asItIs(n) {
+				by = "new Date()"
+			}
+		case *ast.CallExpression:
+			by = c.randomCall(n, depth)
 		}
 		return by == ""
 	})
 	if v := c.named(e); by == "" && v != nil {
-		return c.random(v)
+		return c.random(v, depth)
 	}
 	return by
+}
+
+// randomCall names the source of chance, or the clock, that a call asks.
+func (c *collector) randomCall(call *ast.CallExpression, depth int) string {
+	if f := c.in.Callee(call); isFunction(f) {
+		for _, r := range c.in.Returns(f) {
+			if by := c.random(r.Value, depth+1); by != "" && c.asItIs(call) {
+				return by
+			}
+		}
+		return ""
+	}
+	left, name, _, ok := script.SplitProperty(call.Callee)
+	id, named := left.(*ast.Identifier)
+	if !ok || !named {
+		return ""
+	}
+	free := c.in.Refers[id] == nil
+	switch full := id.Name.String() + "." + name; {
+	case free && (full == "Math.random" || full == "crypto.randomUUID"),
+		(free && full == "Date.now" || name == "now" && c.hostCalls()[call]) && c.asItIs(call):
+		return full
+	}
+	return ""
+}
+
+// isDate reports new Date(…).
+func (c *collector) isDate(n *ast.NewExpression) bool {
+	id, ok := n.Callee.(*ast.Identifier)
+	return ok && id.Name.String() == "Date" && c.in.Refers[id] == nil
 }
 
 // named is what a name stands for, nil for all else.
@@ -72,6 +100,9 @@ func (c *collector) named(e ast.Expression) ast.Expression {
 	}
 	return nil
 }
+
+// wholeTimes are the methods of a time and of a number that leave nothing of it out.
+var wholeTimes = []string{"toString", "toISOString", "toJSON", "getTime", "valueOf"}
 
 // asItIs reports a reading of the clock that becomes part of a text as the number it is, not as a day or an hour.
 func (c *collector) asItIs(call ast.Expression) bool {
@@ -85,7 +116,7 @@ func (c *collector) asItIs(call ast.Expression) bool {
 			call = p
 		case *ast.DotExpression:
 			outer, called := c.in.Parent(c.in.Dressed(p)).(*ast.CallExpression)
-			if name := p.Identifier.Name.String(); !called || name != "toString" {
+			if name := p.Identifier.Name.String(); !called || !slices.Contains(wholeTimes, name) {
 				return false
 			}
 			call = outer
@@ -95,7 +126,10 @@ func (c *collector) asItIs(call ast.Expression) bool {
 			}
 			call = p
 		case *ast.NewExpression:
-			return false
+			if !c.isDate(p) || len(p.ArgumentList) != 1 {
+				return false
+			}
+			call = p
 		default:
 			return true
 		}
@@ -175,4 +209,70 @@ func (c *collector) declaredIn(v *script.Variable, node ast.Node) bool {
 		}
 	}
 	return false
+}
+
+// movedTo warns of a file that is moved to a path which is made of its name alone: one of the same name comes again, and
+// is not moved to where a file is.
+func (c *collector) movedTo(t *touch) {
+	if t.member != "files" || t.operation != "move" || len(t.call.ArgumentList) != 1 {
+		return
+	}
+	params, ok := c.in.Resolve(t.call.ArgumentList[0]).(*ast.ObjectLiteral)
+	if !ok {
+		return
+	}
+	at, to := c.in.Member(params, "to")
+	if names, whole := c.namesOnly(to, 0); to != nil && names && whole {
+		c.Warn("move.nameAlone", at, "put what tells it from an earlier one into the path, such as its time, which files.watch "+
+			"and files.list give: `done/${modified}-${name}`",
+			"the path is made of the name alone: a file of the same name comes again, and nothing is moved to where a file is, "+
+				"so that a person has to clear the way")
+	}
+}
+
+// fileNames are the members and variables that hold a file's name.
+var fileNames = []string{"name", "path", "file", "filename", "fileName"}
+
+// namesOnly reports whether an expression has a file's name in it, and whether there is nothing else in it but texts that
+// are written out.
+func (c *collector) namesOnly(e ast.Expression, depth int) (names, whole bool) {
+	if depth > 10 {
+		return false, false
+	}
+	both := func(parts ...ast.Expression) (names, whole bool) {
+		whole = true
+		for _, part := range parts {
+			n, w := c.namesOnly(part, depth+1)
+			names, whole = names || n, whole && w
+		}
+		return names, whole
+	}
+	switch e := script.Bare(e).(type) {
+	case *ast.StringLiteral:
+		return false, true
+	case *ast.TemplateLiteral:
+		if e.Tag != nil {
+			return false, false
+		}
+		return both(e.Expressions...)
+	case *ast.BinaryExpression:
+		if e.Operator == token.PLUS {
+			return both(e.Left, e.Right)
+		}
+	case *ast.DotExpression:
+		return slices.Contains(fileNames, e.Identifier.Name.String()), slices.Contains(fileNames, e.Identifier.Name.String())
+	case *ast.Identifier:
+		if v := c.in.Refers[e]; v != nil && v.Value != nil && v.Value != ast.Expression(e) {
+			return both(v.Value)
+		}
+		known := slices.Contains(fileNames, e.Name.String())
+		return known, known
+	case *ast.CallExpression: // a method of a text, as name.replace(…)
+		if left, _, _, ok := script.SplitProperty(e.Callee); ok && left != nil {
+			if _, of := left.(*ast.DotExpression); of {
+				return both(left)
+			}
+		}
+	}
+	return false, false
 }

@@ -86,7 +86,7 @@ func (r *reserving) elements(result *ast.ObjectLiteral, member string) []*ast.Ob
 		r.open = r.open || !whole || member == "reservations" // what is meant by them is said elsewhere
 		return nil
 	}
-	array, ok := r.in.Resolve(list).(*ast.ArrayLiteral)
+	array, ok := r.in.Resolve(r.madeByHelper(list)).(*ast.ArrayLiteral)
 	if !ok || !r.in.Fixed(list) {
 		r.open = true
 		return nil
@@ -101,6 +101,19 @@ func (r *reserving) elements(result *ast.ObjectLiteral, member string) []*ast.Ob
 		found = append(found, o)
 	}
 	return found
+}
+
+// madeByHelper is what a function of the script returns where a list is made by a call of it, and else the list.
+func (r *reserving) madeByHelper(list ast.Expression) ast.Expression {
+	call, ok := list.(*ast.CallExpression)
+	if !ok {
+		return list
+	}
+	f := r.in.Callee(call)
+	if returns := r.in.Returns(f); isFunction(f) && len(returns) == 1 {
+		return returns[0].Value
+	}
+	return list
 }
 
 func (r *reserving) note(result *ast.ObjectLiteral) {
@@ -307,6 +320,13 @@ func (r *reserving) firstName(e ast.Expression) (string, bool) {
 		if n, ok := e.Member.(*ast.NumberLiteral); ok {
 			return r.in.Source(e.Left) + "[" + n.Literal + "]", true
 		}
+	case *ast.CallExpression:
+		left, method, _, ok := script.SplitProperty(e.Callee)
+		if ok && left != nil && method == "at" && len(e.ArgumentList) == 1 {
+			n, number := e.ArgumentList[0].(*ast.NumberLiteral)
+			return r.in.Source(left) + "[0]", number && n.Literal == "0"
+		}
+		return r.in.Source(e), ok && left != nil && method == "shift"
 	case *ast.Identifier:
 		v := r.in.Refers[e]
 		if v == nil {
@@ -315,11 +335,9 @@ func (r *reserving) firstName(e ast.Expression) (string, bool) {
 		if r.in.OfArrayPattern(v) {
 			return v.Name, true
 		}
-		switch value := v.Value.(type) {
-		case *ast.BracketExpression:
-			if _, ok := value.Member.(*ast.NumberLiteral); ok {
-				return v.Name, true
-			}
+		if _, named := v.Value.(*ast.Identifier); !named && v.Value != nil {
+			_, first := r.firstName(v.Value)
+			return v.Name, first
 		}
 	}
 	return "", false

@@ -309,6 +309,19 @@ func (s *scopes) use(n ast.Node) bool {
 	return true
 }
 
+// NameOf is the variable that a function is the value of, nil for none.
+func (s *scopes) NameOf(f ast.Expression) *Variable {
+	if f == nil {
+		return nil
+	}
+	for _, v := range s.All {
+		if v.Value == f {
+			return v
+		}
+	}
+	return nil
+}
+
 // KeyOf is the member that a declaration const { key } = whole gives a variable; not one of a parameter.
 func (s *scopes) KeyOf(v *Variable) (key string, ok bool) {
 	_, declaration := v.pattern.(*ast.Binding)

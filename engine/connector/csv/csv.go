@@ -72,8 +72,8 @@ func (c *Connector) CallCheck(call connector.Call) *eventlog.Failure {
 	var p struct {
 		File string `json:"file"`
 	}
-	if failure := connector.DecodeParams(call.Params, &p); failure != nil {
-		return failure
+	if err := json.Unmarshal(call.Params, &p); err != nil {
+		return c.dir.Fail(eventlog.Logic, "params", "the parameters cannot be read: %v", err)
 	}
 	_, failure := c.dir.Clean(p.File)
 	return failure

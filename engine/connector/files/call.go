@@ -65,8 +65,8 @@ func (c *Connector) CallCheck(call connector.Call) *eventlog.Failure {
 	p := struct {
 		Path string `json:"path"`
 	}{Path: "."}
-	if failure := connector.DecodeParams(call.Params, &p); failure != nil {
-		return failure
+	if err := json.Unmarshal(call.Params, &p); err != nil {
+		return c.dir.Fail(eventlog.Logic, "params", "the parameters cannot be read: %v", err)
 	}
 	_, failure := c.dir.Clean(p.Path)
 	return failure

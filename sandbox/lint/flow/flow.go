@@ -93,6 +93,49 @@ func (f *Flow) From(e ast.Expression, path []string) {
 		}
 	case *ast.CallExpression:
 		f.argument(p, whole, path)
+	case *ast.ReturnStatement, *ast.ExpressionBody:
+		f.returned(p, path)
+	case *ast.SpreadElement:
+		f.added(p, path)
+	}
+}
+
+// returned follows what a named function returns to where it is called.
+func (f *Flow) returned(n ast.Node, path []string) {
+	function := f.in.FunctionAround(n)
+	if function == nil {
+		function, _ = f.in.Parent(n).(ast.Expression)
+	}
+	v := f.in.NameOf(function)
+	if v == nil || f.seen[v] {
+		return
+	}
+	f.seen[v] = true
+	for _, use := range v.Uses {
+		if call, ok := f.in.Parent(use).(*ast.CallExpression); ok && call.Callee == ast.Expression(use) {
+			f.From(call, path)
+		}
+	}
+}
+
+// added follows the elements of a list into another list that they are pushed to.
+func (f *Flow) added(n *ast.SpreadElement, path []string) {
+	call, ok := f.in.Parent(n).(*ast.CallExpression)
+	if !ok {
+		return
+	}
+	left, method, _, _ := script.SplitProperty(call.Callee)
+	id, named := left.(*ast.Identifier)
+	if !named || method != "push" {
+		return
+	}
+	v := f.in.Refers[id]
+	if v == nil || v.Value == nil || f.seen[v] {
+		return
+	}
+	f.seen[v] = true
+	for _, use := range v.Uses {
+		f.From(use, path)
 	}
 }
 
