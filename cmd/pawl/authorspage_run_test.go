@@ -210,6 +210,11 @@ var mistakes = map[string][2]string{
 		`values: data });`,
 		`values: data }); await ctx.csv.appendRow({ file: "more.csv", header: ["name", "size"], values: data });`,
 	},
+	"move.nameAlone": {
+		`ctx.csv.appendRow({ file: "notes.csv", header: ["name", "size"], values: data })`,
+		"ctx.files.move({ from: data.name, to: `done/${data.name}` })",
+	},
+	"approval.result": {`async prepare(ctx) {`, `approval: async () => true, async prepare(ctx) {`},
 	"mutate.loop":     {`await ctx.csv`, `for (const more of [1, 2]) await ctx.csv`},
 	"call.notAwaited": {`await ctx.publish(`, `ctx.publish(`},
 	"call.catch": {

@@ -1,6 +1,6 @@
 // Package lint judges the text of a workflow script before it runs. It runs nothing. A file is one check, but for
-// handlers (walks the handlers), uses (finds what they touch), written (takes parameters down) and codeafter (gathers
-// the mutation calls that onecall judges).
+// handlers (walks the handlers), uses (finds what they touch), written (takes parameters down), madecalls (what a
+// function calls with its ctx), codeafter and reach (what the text has after each mutation call, for onecall).
 //
 // What several checks need stands below: package finding lists the problems, and package flow follows a value that is
 // handed on. What needs no handler is judged in package global (names) and package onecall (R4).
@@ -29,6 +29,8 @@
 //	state.unknown              state.go        a member that the returned state never has
 //	value.notJSON              notjson.go      a value of which JSON keeps nothing
 //	next.feedsItself           feedback.go     an event that makes another one without end
+//	approval.result            handlers.go     an approval that answers with a promise
+//	move.nameAlone             messageid.go    a file that is moved to a path of its name alone
 //	input.invalid              arguments.go    an input that ctx.registerInput refuses
 //	call.params                arguments.go    parameters that are not one object
 //	call.notAwaited            awaits.go       a promise that nothing waits for

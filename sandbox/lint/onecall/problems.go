@@ -39,7 +39,8 @@ func IsProblem(p sandbox.Problem) bool {
 // not known is taken for a mutation, or where reads by id are declared only the last call of the text.
 func Problems(d *sandbox.Definition,
 	kind func(connector, operation string) sandbox.OperationKind) []sandbox.Problem {
-	j := judgement{calls: d.MutateCalls, next: make([]int, len(d.MutateCalls)+1), said: make(map[sandbox.Problem]bool)}
+	j := judgement{calls: d.MutateCalls, next: make([]int, len(d.MutateCalls)+1), said: make(map[sandbox.Problem]bool),
+		reached: make(map[int]bool)}
 	j.next[len(j.calls)] = len(j.calls)
 	for i := len(j.calls) - 1; i >= 0; i-- {
 		call := &j.calls[i]
@@ -90,6 +91,8 @@ type judgement struct {
 	next     []int
 	problems []sandbox.Problem
 	said     map[sandbox.Problem]bool
+	// reached are those of which perhaps has warned.
+	reached map[int]bool
 }
 
 // second reports the first mutation of a range and answers its index, 0 for none: nothing comes before the
@@ -110,9 +113,10 @@ func (j *judgement) second(r sandbox.CallRange) int {
 // perhaps warns of the first mutation of what the text goes on to behind a call.
 func (j *judgement) perhaps(call *sandbox.MutateCall) {
 	i := j.next[min(max(call.Perhaps.From, 0), len(j.calls))]
-	if i >= min(call.Perhaps.To, len(j.calls)) {
+	if i >= min(call.Perhaps.To, len(j.calls)) || j.reached[i] {
 		return
 	}
+	j.reached[i] = true
 	second := &j.calls[i]
 	j.warn(codeSecondCall, second.Place, "if one of the two is meant, say so: else if, or break at the end of the case; if "+
 		"both are, publish an event for "+nameOf(second)+" in next, and call it in mutate of a consumer that subscribes to it",
