@@ -130,7 +130,8 @@ func TestCallsComeToWhatTheRealConnectorMakesOfThem(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			said, _ := runOn(t, configured(t), calling(c.operation, ""), "export default Pawl.tests({\n  one(t) {\n"+c.steps+"\n} });")
+			said, _ := runOn(t, configured(t), calling(c.operation, ""), "export default Pawl.tests({\n  one(t) {\n"+
+				c.steps+"\n} });")
 			if !hasParts(said, c.want) {
 				t.Errorf("it says\n%s\nwant\n%s", said, c.want)
 			}
@@ -198,9 +199,9 @@ func TestDiscardedEventsAreExpected(t *testing.T) {
     },
     async next(ctx, { data }) { if (data) ctx.log("dead: " + data); },`
 	for name, c := range map[string]struct{ more, steps, want string }{
-		"unseen": {"maxAttempts: 1,", refused, red},
+		"unseen":                    {"maxAttempts: 1,", refused, red},
 		"listed without its status": {"maxAttempts: 1,", refused + `t.expectEvents("wanted", [{ messageId: "a" }]);`, red},
-		"listed": {"maxAttempts: 1,", refused + `t.expectEvents("wanted", [{ status: "discarded" }]);`, ""},
+		"listed":                    {"maxAttempts: 1,", refused + `t.expectEvents("wanted", [{ status: "discarded" }]);`, ""},
 		"sent on its way again": {"maxAttempts: 1,", refused + `t.answer("csv.appendRow", { result: { row: 1 } });
 			t.redrive("wanted"); t.expectCall("csv.appendRow");`, ""},
 		"with a dead letter that nothing handles": {`maxAttempts: 1, deadLetter: "dead",`, refused, red},

@@ -200,7 +200,8 @@ func (m *mutateBody) certain(statement ast.Statement) (calls []int) {
 		}
 		numbers := m.number[node]
 		for i, call := range m.made[node] {
-			if numbers.From < numbers.To && (call.node == call.t.call || m.always(call.t.call, m.in.FunctionAround(call.t.call))) {
+			direct := call.node == call.t.call
+			if numbers.From < numbers.To && (direct || m.always(call.t.call, m.in.FunctionAround(call.t.call))) {
 				calls = append(calls, numbers.From+i)
 			}
 		}

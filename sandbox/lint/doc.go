@@ -1,6 +1,6 @@
 // Package lint judges the text of a workflow script before it runs. It runs nothing. A file is one check, but for
 // handlers (walks the handlers), uses (finds what they touch), written (takes parameters down), madecalls (what a
-// function calls with its ctx), codeafter and reach (what the text has after each mutation call, for onecall).
+// function calls with its ctx) and codeafter (what the text has after each mutation call, for onecall).
 //
 // What several checks need stands below: package finding lists the problems, and package flow follows a value that is
 // handed on. What needs no handler is judged in package global (names) and package onecall (R4).
@@ -20,7 +20,7 @@
 //	publish.messageIdRandom    messageid.go    a message id that each run makes anew (R11)
 //	publish.messageIdConstant  messageid.go    a message id that is always the same (R11)
 //	publish.messageIdRepeats   messageid.go    a message id that all turns of a loop share (R11)
-//	publish.stringified        stringified.go   a payload that is a text of JSON
+//	publish.stringified        publish.go      a payload that is a text of JSON
 //	event.unknown, event.list  values.go       an event taken for its payload, a list taken for an event
 //	payload.unknown            values.go       a member that no payload has which the script publishes
 //	data.unknown               data.go         a member that prepare does not put into data

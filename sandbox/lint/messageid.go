@@ -211,8 +211,8 @@ func (c *collector) declaredIn(v *script.Variable, node ast.Node) bool {
 	return false
 }
 
-// movedTo warns of a file that is moved to a path which is made of its name alone: one of the same name comes again, and
-// is not moved to where a file is.
+// movedTo warns of a file that is moved to a path which is made of its name alone: one of the same name comes again,
+// and is not moved to where a file is.
 func (c *collector) movedTo(t *touch) {
 	if t.member != "files" || t.operation != "move" || len(t.call.ArgumentList) != 1 {
 		return
@@ -223,8 +223,8 @@ func (c *collector) movedTo(t *touch) {
 	}
 	at, to := c.in.Member(params, "to")
 	if names, whole := c.namesOnly(to, 0); to != nil && names && whole {
-		c.Warn("move.nameAlone", at, "put what tells it from an earlier one into the path, such as its time, which files.watch "+
-			"and files.list give: `done/${modified}-${name}`",
+		c.Warn("move.nameAlone", at, "put what tells it from an earlier one into the path, such as its time, which "+
+			"files.watch and files.list give: `done/${modified}-${name}`",
 			"the path is made of the name alone: a file of the same name comes again, and nothing is moved to where a file is, "+
 				"so that a person has to clear the way")
 	}
@@ -233,8 +233,8 @@ func (c *collector) movedTo(t *touch) {
 // fileNames are the members and variables that hold a file's name.
 var fileNames = []string{"name", "path", "file", "filename", "fileName"}
 
-// namesOnly reports whether an expression has a file's name in it, and whether there is nothing else in it but texts that
-// are written out.
+// namesOnly reports whether an expression has a file's name in it, and whether there is nothing else in it but texts
+// that are written out.
 func (c *collector) namesOnly(e ast.Expression, depth int) (names, whole bool) {
 	if depth > 10 {
 		return false, false
@@ -260,7 +260,8 @@ func (c *collector) namesOnly(e ast.Expression, depth int) (names, whole bool) {
 			return both(e.Left, e.Right)
 		}
 	case *ast.DotExpression:
-		return slices.Contains(fileNames, e.Identifier.Name.String()), slices.Contains(fileNames, e.Identifier.Name.String())
+		known := slices.Contains(fileNames, e.Identifier.Name.String())
+		return known, known
 	case *ast.Identifier:
 		if v := c.in.Refers[e]; v != nil && v.Value != nil && v.Value != ast.Expression(e) {
 			return both(v.Value)

@@ -118,8 +118,9 @@ func (j *judgement) perhaps(call *sandbox.MutateCall) {
 	}
 	j.reached[i] = true
 	second := &j.calls[i]
-	j.warn(codeSecondCall, second.Place, "if one of the two is meant, say so: else if, or break at the end of the case; if "+
-		"both are, publish an event for "+nameOf(second)+" in next, and call it in mutate of a consumer that subscribes to it",
+	j.warn(codeSecondCall, second.Place, "if one of the two is meant, say so: else if, or break at the end of the case; "+
+		"if both are, publish an event for "+nameOf(second)+" in next, and call it in mutate of a consumer that subscribes "+
+		"to it",
 		"mutate of %q ends at its first mutation call: where %s (line %d) is made, %s after it is never sent", call.Handler,
 		nameOf(call), call.Place.Line, nameOf(second))
 }
