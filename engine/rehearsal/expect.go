@@ -103,7 +103,8 @@ func (r *running) expectEvents(ctx context.Context, step *Step) ([]Problem, erro
 	if err != nil || len(differences) == 0 {
 		return nil, err
 	}
-	return []Problem{{Message: fmt.Sprintf("%s has other events%s", step.Topic, r.trouble(ctx)), Differences: differences}}, nil
+	message := fmt.Sprintf("%s has other events%s", step.Topic, r.trouble(ctx))
+	return []Problem{{Message: message, Differences: differences}}, nil
 }
 
 // eventsOf lists the events of a topic in the order in which they were published.
@@ -145,7 +146,8 @@ func (r *running) expectState(ctx context.Context, step *Step) ([]Problem, error
 	if err != nil || len(differences) == 0 {
 		return nil, err
 	}
-	return []Problem{{Message: string(step.Handler) + " remembers something else" + r.trouble(ctx), Differences: differences}}, nil
+	message := string(step.Handler) + " remembers something else" + r.trouble(ctx)
+	return []Problem{{Message: message, Differences: differences}}, nil
 }
 
 // end is what the end of a case expects: what was pushed has had its turn, each change was expected, each crash and

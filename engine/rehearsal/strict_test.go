@@ -201,7 +201,8 @@ func TestDiscardedEventsAreExpected(t *testing.T) {
 	for name, c := range map[string]struct{ more, steps, want string }{
 		"unseen":                    {"maxAttempts: 1,", refused, red},
 		"listed without its status": {"maxAttempts: 1,", refused + `t.expectEvents("wanted", [{ messageId: "a" }]);`, red},
-		"listed":                    {"maxAttempts: 1,", refused + `t.expectEvents("wanted", [{ status: "discarded" }]);`, ""},
+		"listed": {"maxAttempts: 1,",
+			refused + `t.expectEvents("wanted", [{ status: "discarded" }]);`, ""},
 		"sent on its way again": {"maxAttempts: 1,", refused + `t.answer("csv.appendRow", { result: { row: 1 } });
 			t.redrive("wanted"); t.expectCall("csv.appendRow");`, ""},
 		"with a dead letter that nothing handles": {`maxAttempts: 1, deadLetter: "dead",`, refused, red},
