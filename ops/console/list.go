@@ -70,8 +70,11 @@ func (c *Console) list(v *visit) (string, page, error) {
 		return "", page{}, err
 	}
 	fields["workflow"], fields["limit"], fields["order"] = head.Workflow.Name, shownAtOnce, "desc"
-	if fields["scan"] = lookedAtOnce; kind == "runs" {
+	switch fields["scan"] = lookedAtOnce; kind {
+	case "runs":
 		fields["scan"] = lookedAtOnce / 10 // the titles of their events are looked up
+	case "jobs":
+		fields["scan"] = lookedAtOnce / 4 // their runs are
 	}
 	if view.Query.Get("order") == "asc" {
 		fields["order"] = "asc"

@@ -134,7 +134,7 @@
       points: { show: false } });
     const axis = { stroke: colour("--dim"), grid: { stroke: colour("--line"), width: 1 }, ticks: { show: false },
       font: "12px system-ui, sans-serif", size: 28 };
-    plot = new uPlot({ ...size, legend: { show: false }, cursor: { show: false }, padding: [8, 8, 0, 0],
+    plot = new uPlot({ ...size, legend: { show: false }, cursor: { show: false }, padding: [8, 20, 0, 0],
       scales: { x: { range: (u, low, high) => [low, high + 900] }, y: { range: (u, low, high) => [0, Math.max(high, 4)] } },
       series: [{}, series("failures", "--bad"), series("changes", "--out"), series("came in", "--in")],
       axes: [{ ...axis, values: (u, at) => at.map((t) => new Date(t * 1000).toLocaleTimeString([],
