@@ -121,7 +121,7 @@ func (c *Connector) CallCheck(call connector.Call) *eventlog.Failure {
 	}
 	if failure == nil && !t.host.private && t.host.proxy == nil {
 		if err := publicnet.Written(t.url.Hostname()); err != nil {
-			failure = connector.Failf(eventlog.Permission, connector.CodeHostPrivate, "%s %v", place(method, t), err)
+			failure = connector.Failf(eventlog.Permission, connector.CodeHostPrivate, "%s %v", placeOf(method, t), err)
 		}
 	}
 	return c.blanks.now.Load().Failure(failure)
@@ -154,7 +154,7 @@ func (c *Connector) CallAnswer(call connector.Call, written json.RawMessage) con
 	if json.Unmarshal(given.Body, &text) == nil {
 		a.body = []byte(text)
 	}
-	where := place(methodOf(call, p), t)
+	where := placeOf(methodOf(call, p), t)
 	if methods[call.Operation] != "" {
 		return outcomeOf(context.Background(), call, where, a, p)
 	}
