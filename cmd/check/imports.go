@@ -160,7 +160,7 @@ var layers = []layer{
 	},
 	{folders: "cmd/pawl/internal/source", project: belowCommands("builtin", "config", "exit", "node", "storage", "term"),
 		external: anyLibrary},
-	{folders: "cmd/pawl/internal/maintain", project: []string{"ops/rpc"}},
+	{folders: "cmd/pawl/internal/maintain", project: []string{"eventlog/durable", "ops/rpc"}},
 	{folders: "cmd/pawl/internal/guide", project: []string{"sandbox"}},
 	{folders: "cmd/pawl/internal/starter", project: append([]string{"cmd/pawl/example"}, rooms("guide", "typings")...)},
 	{folders: "cmd/pawl/internal/mcpserver", project: belowCommands("builtin", "guide", "typings"),

@@ -5,10 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"time"
 
+	"github.com/pawl-run/pawl/eventlog/durable"
 	"github.com/pawl-run/pawl/ops/rpc"
 )
 
@@ -182,7 +182,8 @@ func (l *Loop) review(_ context.Context, r request, evidence json.RawMessage, an
 	proposed := filepath.Join(l.Proposals, r.Workflow+".ts")
 	for path, text := range map[string]string{proposed: answer.Source,
 		filepath.Join(l.Proposals, r.Workflow+".before.ts"): of.Source} {
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		// Where a link stands at the path, what it leads to stays as it is.
+		if err := durable.WriteFile(path, []byte(text)); err != nil {
 			return false, fmt.Errorf("propose the repair: %w", err)
 		}
 	}

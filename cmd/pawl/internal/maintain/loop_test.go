@@ -209,6 +209,11 @@ func TestWhatIsNotRepaired(t *testing.T) {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
+	linked := filepath.Join(t.TempDir(), "script.ts")
+	if err := errors.Join(os.WriteFile(linked, []byte("untouched"), 0o600),
+		os.Symlink(linked, filepath.Join(dir, "w.ts"))); err != nil {
+		t.Fatal(err)
+	}
 	for what, c := range map[string]struct {
 		loop     *Loop
 		deployed []time.Time
@@ -237,6 +242,9 @@ func TestWhatIsNotRepaired(t *testing.T) {
 		if said := strings.Join(reports, "\n"); c.report == "" && said != "" || !strings.Contains(said, c.report) {
 			t.Errorf("%s: reported %q", what, said)
 		}
+	}
+	if text, err := os.ReadFile(linked); err != nil || string(text) != "untouched" {
+		t.Errorf("what a link in the folder leads to holds %q, %v", text, err)
 	}
 	for file, want := range map[string]string{"w.ts": "good", "w.before.ts": "broken"} {
 		if text, err := os.ReadFile(filepath.Join(dir, file)); err != nil || string(text) != want {
