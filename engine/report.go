@@ -74,7 +74,7 @@ func tooLarge(cmd decide.Command, err error) (decide.Command, bool) {
 	limit := func(code string) *eventlog.Failure {
 		advice := "return less, and keep large data outside"
 		if code == "limit.publish" {
-			advice = "publish fewer or smaller events per run, and keep large data outside"
+			advice = "reserve fewer events at once, publish fewer or smaller ones, and keep large data outside"
 		}
 		return &eventlog.Failure{Class: eventlog.Logic, Code: code, Message: err.Error() + "; " + advice}
 	}
