@@ -51,7 +51,7 @@ type caller struct {
 type server struct {
 	engine Engine
 	offers *mcp.Server
-	// tools are those that are offered until the role is known, but for the one of tests.
+	// offered are the tools until the role is known, but for the one of tests.
 	offered []*tool
 
 	mu sync.Mutex
