@@ -222,7 +222,11 @@ func (b *browser) picture() ([]byte, error) {
 
 // text is what a person reads on the page.
 func (b *browser) text() (string, error) {
-	return evaluate[string](b, `document.body?.innerText ?? ""`) // a page that is being loaded has no body yet
+	text, err := evaluate[string](b, `document.body?.innerText ?? ""`) // a page that is being loaded has no body yet
+	if err != nil && strings.Contains(err.Error(), "Inspected target navigated or closed") {
+		return "", nil // the page is being left
+	}
+	return text, err
 }
 
 // errNothingToPress says that a page has no link and no button with the text.
