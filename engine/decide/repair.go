@@ -280,7 +280,11 @@ func keptMembers[S ~string](kind string, of S, before, now []member) (kept []Kep
 
 func hookMembers(h eventlog.Hook) []member {
 	verify, _ := json.Marshal(h.Verify)
-	return []member{{"topic", written(string(h.Topic))}, {"verify", string(verify)}}
+	challenge := ""
+	if h.Respond != nil {
+		challenge = written(h.Respond.Challenge) // a request that is answered with it becomes no event
+	}
+	return []member{{"topic", written(string(h.Topic))}, {"verify", string(verify)}, {"challenge", challenge}}
 }
 
 func producerMembers(p eventlog.Producer) []member {

@@ -191,6 +191,8 @@ func TestF09_RepairKeepsHooks(t *testing.T) {
 	}{
 		"another title":   {strings.Replace(hook, `"t"`, `"{body:x}"`, 1), false},
 		"another id":      {strings.Replace(hook, `{body:id}`, `{hash}`, 1), false},
+		"another answer":  {strings.Replace(hook, `title: "t"`, `title: "t", respond: { status: 202 }`, 1), false},
+		"a challenge":     {strings.Replace(hook, `title: "t"`, `title: "t", respond: { challenge: "{query:c}" }`, 1), true},
 		"no verification": {strings.Replace(hook, `{ scheme: "github", secret: "GITHUB" }`, `"none"`, 1), true},
 		"another topic":   {strings.Replace(hook, `"in.posted"`, `"other"`, 1), true},
 		"one more":        {hook + strings.Replace(hook, "h:", "more:", 1), true},

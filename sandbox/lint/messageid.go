@@ -56,7 +56,7 @@ func (c *collector) random(e ast.Expression, depth int) (by string) {
 		return by == ""
 	})
 	if v := c.named(e); by == "" && v != nil {
-		return c.random(v, depth)
+		return c.random(v, depth+1)
 	}
 	return by
 }
