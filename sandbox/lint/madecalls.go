@@ -179,34 +179,39 @@ func (m *mutateBody) fallsThrough(s *ast.SwitchStatement) {
 
 // shareSubject reports whether the tests of two ifs mention the same thing: it may decide both.
 func (m *mutateBody) shareSubject(a, b *ast.IfStatement) bool {
-	of := make(map[string]bool)
-	m.subjects(a, of, 0)
-	theirs := make(map[string]bool)
-	m.subjects(b, theirs, 0)
-	for subject := range theirs {
-		if of[subject] {
+	of, theirs := m.subjects(a), m.subjects(b)
+	for subject := range theirs.of {
+		if of.of[subject] {
 			return true
 		}
 	}
 	return false
 }
 
-// subjects are what the tests of an if, and of those in its else, mention: members with all that leads to them, names,
-// and what those stand for.
-func (m *mutateBody) subjects(s *ast.IfStatement, into map[string]bool, depth int) {
-	for s != nil {
-		m.mentioned(s.Test, into, depth)
-		s, _ = s.Alternate.(*ast.IfStatement)
-	}
+// subjects are what tests mention: members with all that leads to them, names, and what those stand for.
+type subjects struct {
+	of map[string]bool
+	// left is how many names further each variable was followed at most: no variable is followed again for less.
+	left map[*script.Variable]int
 }
 
-// mentioned adds what an expression mentions: of a.b.c both a.b and a.b.c.
-func (m *mutateBody) mentioned(e ast.Expression, into map[string]bool, depth int) {
+// subjects are those of an if and of the ones in its else.
+func (m *mutateBody) subjects(s *ast.IfStatement) subjects {
+	found := subjects{map[string]bool{}, map[*script.Variable]int{}}
+	for s != nil {
+		m.mentioned(s.Test, found, maxHelpers)
+		s, _ = s.Alternate.(*ast.IfStatement)
+	}
+	return found
+}
+
+// mentioned adds what an expression mentions: of a.b.c both a.b and a.b.c. It follows so many names one after another.
+func (m *mutateBody) mentioned(e ast.Expression, into subjects, follow int) {
 	script.Walk(e, func(n ast.Node) bool {
 		expression, _ := n.(ast.Expression)
 		if left, name, _, ok := script.SplitProperty(expression); ok {
-			m.mentioned(left, into, depth)
-			into[m.pathOf(left)+"."+name] = true
+			m.mentioned(left, into, follow)
+			into.of[m.pathOf(left)+"."+name] = true
 			return false
 		}
 		id, ok := n.(*ast.Identifier)
@@ -215,10 +220,11 @@ func (m *mutateBody) mentioned(e ast.Expression, into map[string]bool, depth int
 		}
 		v := m.in.Refers[id]
 		if _, member := m.in.Parent(m.in.Dressed(id)).(*ast.DotExpression); !member || v != nil && v.Value != nil {
-			into[id.Name.String()] = true
+			into.of[id.Name.String()] = true
 		}
-		if v != nil && v.Value != nil && depth < 5 {
-			m.mentioned(v.Value, into, depth+1)
+		if v != nil && v.Value != nil && into.left[v] < follow {
+			into.left[v] = follow
+			m.mentioned(v.Value, into, follow-1)
 		}
 		return true
 	})
