@@ -400,7 +400,7 @@ func readResources(t *testing.T, model modelClient) {
 			recipes++
 		}
 	}
-	if recipes != 11 {
+	if recipes != 15 {
 		t.Errorf("%d recipes are offered", recipes)
 	}
 	if _, err := model.ReadResource(t.Context(), &mcp.ReadResourceParams{URI: "pawl://connectors/none"}); err == nil {
