@@ -131,7 +131,8 @@ func TestPermit(t *testing.T) {
 	narrows := []string{
 		"listWorkflows", "deployWorkflow", "validateScript", "explainAll", "listConnectors", "getClock", "getCaller",
 		"approveMutation", "rejectMutation", "resolveMutation", "approveMutations", "rejectMutations", "resolveMutations",
-		"createLogin", "listRuns", "listEvents", "listJobs", "listMutations", "getMutation", "listInputs", "listSessions",
+		"createLogin", "listLogins", "closeLogin", "listRuns", "listEvents", "listJobs", "listMutations", "getMutation",
+		"listInputs", "listSessions",
 	}
 	refused := []string{"getDiagnostics", "verifyLog", "getWorkers", "getCluster", "callConnector", "advanceClock",
 		"createToken", "listTokens", "revokeToken", "listSubscriptions", "resumeSubscription", "describeBackup", "readBackup",

@@ -167,7 +167,7 @@ func TestSegments(t *testing.T) {
 	b := setup(t)
 	b.deploy("shop", "send", eventlog.GrantAllow)
 	b.do("pauseWorkflow", map[string]any{"workflow": "shop"}, nil)
-	ids := []string{"a/b", "..", ".", "../..", "a%2Fb", "100%", "a b+c", "ä€😀", "?x=1&y#z", "{messageId}", "//", "a/"}
+	ids := []string{"a/b", "../..", "a%2Fb", "100%", "a b+c", "ä€😀", "?x=1&y#z", "{messageId}", "//", "a/"}
 	b.push("shop", ids...)
 	for _, id := range ids {
 		var event struct{ MessageID string }
