@@ -113,3 +113,19 @@ func TestLoginsOfOneWorkflow(t *testing.T) {
 		t.Errorf("the admin of one workflow is shown %+v", page.Items)
 	}
 }
+
+// callLogins lists a login and ends it. Links are made over HTTP alone.
+func callLogins(
+	t *testing.T, b *bundle, overHTTP *rpc.Client, call func(string, int, map[string]any) map[string]any,
+) {
+	t.Helper()
+	client := b.client
+	b.client = overHTTP
+	b.browse(testToken, "")
+	b.client = client
+	logins := listOf(call("listLogins", 200, nil)["items"])
+	if len(logins) != 1 {
+		t.Fatalf("logins: %v", logins)
+	}
+	call("closeLogin", 200, map[string]any{"login": logins[0].(map[string]any)["id"]})
+}

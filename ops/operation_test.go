@@ -302,15 +302,7 @@ func callEveryOperation(t *testing.T, by func(*bundle)) {
 	call("readLog", 200, map[string]any{"workflow": "shop", "from": "2", "limit": 3})
 	copies(t, call)
 	callTokens(t, call)
-	client := b.client
-	b.client = overHTTP // links are made over HTTP alone
-	b.browse(testToken, "")
-	b.client = client
-	logins := listOf(call("listLogins", 200, nil)["items"])
-	if len(logins) != 1 {
-		t.Fatalf("logins: %v", logins)
-	}
-	call("closeLogin", 200, map[string]any{"login": logins[0].(map[string]any)["id"]})
+	callLogins(t, b, overHTTP, call)
 
 	if v := listOf(call("listSubscriptions", 200, nil)["items"]); len(v) != 1 ||
 		v[0].(map[string]any)["state"] != "parked" {
