@@ -303,7 +303,6 @@ func callEveryOperation(t *testing.T, by func(*bundle)) {
 	copies(t, call)
 	callTokens(t, call)
 	callLogins(t, b, overHTTP, call)
-
 	if v := listOf(call("listSubscriptions", 200, nil)["items"]); len(v) != 1 ||
 		v[0].(map[string]any)["state"] != "parked" {
 		t.Errorf("subscriptions: %v", v)
