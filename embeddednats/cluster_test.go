@@ -200,6 +200,40 @@ func TestDataOfOneModeIsRefusedInTheOther(t *testing.T) {
 	wantKept(t, c.Servers[1], 3)
 }
 
+// A node that ended before it joined leaves a directory that an engine may run on alone. Its log is as safe from a
+// cluster as any other, also where the note of that node is still there.
+func TestDataOfAnEngineWhereANodeNeverJoined(t *testing.T) {
+	dir := t.TempDir()
+	note := filepath.Join(dir, "cluster.json")
+	leave := func() {
+		if err := os.WriteFile(note, []byte(`{"cluster":"c","node":"a"}`), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	leave()
+	s := natstest.NewServer(t, natstest.InDir(dir))
+	keep(t, s, 1)
+	s.Shutdown()
+	s = natstest.NewServer(t, natstest.InDir(dir)) // it is no node's data
+	wantKept(t, s, 1)
+	s.Shutdown()
+	leave()
+	s, err := embeddednats.Start(t.Context(), embeddednats.Config{StoreDir: dir, Name: "a",
+		Cluster: &embeddednats.Cluster{Name: "c", Listen: "127.0.0.1:0", Routes: []string{"127.0.0.1:1"}}})
+	if err == nil {
+		s.Shutdown()
+	}
+	if !errors.Is(err, embeddednats.ErrStandaloneData) {
+		t.Errorf("error is %v, want %v", err, embeddednats.ErrStandaloneData)
+	}
+	if err := os.Remove(note); err != nil {
+		t.Fatal(err)
+	}
+	s = natstest.NewServer(t, natstest.InDir(dir))
+	wantKept(t, s, 1)
+	s.Shutdown()
+}
+
 // A node that lost its data comes back under a new name: it takes what the others have, and makes no stream of its own.
 func TestBlankNodeJoins(t *testing.T) {
 	c := natstest.NewCluster(t, 3, natstest.Fast)

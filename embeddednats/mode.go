@@ -52,9 +52,19 @@ func checkMode(store string, cluster *Cluster, node string) error {
 	switch {
 	case cluster == nil && clustered, cluster == nil && known && streams:
 		return fmt.Errorf("data directory %s: %w%s; start it with the same --cluster and --node", store, ErrClusterData, was)
+	case cluster == nil && known:
+		// A node that never joined has left nothing. What is made here from now on is not its data.
+		err := os.Remove(filepath.Join(store, memberFile))
+		if err == nil {
+			err = durable.SyncDir(store)
+		}
+		if err != nil {
+			return fmt.Errorf("note that the data is no node's any more: %w", err)
+		}
+		return nil
 	case cluster == nil:
-		return nil // a node that never joined has left nothing
-	case streams && !clustered && !known:
+		return nil
+	case streams && !clustered: // a node has its group before any stream
 		return fmt.Errorf("data directory %s: %w", store, ErrStandaloneData)
 	case known && was != (member{cluster.Name, node}):
 		return fmt.Errorf("data directory %s: %w%s, not of node %s of cluster %s; give each node a directory of its own",

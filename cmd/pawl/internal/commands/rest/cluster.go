@@ -43,7 +43,7 @@ func (c *clusterUpgrade) Run(ctx context.Context, conf config.Reader, screen ter
 	}
 	if at == nil {
 		return exit.Misconfigured("pawl cluster upgrade --nats nats://HOST:4222 --creds FILE, or --data DIR on the machine "+
-			"of a node that runs", "it is not said which NATS servers keep the log")
+			"of a node that runs", "no NATS servers are named that keep the log, and %s", noNode(conf))
 	}
 	defer at.nc.Close()
 	done, err := storage.RaiseFormat(ctx, at.nc, term.Logger(screen), c.Without)
@@ -74,8 +74,8 @@ func (c *ClusterInit) Run(ctx context.Context, conf config.Reader, screen term.S
 	}
 	if at == nil {
 		return exit.Misconfigured("pawl cluster init --nats nats://HOST:4222 --creds FILE; for nodes that form a cluster "+
-			"themselves, pawl cluster init --data DIR on the machine of one that runs",
-			"it is not said which NATS servers are to keep the log")
+			"themselves, pawl cluster init --data DIR on the machine of one that runs; one that starts is there in a moment",
+			"no NATS servers are named that are to keep the log, and %s", noNode(conf))
 	}
 	defer at.nc.Close()
 	logger := term.Logger(screen)
@@ -123,6 +123,15 @@ func reachCluster(
 	}
 	at.nc, err = storage.Servers(ctx, s.Servers, logger)
 	return at, err
+}
+
+// noNode says that no node of a cluster runs on the data directory.
+func noNode(conf config.Reader) string {
+	file, err := conf.ReadConfig()
+	if err != nil {
+		return err.Error()
+	}
+	return "no node of a cluster runs on " + term.Path(conf.DataDir(file.Data))
 }
 
 // layout is how a new log is kept there; no replicas means as many as are of use.
