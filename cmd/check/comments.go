@@ -19,7 +19,7 @@ var (
 )
 
 // comments checks what comments name: one that begins with an identifier begins with the declared one, and a word in
-// camel case occurs in code. Words of other worlds are in foreignWords.
+// camel case occurs in code. Words that come from elsewhere are in foreignWords.
 func (t *tree) comments() (found []string) {
 	known := t.words()
 	for _, f := range t.files {
@@ -88,7 +88,7 @@ type declared struct {
 }
 
 // documented are the file's functions, types, variables, constants, fields and methods that have a comment. A comment
-// over a group of declarations is of none of them.
+// over a group of declarations belongs to none of them.
 func documented(f *ast.File) (all []declared) {
 	add := func(doc *ast.CommentGroup, names ...*ast.Ident) {
 		if doc == nil || len(names) == 0 {

@@ -106,7 +106,7 @@ func (r *running) reasons() (all, people []decide.Reason) {
 	return all, people
 }
 
-// trouble says what a person is needed for, behind what does not hold; else nothing.
+// trouble is the end of a message: what the workflow waits for where a person is needed, and else nothing.
 func (r *running) trouble(ctx context.Context) string {
 	if _, people := r.reasons(); len(people) == 0 {
 		return ""
@@ -114,7 +114,7 @@ func (r *running) trouble(ctx context.Context) string {
 	return "; " + r.waiting(ctx)
 }
 
-// waiting says what the workflow waits for, in words: of held events each, with its failure, and else the last failure.
+// waiting says in words what the workflow waits for: each held event with its failure, or else the last failure.
 func (r *running) waiting(ctx context.Context) string {
 	var reasons []string
 	all, _ := r.reasons()
@@ -141,7 +141,7 @@ func (r *running) waiting(ctx context.Context) string {
 	return text
 }
 
-// heldEvent is one that waits for itself, with what its last try has ended with, nil for nothing.
+// heldEvent is an event that is held alone, with the failure of its last try, nil for none.
 type heldEvent struct {
 	*projections.TopicEvent
 	failure *eventlog.Failure

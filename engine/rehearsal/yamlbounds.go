@@ -46,9 +46,9 @@ type nesting struct {
 	columns []int
 	// marks counts tags and anchors that follow each other: each of them is about the next.
 	marks int
-	// line is that of the last token, column where the last one began.
+	// line and column are where the last token began.
 	line, column int
-	// first is true for the second token of a line: what a colon there follows begins the line.
+	// first says that the last block began with the first token of a line: a colon right behind it begins no other one.
 	first bool
 }
 

@@ -8,8 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// onPages are what explanations and hints call by its command, and what a page calls it. What has no page, such as
-// pawl verify, stays.
+// onPages lists commands that explanations and hints name, each with what a page calls the same. A command without a
+// page, such as pawl verify, stays as it is.
 var onPages = []struct {
 	command *regexp.Regexp
 	button  string

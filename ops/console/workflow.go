@@ -25,7 +25,7 @@ type (
 		Workflow readmodel.Workflow
 		Why      explain.Why
 		Tab      string
-		// Past says that the page is about what was: it tells nothing of now, and has nothing to do.
+		// Past says that the page shows an earlier state: it tells nothing of the present and offers no action.
 		Past bool
 		// Schedules are its producers, which can be told to run now.
 		Schedules []schedule
@@ -96,8 +96,8 @@ func (h header) Head() header { return h }
 // Word is for what the workflow needs a person, as on the first page.
 func (h header) Word() string { return needOf(h.Why).Word }
 
-// Held reports whether the system holds the workflow for what ends by a resume: an approval and an uncertain change
-// have answers of their own.
+// Held reports whether the system holds the workflow for a reason that a resume ends. An approval and an uncertain
+// change have answers of their own.
 func (h header) Held() bool {
 	b := h.Workflow.Blocked
 	return b != nil && b.Reason != eventlog.BlockApproval && b.Reason != eventlog.BlockIndeterminate

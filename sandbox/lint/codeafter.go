@@ -142,7 +142,7 @@ func (m *mutateBody) finally(try *ast.TryStatement) {
 	}
 }
 
-// loop says in what a function makes a call each time anew, empty for nothing.
+// loop says what repeats a call in a function: a loop, or a method such as map. It is empty for nothing.
 func (c *collector) loop(call ast.Node, f ast.Expression) string {
 	inner := call
 	for n := c.in.Parent(inner); n != nil && n != ast.Node(f); inner, n = n, c.in.Parent(n) {

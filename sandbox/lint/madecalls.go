@@ -16,9 +16,9 @@ type madeCall struct {
 	t *touch
 	// node makes it in the body of the function: the call itself, or that of the other function.
 	node *ast.CallExpression
-	// certain tells that each call of the function makes it: nothing before it decides.
+	// certain says that whenever the function is called, it makes this call: no condition stands before it.
 	certain bool
-	// loop is in what another function makes it each time anew, empty for nothing.
+	// loop is what repeats the call in another function, empty for nothing.
 	loop string
 }
 
@@ -90,9 +90,9 @@ func (c *collector) holds(outer, n ast.Node) bool {
 	return false
 }
 
-// mayReach notes for the calls of a branch that goes on behind its if what stands there: a plain statement, or the
-// branches of another if that asks for something else. Tests that mention one thing may exclude each other, and say
-// nothing here.
+// mayReach notes what the calls of a branch go on to, where the branch continues behind its if: a plain statement, or
+// the branches of another if that asks for something else. Two tests that mention the same thing may exclude each
+// other, so nothing is noted for them.
 func (m *mutateBody) mayReach(s ast.Statement, behind []ast.Statement) {
 	first, ok := s.(*ast.IfStatement)
 	if !ok {
@@ -191,7 +191,8 @@ func (m *mutateBody) shareSubject(a, b *ast.IfStatement) bool {
 // subjects are what tests mention: members with all that leads to them, names, and what those stand for.
 type subjects struct {
 	of map[string]bool
-	// left is how many names further each variable was followed at most: no variable is followed again for less.
+	// left is how many more names could be followed when a variable was last followed: it is followed again only with
+	// more.
 	left map[*script.Variable]int
 }
 
@@ -205,7 +206,8 @@ func (m *mutateBody) subjects(s *ast.IfStatement) subjects {
 	return found
 }
 
-// mentioned adds what an expression mentions: of a.b.c both a.b and a.b.c. It follows so many names one after another.
+// mentioned adds what an expression mentions: of a.b.c both a.b and a.b.c. It goes on to the values of names, follow
+// names deep.
 func (m *mutateBody) mentioned(e ast.Expression, into subjects, follow int) {
 	script.Walk(e, func(n ast.Node) bool {
 		expression, _ := n.(ast.Expression)

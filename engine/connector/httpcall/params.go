@@ -64,7 +64,7 @@ func (p *params) expects(status int) bool {
 	return status >= 200 && status <= 299 || slices.Contains(p.Expect, status)
 }
 
-// expectNotModified has 304 be a result of a GET that asks for it.
+// expectNotModified makes 304 a result of a GET that asks for it.
 func (p *params) expectNotModified(call connector.Call) {
 	if call.Operation == "get" && p.IfNoneMatch != nil {
 		p.Expect = append(p.Expect, http.StatusNotModified)
