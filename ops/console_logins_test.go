@@ -60,7 +60,7 @@ func TestLoginsAreListedAndEnded(t *testing.T) {
 	opens(first, "eve's other login", true)
 	opens(second, "the login that eve has ended", false)
 
-	// On the pages: who came with less than the admin's role is not shown the admin's login.
+	// On the pages: a browser with less than the admin's role is not shown the admin's login.
 	said := viewer.get("/ui/system")
 	if !strings.Contains(said, string(all[1].ID)) || strings.Contains(said, string(all[0].ID)) ||
 		!strings.Contains(said, "this browser") || strings.Contains(said, "End it…") {
@@ -95,7 +95,7 @@ func idsOf(logins []loginView) (ids []eventlog.LoginID) {
 	return ids
 }
 
-// Who has a token for one workflow is shown and ends the logins for that workflow only, whatever the role.
+// A token for one workflow is shown and ends the logins for that workflow only, whatever its role.
 func TestLoginsOfOneWorkflow(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -41,8 +41,8 @@ func operatorCommand(w words) (decide.Command, error) {
 			if size, err := strconv.Atoi(w.named["size"]); err == nil {
 				payload = `"` + strings.Repeat("<", size) + `"`
 			}
-			if levels, err := strconv.Atoi(w.named["deep"]); err == nil {
-				payload = strings.Repeat("[", levels) + strings.Repeat("]", levels)
+			if deep := w.deep(); deep != "" {
+				payload = deep
 			}
 			c.Items = append(c.Items, decide.PushItem{MessageID: eventlog.MessageID(id), Title: title,
 				Payload: []byte(payload)})
@@ -74,6 +74,9 @@ func operatorCommand(w words) (decide.Command, error) {
 		c := decide.Resolve{Mutation: m, Resolution: decide.DidHappen, Comment: w.named["comment"]}
 		if text, ok := w.named["result"]; ok {
 			c.Result = []byte(text)
+		}
+		if deep := w.deep(); deep != "" {
+			c.Result = []byte(deep)
 		}
 		return c, nil
 	case "skip-mutation":
@@ -167,4 +170,10 @@ func consumerOf(w words, name, topics string) eventlog.Consumer {
 		c.MaxAttempts = &n
 	}
 	return c
+}
+
+// deep is JSON of so many levels as the command says; empty where it says none.
+func (w words) deep() string {
+	levels, _ := strconv.Atoi(w.named["deep"]) // 0 where it is not said
+	return strings.Repeat("[", levels) + strings.Repeat("]", levels)
 }

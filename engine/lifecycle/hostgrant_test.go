@@ -74,3 +74,21 @@ func TestGrantsNameHosts(t *testing.T) {
 		})
 	}
 }
+
+// O5: an approval needs no other grant, but one that forbids the call since then keeps it from being sent.
+func TestO5_WhatIsForbiddenMeanwhileIsNotSent(t *testing.T) {
+	l := live(t)
+	m := l.asking(shop{})
+	l.do("setGrants", nil, "grants", map[string]string{"*": "deny"})
+	l.do("approveMutation", nil, "mutation", m.ID, "paramsHash", m.ParamsHash)
+	l.rest()
+	if m = l.mutation(); m.Status != "failed" || m.ResolvedBy == nil || *m.ResolvedBy != eventlog.ResolvedByNeverSent {
+		t.Errorf("%+v", m)
+	}
+	if run := l.run("send"); run.Error == nil || run.Error.Code != "grant.denied" {
+		t.Errorf("%+v", run)
+	}
+	l.wantEvent("a", "pending")
+	l.wantSent(0)
+	l.sound()
+}

@@ -44,7 +44,7 @@ func (s *server) open(ctx context.Context) (*session, error) {
 			return struct{}{}, err
 		}
 		if session.client.State() != imap.ConnStateNotAuthenticated {
-			return struct{}{}, nil // the server knows who asks, by the certificate of the connection or by its address
+			return struct{}{}, nil // the server knows the caller by the certificate of the connection or by its address
 		}
 		return struct{}{}, s.login(session.client)
 	})
