@@ -284,7 +284,9 @@ func hookMembers(h eventlog.Hook) []member {
 	if h.Respond != nil {
 		challenge = written(h.Respond.Challenge) // a request that is answered with it becomes no event
 	}
-	return []member{{"topic", written(string(h.Topic))}, {"verify", string(verify)}, {"challenge", challenge}}
+	// With another id a request that is sent again would be another event, and its effect would happen twice.
+	return []member{{"topic", written(string(h.Topic))}, {"verify", string(verify)}, {"id", written(h.ID)},
+		{"challenge", challenge}}
 }
 
 func producerMembers(p eventlog.Producer) []member {

@@ -190,7 +190,7 @@ func TestF09_RepairKeepsHooks(t *testing.T) {
 		refused bool
 	}{
 		"another title":   {strings.Replace(hook, `"t"`, `"{body:x}"`, 1), false},
-		"another id":      {strings.Replace(hook, `{body:id}`, `{hash}`, 1), false},
+		"another id":      {strings.Replace(hook, `{body:id}`, `{hash}`, 1), true},
 		"another answer":  {strings.Replace(hook, `title: "t"`, `title: "t", respond: { status: 202 }`, 1), false},
 		"a challenge":     {strings.Replace(hook, `title: "t"`, `title: "t", respond: { challenge: "{query:c}" }`, 1), true},
 		"no verification": {strings.Replace(hook, `{ scheme: "github", secret: "GITHUB" }`, `"none"`, 1), true},
