@@ -12,11 +12,11 @@ import (
 // Coverage says which lines of the script's functions have run in the cases.
 type Coverage struct {
 	// Lines are those on which a statement of a function begins, sorted.
-	Lines []Line `json:"lines"`
+	Lines []LineRuns `json:"lines"`
 }
 
-// Line is a line of the script. One with several statements has run in part where not all of them have.
-type Line struct {
+// LineRuns is a line of the script, and how often it has run. One with several statements has run in part where not all of them have.
+type LineRuns struct {
 	Line int  `json:"line"`
 	Ran  int  `json:"ran"` // how often its statement has run that ran most often
 	Part bool `json:"part,omitempty"`
@@ -77,19 +77,19 @@ func (c *counter) Invoke(ctx context.Context, call sandbox.Invocation, host sand
 func (c *counter) coverage() Coverage {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	lines := map[int]Line{}
+	lines := map[int]LineRuns{}
 	for place, runs := range c.runs {
 		line, known := lines[place.Line]
 		switch {
 		case !known:
-			line = Line{Line: place.Line, Ran: runs}
+			line = LineRuns{Line: place.Line, Ran: runs}
 		default:
 			line.Part = line.Part || (runs == 0) != (line.Ran == 0)
 			line.Ran = max(line.Ran, runs)
 		}
 		lines[place.Line] = line
 	}
-	found := Coverage{Lines: []Line{}}
+	found := Coverage{Lines: []LineRuns{}}
 	for _, line := range slices.Sorted(maps.Keys(lines)) {
 		found.Lines = append(found.Lines, lines[line])
 	}

@@ -10,7 +10,7 @@ import (
 )
 
 // see notes which events the case has listed, and of which it has said how they stand.
-func (r *running) see(step *Step, events []shown) {
+func (r *running) see(step *Step, events []shownEvent) {
 	for i, e := range events {
 		var expected struct {
 			Status eventlog.EventStatus `json:"status"`
@@ -41,7 +41,7 @@ func (r *running) unexpectedDiscards(ctx context.Context) (problems []Problem, e
 				text := fmt.Sprintf("%s of %s was discarded, and the case does not expect it with "+
 					"expectEvents(%q, [… status: \"discarded\"])", e.MessageID, topic, topic)
 				if failure := failureOf(&state, e); failure != nil {
-					text += ": " + said(failure)
+					text += ": " + inWords(failure)
 				}
 				problems = append(problems, problemf("%s", text)...)
 			}

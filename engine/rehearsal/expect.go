@@ -63,8 +63,8 @@ func (r *running) unexpected() (problems []Problem) {
 	return problems
 }
 
-// shown is an event as a case sees it.
-type shown struct {
+// shownEvent is an event as a case sees it.
+type shownEvent struct {
 	MessageID eventlog.MessageID   `json:"messageId"`
 	Title     string               `json:"title"`
 	Payload   json.RawMessage      `json:"payload"`
@@ -80,9 +80,9 @@ func (r *running) expectEvents(ctx context.Context, step *Step) ([]Problem, erro
 	if !slices.Contains(state.Definition().Topics, step.Topic) {
 		return problemf("the workflow has no topic %q", step.Topic), nil
 	}
-	events := []shown{}
+	events := []shownEvent{}
 	for _, e := range eventsOf(&state, step.Topic) {
-		events = append(events, shown{e.MessageID, e.Title, e.Payload, e.Status})
+		events = append(events, shownEvent{e.MessageID, e.Title, e.Payload, e.Status})
 	}
 	want, got := step.Events, events
 	if want == nil {

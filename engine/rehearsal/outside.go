@@ -20,20 +20,20 @@ import (
 // Locking: mu guards all that is below it.
 type outside struct {
 	mu      sync.Mutex
-	answers []*answer // the newest is asked first
-	calls   []call    // the changes that were made, in order
-	known   map[string]known
+	answers []*givenAnswer // the newest is asked first
+	calls   []sentCall     // the changes that were made, in order
+	fates   map[string]fate
 	broken  []string // what the case lacks or says wrong
 }
 
-// known is what can be found out of a change, by its key.
-type known struct {
+// fate is what can be found out of a change, by its key.
+type fate struct {
 	lost   Lost
 	result json.RawMessage
 }
 
-// answer is a step that says one, and how often it was given.
-type answer struct {
+// givenAnswer is a step that says one, and how often it was given.
+type givenAnswer struct {
 	operation string
 	Answer
 	given int
@@ -42,13 +42,13 @@ type answer struct {
 	counts bool
 }
 
-// call is one change that has left.
-type call struct {
+// sentCall is one change that has left.
+type sentCall struct {
 	operation string
 	params    json.RawMessage
 }
 
-func newOutside() *outside { return &outside{known: map[string]known{}} }
+func newOutside() *outside { return &outside{fates: map[string]fate{}} }
 
 // say gives an answer from here on. It fails where the result is none that the operation gives.
 func (o *outside) say(ctx context.Context, operation connector.Operation, step *Step) error {
@@ -64,8 +64,8 @@ func (o *outside) say(ctx context.Context, operation connector.Operation, step *
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	counts := a.Fails != nil || a.Lost != "" || operation.Kind == connector.Mutate && len(a.With) > 0
-	o.answers = slices.Insert(o.answers, 0, &answer{operation: name, Answer: a, line: step.Line,
-		counts: counts && !step.Recorded})
+	o.answers = slices.Insert(o.answers, 0, &givenAnswer{operation: name, Answer: a, line: step.Line,
+		counts: counts && !step.FromRecording})
 	return nil
 }
 
@@ -87,7 +87,7 @@ func (o *outside) unused() (problems []Problem) {
 }
 
 // find is the answer to a call, nil for none; with take it is given.
-func (o *outside) find(name string, params json.RawMessage, take bool) *answer {
+func (o *outside) find(name string, params json.RawMessage, take bool) *givenAnswer {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	for _, a := range o.answers {
@@ -126,7 +126,7 @@ func (o *outside) lacks() []string {
 }
 
 // made returns the changes that have left so far.
-func (o *outside) made() []call {
+func (o *outside) made() []sentCall {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return slices.Clone(o.calls)
@@ -181,7 +181,7 @@ func (s *standIn) check(c connector.Call) *eventlog.Failure {
 }
 
 // outcome is what the real connector makes of the answer.
-func (s *standIn) outcome(c connector.Call, a *answer) connector.Outcome {
+func (s *standIn) outcome(c connector.Call, a *givenAnswer) connector.Outcome {
 	if s.real == nil || len(a.Result) == 0 {
 		return connector.Outcome{Status: connector.Applied, Result: a.result()}
 	}
@@ -199,17 +199,17 @@ func (s *standIn) Perform(ctx context.Context, c connector.Call) connector.Outco
 	name := c.Connector + "." + c.Operation
 	a := s.outside.find(name, c.Params, true)
 	if a == nil {
-		a = &answer{}
+		a = &givenAnswer{}
 	}
 	s.outside.mu.Lock()
 	defer s.outside.mu.Unlock()
-	s.outside.calls = append(s.outside.calls, call{name, c.Params})
+	s.outside.calls = append(s.outside.calls, sentCall{name, c.Params})
 	switch {
 	case a.Fails != nil:
-		s.outside.known[c.Key] = known{lost: LostDidNotHappen}
+		s.outside.fates[c.Key] = fate{lost: LostDidNotHappen}
 		return connector.FailedWith(a.Fails.failure(name))
 	case a.Lost != "":
-		s.outside.known[c.Key] = known{lost: a.Lost, result: a.result()}
+		s.outside.fates[c.Key] = fate{lost: a.Lost, result: a.result()}
 		text := "the test says that the answer to " + name + " is lost"
 		if !s.asks(c) {
 			text += ", and by the configuration nothing can be asked what became of it"
@@ -217,7 +217,7 @@ func (s *standIn) Perform(ctx context.Context, c connector.Call) connector.Outco
 		return connector.UncertainWith(connector.Failf(eventlog.Transient, "test.lost", "%s", text))
 	}
 	out := s.outcome(c, a)
-	s.outside.known[c.Key] = known{lost: map[connector.Status]Lost{connector.Applied: LostHappened,
+	s.outside.fates[c.Key] = fate{lost: map[connector.Status]Lost{connector.Applied: LostHappened,
 		connector.Failed: LostDidNotHappen, connector.Uncertain: LostUnknown}[out.Status], result: out.Result}
 	return out
 }
@@ -252,7 +252,7 @@ func (s *standIn) CallHost(c connector.Call) string {
 func (s *standIn) Reconcile(_ context.Context, c connector.Call) connector.Reconciliation {
 	s.outside.mu.Lock()
 	defer s.outside.mu.Unlock()
-	switch k := s.outside.known[c.Key]; k.lost {
+	switch k := s.outside.fates[c.Key]; k.lost {
 	case LostHappened:
 		return connector.Reconciliation{Verdict: connector.VerdictApplied, Result: k.result}
 	case LostUnknown:
@@ -261,7 +261,7 @@ func (s *standIn) Reconcile(_ context.Context, c connector.Call) connector.Recon
 	return connector.Reconciliation{Verdict: connector.VerdictFailed}
 }
 
-func (a *answer) result() json.RawMessage {
+func (a *givenAnswer) result() json.RawMessage {
 	if len(a.Result) == 0 {
 		return json.RawMessage("null")
 	}

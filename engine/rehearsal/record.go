@@ -60,7 +60,7 @@ func (w *caseWriter) line(format string, args ...any) {
 
 // step writes a step, and below it the keys with their values that are not empty.
 func (w *caseWriter) step(verb string, first any, keys ...any) error {
-	text, err := written(first)
+	text, err := oneLine(first)
 	if err != nil {
 		return err
 	}
@@ -69,7 +69,7 @@ func (w *caseWriter) step(verb string, first any, keys ...any) error {
 		if raw, ok := keys[i+1].(json.RawMessage); ok && len(raw) == 0 {
 			continue
 		}
-		if text, err = written(keys[i+1]); err != nil {
+		if text, err = oneLine(keys[i+1]); err != nil {
 			return err
 		}
 		w.line("      %s: %s", keys[i], text)
@@ -89,7 +89,7 @@ func (w *caseWriter) comment(format string, args ...any) {
 }
 
 func (w *caseWriter) add(r *Recorded) error {
-	name, err := written(fmt.Sprintf("run %s of %s", r.Run, r.Handler))
+	name, err := oneLine(fmt.Sprintf("run %s of %s", r.Run, r.Handler))
 	if err != nil {
 		return err
 	}
@@ -216,8 +216,8 @@ func orNull(value json.RawMessage) json.RawMessage {
 	return value
 }
 
-// written is a value on one line. Numbers are written as a script has them.
-func written(value any) (string, error) {
+// oneLine is a value on one line. Numbers are written as a script has them.
+func oneLine(value any) (string, error) {
 	var text bytes.Buffer
 	encoder := json.NewEncoder(&text)
 	encoder.SetEscapeHTML(false)

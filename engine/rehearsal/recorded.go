@@ -31,24 +31,24 @@ func (s *Suite) load(ctx context.Context, scripts sandbox.Executor, beside Besid
 		if c.Clock.IsZero() {
 			c.Clock = recorded.Clock
 		}
-		c.State = with(recorded.State, c.State)
-		c.Grants = with(recorded.Grants, c.Grants)
-		s.Tools = with(from.Tools, s.Tools)
-		s.Vars = with(from.Vars, s.Vars)
+		c.State = merged(recorded.State, c.State)
+		c.Grants = merged(recorded.Grants, c.Grants)
+		s.Tools = merged(from.Tools, s.Tools)
+		s.Vars = merged(from.Vars, s.Vars)
 		done := slices.DeleteFunc(slices.Clone(recorded.Steps), func(s Step) bool {
 			_, expects := expectations[s.Do]
 			return expects
 		})
 		for j := range done {
-			done[j].Line, done[j].Recorded = step.Line, true
+			done[j].Line, done[j].FromRecording = step.Line, true
 		}
 		c.Steps = slices.Replace(c.Steps, at, at+1, done...)
 	}
 	return nil
 }
 
-// with is the first map, changed by the second.
-func with[M ~map[K]V, K comparable, V any](first, second M) M {
+// merged is the first map, changed by the second.
+func merged[M ~map[K]V, K comparable, V any](first, second M) M {
 	if len(first) == 0 {
 		return second
 	}

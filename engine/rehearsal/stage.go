@@ -107,12 +107,12 @@ func (s *stage) start(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("make an engine: %w", err)
 	}
-	running, stop := context.WithCancel(context.WithoutCancel(ctx))
+	lifetime, stop := context.WithCancel(context.WithoutCancel(ctx))
 	alive, end := context.WithCancel(ctx)
 	s.engine, s.stop, s.alive, s.ended = e, stop, alive, make(chan struct{})
 	go func() {
 		defer close(s.ended)
-		s.result = e.Run(running)
+		s.result = e.Run(lifetime)
 		end()
 	}()
 	select {

@@ -44,8 +44,8 @@ var Start = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 type Step struct {
 	Do   Do  `json:"do"`
 	Line int `json:"line"` // of the test file
-	// Recorded says that it stands in a recorded case.
-	Recorded bool `json:"-"`
+	// FromRecording says that it stands in a recorded case.
+	FromRecording bool `json:"-"`
 
 	Topic  eventlog.Topic       `json:"topic,omitempty"`  // push, skip, redrive, expectEvents
 	Events []json.RawMessage    `json:"events,omitempty"` // push, expectEvents

@@ -44,7 +44,7 @@ func (r *running) expectWaiting(ctx context.Context, step *Step) ([]Problem, err
 	if len(failures) == 0 {
 		return problemf("nothing has failed"), nil
 	}
-	return problemf("the failure is another one: %s", said(failures[len(failures)-1])), nil
+	return problemf("the failure is another one: %s", inWords(failures[len(failures)-1])), nil
 }
 
 // tellsOf reports whether the failure is one that the step describes.
@@ -125,14 +125,14 @@ func (r *running) waiting(ctx context.Context) string {
 	held, err := r.heldEvents(ctx)
 	if err != nil || len(held) == 0 {
 		if failure := r.lastFailure(); failure != nil {
-			text += "; the last failure is " + said(failure)
+			text += "; the last failure is " + inWords(failure)
 		}
 		return text
 	}
 	for _, e := range held[:min(len(held), maxNamed)] {
 		text += fmt.Sprintf("; %s of %s is held for %s", e.MessageID, e.Topic, e.Held.Reason)
 		if e.failure != nil {
-			text += ": " + said(e.failure)
+			text += ": " + inWords(e.failure)
 		}
 	}
 	if more := len(held) - maxNamed; more > 0 {
@@ -163,8 +163,8 @@ func (s *stage) heldEvents(ctx context.Context) (held []heldEvent, err error) {
 	return held, nil
 }
 
-// said is a failure in words, with its line.
-func said(f *eventlog.Failure) string {
+// inWords is a failure in words, with its line.
+func inWords(f *eventlog.Failure) string {
 	text := fmt.Sprintf("%s (%s): %s", f.Class, f.Code, f.Message)
 	if f.Line > 0 {
 		text += fmt.Sprintf(", at line %d of the script", f.Line)

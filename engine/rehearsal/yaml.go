@@ -79,7 +79,7 @@ func ReadYAML(ctx context.Context, scripts sandbox.Executor, file sandbox.Source
 
 // translate writes a test file of the YAML form as one of the TypeScript form, line by line.
 func translate(text string) (string, error) {
-	body, err := document(text)
+	body, err := documentOf(text)
 	if err != nil {
 		return "", err
 	}
@@ -91,7 +91,7 @@ func translate(text string) (string, error) {
 	if !ok {
 		return "", faultAt(body, "the file has no cases: write them below the key cases, each as a list of steps")
 	}
-	out := &lines{now: 1}
+	out := &lineWriter{now: 1}
 	out.add(1, "export default Pawl.tests({")
 	for entry := cases.MapRange(); entry.Next(); {
 		name, err := nameOf(entry.Key())
@@ -127,8 +127,8 @@ func translate(text string) (string, error) {
 	return out.String() + "\n", nil
 }
 
-// document is what the file holds.
-func document(text string) (ast.Node, error) {
+// documentOf is what the file holds.
+func documentOf(text string) (ast.Node, error) {
 	if err := boundYAML(text); err != nil {
 		return nil, err
 	}
@@ -373,14 +373,14 @@ func quoted(text string) string {
 	return string(written)
 }
 
-// lines writes text at given lines.
-type lines struct {
+// lineWriter writes text at given lines.
+type lineWriter struct {
 	strings.Builder
 	now int
 }
 
 // add writes at a line, or at the present one where that has passed.
-func (l *lines) add(line int, text string) {
+func (l *lineWriter) add(line int, text string) {
 	for ; l.now < line; l.now++ {
 		l.WriteByte('\n')
 	}
