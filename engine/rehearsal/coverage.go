@@ -15,7 +15,8 @@ type Coverage struct {
 	Lines []LineRuns `json:"lines"`
 }
 
-// LineRuns is a line of the script, and how often it has run. One with several statements has run in part where not all of them have.
+// LineRuns is a line of the script, and how often it has run. One with several statements has run in part where not all
+// of them have.
 type LineRuns struct {
 	Line int  `json:"line"`
 	Ran  int  `json:"ran"` // how often its statement has run that ran most often

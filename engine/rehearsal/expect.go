@@ -1,15 +1,11 @@
 package rehearsal
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
-	"fmt"
-	"slices"
 
 	"github.com/pawl-run/pawl/engine/difference"
 	"github.com/pawl-run/pawl/eventlog"
-	"github.com/pawl-run/pawl/projections"
 )
 
 // expectations are the steps that say what is to be true.
@@ -25,10 +21,6 @@ var expectations = map[Do]func(*running, context.Context, *Step) ([]Problem, err
 		}
 		return problemf("no handler has logged %q%s", step.Part, r.trouble(ctx)), nil
 	},
-}
-
-func problemf(format string, args ...any) []Problem {
-	return []Problem{{Message: fmt.Sprintf(format, args...)}}
 }
 
 // expectCall takes the first change that was not expected yet.
@@ -63,64 +55,6 @@ func (r *running) unexpected() (problems []Problem) {
 	return problems
 }
 
-// shownEvent is an event as a case sees it.
-type shownEvent struct {
-	MessageID eventlog.MessageID   `json:"messageId"`
-	Title     string               `json:"title"`
-	Payload   json.RawMessage      `json:"payload"`
-	Status    eventlog.EventStatus `json:"status"`
-}
-
-// expectEvents compares all events of a topic, in the order in which they were published.
-func (r *running) expectEvents(ctx context.Context, step *Step) ([]Problem, error) {
-	state, err := r.fold(ctx)
-	if err != nil {
-		return nil, err
-	}
-	if !slices.Contains(state.Definition().Topics, step.Topic) {
-		return problemf("the workflow has no topic %q", step.Topic), nil
-	}
-	events := []shownEvent{}
-	for _, e := range eventsOf(&state, step.Topic) {
-		events = append(events, shownEvent{e.MessageID, e.Title, e.Payload, e.Status})
-	}
-	want, got := step.Events, events
-	if want == nil {
-		want = []json.RawMessage{}
-	}
-	expected, err := json.Marshal(want)
-	if err != nil {
-		return nil, fmt.Errorf("compare the events of %s: %w", step.Topic, err)
-	}
-	found, err := json.Marshal(got)
-	if err != nil {
-		return nil, fmt.Errorf("compare the events of %s: %w", step.Topic, err)
-	}
-	differences, err := difference.Beyond(expected, found)
-	if err == nil && len(differences) == 0 {
-		r.see(step, got)
-	}
-	if err != nil || len(differences) == 0 {
-		return nil, err
-	}
-	message := fmt.Sprintf("%s has other events%s", step.Topic, r.trouble(ctx))
-	return []Problem{{Message: message, Differences: differences}}, nil
-}
-
-// eventsOf lists the events of a topic in the order in which they were published.
-func eventsOf(state *projections.State, topic eventlog.Topic) []*projections.TopicEvent {
-	var events []*projections.TopicEvent
-	for _, e := range state.Events() {
-		if e.Topic == topic {
-			events = append(events, e)
-		}
-	}
-	slices.SortFunc(events, func(a, b *projections.TopicEvent) int {
-		return cmp.Or(cmp.Compare(a.Created.Seq, b.Created.Seq), cmp.Compare(a.Created.N, b.Created.N))
-	})
-	return events
-}
-
 func (r *running) expectState(ctx context.Context, step *Step) ([]Problem, error) {
 	state, err := r.fold(ctx)
 	if err != nil {
@@ -148,17 +82,4 @@ func (r *running) expectState(ctx context.Context, step *Step) ([]Problem, error
 	}
 	message := string(step.Handler) + " remembers something else" + r.trouble(ctx)
 	return []Problem{{Message: message, Differences: differences}}, nil
-}
-
-// end is what the end of a case expects: what was pushed has had its turn, each change was expected, each crash and
-// failure that it asks for has come, and neither is a person needed nor an event put aside unless the case says so.
-func (r *running) end(ctx context.Context) ([]Problem, error) {
-	if r.held && !r.stopped && len(r.c.Steps) > 0 {
-		if err := r.run(ctx); err != nil {
-			return nil, err
-		}
-	}
-	problems := slices.Concat(r.lacking(0), r.unexpected(), r.undead(), r.outside.unused(), r.unexpectedWaits(ctx))
-	discarded, err := r.unexpectedDiscards(ctx)
-	return append(problems, discarded...), err
 }

@@ -8,60 +8,10 @@ import (
 	"time"
 
 	"github.com/pawl-run/pawl/engine"
-	"github.com/pawl-run/pawl/engine/connector"
-	"github.com/pawl-run/pawl/engine/decide"
 	"github.com/pawl-run/pawl/engine/deploy"
-	"github.com/pawl-run/pawl/engine/difference"
-	"github.com/pawl-run/pawl/engine/schedule"
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/sandbox"
 )
-
-// Config is what tests run with.
-type Config struct {
-	// Scripts runs the script and the test file. Its owner closes it.
-	Scripts sandbox.Executor
-	// Connectors are those whose operations the script may call. Nothing of them is called.
-	Connectors *connector.Registry
-	// Policies default to schedule.Default() when zero.
-	Policies schedule.Policies
-	// Timeout is how long a case may take in real time; 0 means a minute.
-	Timeout time.Duration
-}
-
-// Report is what the tests of a script came to.
-type Report struct {
-	Workflow eventlog.WorkflowName `json:"workflow"`
-	Cases    []Outcome             `json:"cases"`
-	Coverage Coverage              `json:"coverage"`
-	// Refused are the problems for which the script would not be deployed: no case has run then.
-	Refused []deploy.Problem `json:"refused,omitempty"`
-}
-
-// OK reports whether all cases have passed.
-func (r *Report) OK() bool {
-	for _, c := range r.Cases {
-		if len(c.Problems) > 0 {
-			return false
-		}
-	}
-	return len(r.Refused) == 0
-}
-
-// Outcome is what one case came to: it has passed without a problem.
-type Outcome struct {
-	Name     string    `json:"name"`
-	Problems []Problem `json:"problems,omitempty"`
-}
-
-// Problem is why a case has failed.
-type Problem struct {
-	// Line is that of the test file, 0 for what belongs to no step.
-	Line    int    `json:"line,omitempty"`
-	Message string `json:"message"`
-	// Differences are the parts in which what happened is not what was expected: before is what was expected.
-	Differences []difference.Difference `json:"differences,omitempty"`
-}
 
 // Run runs all cases, each on an engine of its own, and says which lines of the script have run. Errors are none of
 // the script or its tests: ctx has ended, or the machine does not let them run.
@@ -145,23 +95,6 @@ func runCase(ctx context.Context, cfg Config, script sandbox.Source, suite *Suit
 	}
 	outcome.Problems = append(outcome.Problems, problems...)
 	return outcome, nil, nil
-}
-
-// grant grants the secrets of hooks, and what the case grants beside all that the script uses.
-func (s *stage) grant(ctx context.Context, secrets []string) error {
-	changes := map[string]*eventlog.Grant{}
-	for _, name := range secrets {
-		if allow := eventlog.GrantAllow; name != "" {
-			changes[eventlog.SecretCapability(name)] = &allow
-		}
-	}
-	for capability, grant := range s.c.Grants {
-		changes[capability] = &grant
-	}
-	if len(changes) == 0 {
-		return nil
-	}
-	return s.operate(ctx, decide.ChangeGrants{Changes: changes})
 }
 
 // unknownHandler is a handler whose state the case gives, and that the script does not have; empty for none.

@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -23,6 +22,18 @@ import (
 	"github.com/pawl-run/pawl/projections/store"
 	"github.com/pawl-run/pawl/sandbox"
 )
+
+// Config is what tests run with.
+type Config struct {
+	// Scripts runs the script and the test file. Its owner closes it.
+	Scripts sandbox.Executor
+	// Connectors are those whose operations the script may call. Nothing of them is called.
+	Connectors *connector.Registry
+	// Policies default to schedule.Default() when zero.
+	Policies schedule.Policies
+	// Timeout is how long a case may take in real time; 0 means a minute.
+	Timeout time.Duration
+}
 
 // stage is what one case runs on: a log, a clock and the outside, which outlive its engines, and the engine of the
 // moment.
@@ -65,6 +76,7 @@ type catalog struct {
 func (c catalog) Operation(name, operation string) (connector.Operation, bool) {
 	return c.Registry.Operation(name, operation)
 }
+
 func (c catalog) Similar(name string) []string { return c.Registry.Similar(name) }
 
 // open makes the stage of a case, with a first engine on it.
@@ -224,139 +236,4 @@ func (s *stage) takeLog(_ eventlog.WorkflowName, _ eventlog.RunID, _ eventlog.Ha
 			s.logged = append(s.logged, line.Text)
 		}
 	}
-}
-
-// hasLogged reports whether a line has the text.
-func (s *stage) hasLogged(part string) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, line := range s.logged {
-		if strings.Contains(line, part) {
-			return true
-		}
-	}
-	return false
-}
-
-// lastFailure is the failure of the newest run that failed, nil for none.
-func (s *stage) lastFailure() *eventlog.Failure {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.failed
-}
-
-// operate does what an operator does.
-func (s *stage) operate(ctx context.Context, cmd decide.Command) error {
-	return s.engine.Operate(ctx, tester, s.workflow, cmd, "test")
-}
-
-// hold keeps the workflow from running what is pushed.
-func (s *stage) hold(ctx context.Context) error {
-	if s.held {
-		return nil
-	}
-	if err := s.operate(ctx, decide.Pause{}); err != nil {
-		return err
-	}
-	s.held = true
-	return nil
-}
-
-// release lets the workflow run.
-func (s *stage) release(ctx context.Context) error {
-	if !s.held {
-		return nil
-	}
-	if err := s.operate(ctx, decide.Resume{}); err != nil {
-		return err
-	}
-	s.held = false
-	return nil
-}
-
-// advance moves the clock, with everything that is due on the way; where the engine dies, the next one goes on.
-func (s *stage) advance(ctx context.Context, by time.Duration) error {
-	until := s.clock.Now().Add(by)
-	for {
-		if err := s.release(ctx); err != nil {
-			return err
-		}
-		_, err := s.engine.Advance(s.alive, until.Sub(s.clock.Now()))
-		died, startErr := s.restartIfDead(ctx)
-		switch {
-		case startErr != nil:
-			return startErr
-		case died:
-			continue
-		}
-		return err
-	}
-}
-
-// runOnce lets the workflow run until the next run of the handler has ended, and holds it then.
-func (s *stage) runOnce(ctx context.Context, handler eventlog.Handler) error {
-	s.mu.Lock()
-	s.once = handler
-	s.mu.Unlock()
-	if err := s.advance(ctx, 0); err != nil {
-		return err
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.once != "" {
-		s.once = ""
-		return fmt.Errorf("no run of %q has ended: nothing was due for it, or it waits", handler)
-	}
-	s.held = true
-	return nil
-}
-
-// maxTries bounds how often run waits for a further try.
-const maxTries = 100
-
-// run lets the workflow run until it is idle: pauses before further tries pass, schedules and wakeAt do not count. It
-// ends too where the tries have failed so often that a person should look (F8).
-func (s *stage) run(ctx context.Context) error {
-	for range maxTries {
-		if err := s.advance(ctx, 0); err != nil {
-			return err
-		}
-		next, ok := s.nextTry()
-		if !ok {
-			return nil
-		}
-		if err := s.advance(ctx, next.Sub(s.clock.Now())); err != nil {
-			return err
-		}
-	}
-	return fmt.Errorf("the workflow does not come to rest: it has tried again %d times. Use advance to let a part of "+
-		"the time pass", maxTries)
-}
-
-// nextTry is when work that is left goes on by itself.
-func (s *stage) nextTry() (time.Time, bool) {
-	var next time.Time
-	state, _ := s.engine.State(s.workflow)
-	for _, wait := range s.engine.Waits(s.workflow) {
-		if wait.Reason.Meaning() != decide.GoesOn || wait.Until == 0 || decide.NeedsAttention(&state, wait) {
-			continue
-		}
-		if at := wait.Until.Time(); next.IsZero() || at.Before(next) {
-			next = at
-		}
-	}
-	return next, !next.IsZero()
-}
-
-// fold is the whole state of the workflow, its history included.
-func (s *stage) fold(ctx context.Context) (state projections.State, err error) {
-	for r, err := range s.log.ReadWorkflow(ctx, s.workflow, 1) {
-		if err != nil {
-			return state, fmt.Errorf("read the log of the test: %w", err)
-		}
-		if state, err = projections.Apply(state, r); err != nil {
-			return state, fmt.Errorf("fold the log of the test: %w", err)
-		}
-	}
-	return state, nil
 }

@@ -2,27 +2,9 @@ package rehearsal
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
-	"strings"
-	"time"
-
-	"github.com/pawl-run/pawl/engine/decide"
-	"github.com/pawl-run/pawl/eventlog"
-	"github.com/pawl-run/pawl/sandbox"
+	"slices"
 )
-
-// running is a case on its stage.
-type running struct {
-	*stage
-	expected int // how many of the changes were expected so far
-	// awaited is what the case has said that the workflow waits for, since something was done.
-	awaited []*Step
-	// seen are the events that the case has listed, true for those of which it has said how they stand.
-	seen    map[eventlog.EventRef]bool
-	crashed int  // the line of the newest crash step
-	stopped bool // the case has let one run end, and done nothing since
-}
 
 // step does a step. Problems are expectations that do not hold, the case goes on behind them; an error is a step that
 // cannot be done.
@@ -56,174 +38,15 @@ func (r *running) step(ctx context.Context, step *Step) ([]Problem, error) {
 	return append(problems, r.lacking(step.Line)...), err
 }
 
-// undead is a crash that has not come: what follows would prove nothing.
-func (r *running) undead() []Problem {
-	fact, armed := r.life.armed()
-	if !armed {
-		return nil
-	}
-	return []Problem{{Line: r.crashed, Message: fmt.Sprintf("the engine did not crash: nothing has written %s after this "+
-		"step. Put it before what the crash is to interrupt", fact)}}
-}
-
-// lacking is what the case lacks, as was found since it was asked last.
-func (r *running) lacking(line int) (problems []Problem) {
-	for _, text := range r.outside.lacks() {
-		problems = append(problems, Problem{Line: line, Message: text})
-	}
-	return problems
-}
-
-// actions are the steps that do something.
-var actions = map[Do]func(*running, context.Context, *Step) error{
-	DoAnswer: (*running).answer,
-	DoPush:   (*running).push,
-	DoHook:   (*running).hook,
-	DoPoll: func(r *running, ctx context.Context, _ *Step) error {
-		if err := r.operate(ctx, decide.RunNow{}); err != nil {
-			return err
-		}
-		return r.run(ctx)
-	},
-	DoRun: func(r *running, ctx context.Context, step *Step) error {
-		if step.Handler != "" {
-			err := r.runOnce(ctx, step.Handler)
-			r.stopped = err == nil
-			return err
-		}
-		return r.run(ctx)
-	},
-	DoAdvance: func(r *running, ctx context.Context, step *Step) error {
-		by, err := time.ParseDuration(step.By)
-		if err != nil || by < 0 {
-			return fmt.Errorf("advance takes a duration such as \"90s\" or \"24h\", and got %q", step.By)
-		}
-		return r.advance(ctx, by)
-	},
-	DoCrash: func(r *running, _ context.Context, step *Step) error {
-		if eventlog.NewFact(step.Fact) == nil {
-			return fmt.Errorf("crash takes a fact of the log, such as \"mutation.started\" or \"run.committed\", and got %q",
-				step.Fact)
-		}
-		r.life.dieAt(step.Fact)
-		return nil
-	},
-	DoApprove: func(r *running, ctx context.Context, _ *Step) error {
-		return r.ofMutations(ctx, "awaits an approval", eventlog.MutationAwaitingApproval,
-			func(id eventlog.MutationID) decide.Command { return decide.Approve{Mutation: id} })
-	},
-	DoReject: func(r *running, ctx context.Context, _ *Step) error {
-		return r.ofMutations(ctx, "awaits an approval", eventlog.MutationAwaitingApproval,
-			func(id eventlog.MutationID) decide.Command { return decide.Reject{Mutation: id} })
-	},
-	DoResolve: func(r *running, ctx context.Context, step *Step) error {
-		resolution := map[string]decide.Resolution{
-			"happened": decide.DidHappen, "did-not-happen": decide.DidNotHappen, "skip": decide.Skip,
-			"try-again": decide.TryAgain,
-		}[step.Resolution]
-		return r.ofMutations(ctx, "has an unknown outcome", eventlog.MutationIndeterminate,
-			func(id eventlog.MutationID) decide.Command {
-				return decide.Resolve{Mutation: id, Resolution: resolution, Result: step.Result}
-			})
-	},
-	DoResume: func(r *running, ctx context.Context, _ *Step) error {
-		if err := r.release(ctx); err != nil {
-			return err
-		}
-		if err := r.operate(ctx, decide.Resume{}); err != nil {
-			return err
-		}
-		return r.run(ctx)
-	},
-	DoSkip: func(r *running, ctx context.Context, step *Step) error {
-		return r.ofEvents(ctx, decide.ActionSkip, step)
-	},
-	DoRedrive: func(r *running, ctx context.Context, step *Step) error {
-		return r.ofEvents(ctx, decide.ActionRedrive, step)
-	},
-}
-
-func (r *running) answer(ctx context.Context, step *Step) error {
-	service, name, _ := strings.Cut(step.Operation, ".")
-	operation, ok := r.config.Connectors.Operation(service, name)
-	if !ok {
-		return fmt.Errorf("there is no operation %s; a tool is named in { tools: { %q: \"mutate\" } } behind the cases",
-			step.Operation, step.Operation)
-	}
-	return r.outside.say(ctx, operation, step)
-}
-
-func (r *running) push(ctx context.Context, step *Step) error {
-	push := decide.Push{Topic: step.Topic}
-	for _, raw := range step.Events {
-		var event sandbox.Event
-		if err := json.Unmarshal(raw, &event); err != nil {
-			return fmt.Errorf("read an event: %w", err)
-		}
-		push.Items = append(push.Items, decide.PushItem{MessageID: eventlog.MessageID(event.MessageID), Title: event.Title,
-			Payload: event.Payload})
-	}
-	if err := r.hold(ctx); err != nil {
-		return err
-	}
-	return r.operate(ctx, push)
-}
-
-// ofMutations does what a person does with all mutations of a status, and lets the workflow run.
-func (r *running) ofMutations(ctx context.Context, what string, status eventlog.MutationStatus,
-	command func(eventlog.MutationID) decide.Command) error {
-	if r.held {
+// end is what the end of a case expects: what was pushed has had its turn, each change was expected, each crash and
+// failure that it asks for has come, and neither is a person needed nor an event put aside unless the case says so.
+func (r *running) end(ctx context.Context) ([]Problem, error) {
+	if r.held && !r.stopped && len(r.c.Steps) > 0 {
 		if err := r.run(ctx); err != nil {
-			return err
+			return nil, err
 		}
 	}
-	state, err := r.fold(ctx)
-	if err != nil {
-		return err
-	}
-	var found []eventlog.MutationID
-	for id, m := range state.Mutations() {
-		if m.Status == status {
-			found = append(found, id)
-		}
-	}
-	if len(found) == 0 {
-		return fmt.Errorf("no call %s here: %s", what, r.waiting(ctx))
-	}
-	for _, id := range found {
-		if err := r.operate(ctx, command(id)); err != nil {
-			return err
-		}
-		if err := r.advance(ctx, 0); err != nil { // one after the other, as all calls of a case
-			return err
-		}
-	}
-	return r.run(ctx)
-}
-
-// ofEvents does what a person does with events, without ids with all of the topic that it can be done with.
-func (r *running) ofEvents(ctx context.Context, action decide.EventAction, step *Step) error {
-	state, err := r.fold(ctx)
-	if err != nil {
-		return err
-	}
-	ids := step.IDs
-	if len(ids) == 0 {
-		for _, e := range eventsOf(&state, step.Topic) {
-			ids = append(ids, e.MessageID)
-		}
-	}
-	change := decide.ChangeEvents{Action: action}
-	for _, id := range ids {
-		change.Items = append(change.Items, eventlog.EventRef{Topic: step.Topic, MessageID: id})
-	}
-	done, err := r.engine.ChangeEvents(ctx, tester, r.workflow, change)
-	switch {
-	case err != nil:
-		return err
-	case done.Updated == 0 && len(done.Noop) > 0:
-		first := done.Noop[0]
-		return fmt.Errorf("nothing was changed: %s of %s: %s", first.MessageID, first.Topic, first.Reason)
-	}
-	return r.run(ctx)
+	problems := slices.Concat(r.lacking(0), r.unexpected(), r.undead(), r.outside.unused(), r.unexpectedWaits(ctx))
+	discarded, err := r.unexpectedDiscards(ctx)
+	return append(problems, discarded...), err
 }

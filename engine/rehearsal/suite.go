@@ -1,14 +1,7 @@
 package rehearsal
 
 import (
-	"context"
-	_ "embed"
 	"encoding/json"
-	"errors"
-	"fmt"
-	"regexp"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/pawl-run/pawl/eventlog"
@@ -148,35 +141,6 @@ const (
 	LostUnknown      Lost = "unknown" // it cannot be asked: a person has to say
 )
 
-//go:embed builder.js
-var builder string
-
-// builderLine is the builder on one line, which stands before the first line of a test file. A script that declares a
-// Pawl of its own is given no other.
-var builderLine = strings.Join(strings.Fields(builder), " ") + "\n"
-
-// authorLine is a line of the test file, of one behind builderLine.
-func authorLine(line int) int { return max(line-1, 0) }
-
-// framePlace is where a frame of a stack is.
-var framePlace = regexp.MustCompile(`:([0-9]+):[0-9]+`)
-
-// lineOf is the author's line of a fault: of an error that the builder throws, that of its caller.
-func lineOf(fault *sandbox.Error) int {
-	if line := authorLine(fault.Line); line > 0 {
-		return line
-	}
-	for _, frame := range framePlace.FindAllStringSubmatch(fault.Stack, -1) {
-		if line, err := strconv.Atoi(frame[1]); err == nil && authorLine(line) > 0 {
-			return authorLine(line)
-		}
-	}
-	return 0
-}
-
-// maxSuite bounds what a test file declares, in bytes of JSON.
-const maxSuite = 16 << 20
-
 // ReadError says that a test file declares no tests.
 type ReadError struct {
 	Line    int
@@ -185,57 +149,13 @@ type ReadError struct {
 
 func (e *ReadError) Error() string { return e.Message }
 
-// twins refuses a test file in which two members of an object have one name, such as two cases: the first of them
-// would be lost in silence.
-func twins(ctx context.Context, scripts sandbox.Executor, source sandbox.Source) error {
-	_, problems, err := scripts.Describe(ctx, source)
-	if err != nil {
-		return fmt.Errorf("read the tests: %w", err)
-	}
-	for _, p := range problems {
-		if p.Code == "script.suspicious" && strings.HasPrefix(p.Message, "Duplicate key") {
-			return &ReadError{Line: authorLine(p.Line), Message: p.Message + ": only the last one would count, so give each " +
-				"case a name of its own"}
-		}
-	}
-	return nil
-}
-
-// Read runs a test file, which declares its cases with Pawl.tests. Recorded cases are read from the files beside it.
-// Errors: *ReadError for what is its author's to correct.
-func Read(ctx context.Context, scripts sandbox.Executor, file sandbox.Source, beside Beside) (Suite, error) {
-	limits := sandbox.Limits{State: maxSuite, Source: len(builderLine) + maxSuite}
-	source := sandbox.Source{Filename: file.Filename, Code: builderLine + file.Code}
-	if err := twins(ctx, scripts, source); err != nil {
-		return Suite{}, err
-	}
-	result, err := scripts.Invoke(ctx, sandbox.Invocation{
-		Source: source,
-		Phase:  sandbox.Producer, Handler: "tests", Now: Start, Still: true, Limits: limits,
-	}, nil)
-	var fault *sandbox.Error
-	switch {
-	case errors.As(err, &fault) && fault.Fault == sandbox.FaultScript:
-		message := fault.Message
-		if fault.Code == "handler.unknown" {
-			message = "the file declares no tests: it ends in export default Pawl.tests({ … })"
-		}
-		return Suite{}, &ReadError{Line: lineOf(fault), Message: message}
-	case err != nil:
-		return Suite{}, fmt.Errorf("read the tests: %w", err)
-	}
-	var suite Suite
-	if err := json.Unmarshal(result.Value, &suite); err != nil {
-		return Suite{}, &ReadError{Message: fmt.Sprintf("the tests cannot be read: %v", err)}
-	}
-	if len(suite.Cases) == 0 {
-		return Suite{}, &ReadError{Message: "the file has no cases, so it tests nothing: " +
-			"Pawl.tests({ \"what is true\"(t) { … } })"}
-	}
-	for i := range suite.Cases {
-		for j := range suite.Cases[i].Steps {
-			suite.Cases[i].Steps[j].Line = authorLine(suite.Cases[i].Steps[j].Line)
-		}
-	}
-	return suite, suite.load(ctx, scripts, beside)
+// Webhook is a request that another system sends to a hook.
+type Webhook struct {
+	Method      string            `json:"method,omitempty"` // POST if empty
+	Query       map[string]string `json:"query,omitempty"`
+	Headers     map[string]string `json:"headers,omitempty"`
+	ContentType string            `json:"contentType,omitempty"`
+	Body        string            `json:"body,omitempty"`
+	// Unsigned leaves out what verifies it.
+	Unsigned bool `json:"unsigned,omitempty"`
 }

@@ -8,7 +8,6 @@ import (
 
 	"github.com/pawl-run/pawl/engine/decide"
 	"github.com/pawl-run/pawl/eventlog"
-	"github.com/pawl-run/pawl/projections"
 )
 
 // expectWaiting looks at what the workflow waits for, and at why: at the failures of the events that are held for this,
@@ -114,6 +113,9 @@ func (r *running) trouble(ctx context.Context) string {
 	return "; " + r.waiting(ctx)
 }
 
+// maxNamed bounds how many events of a kind a problem names.
+const maxNamed = 3
+
 // waiting says in words what the workflow waits for: each held event with its failure, or else the last failure.
 func (r *running) waiting(ctx context.Context) string {
 	var reasons []string
@@ -137,37 +139,6 @@ func (r *running) waiting(ctx context.Context) string {
 	}
 	if more := len(held) - maxNamed; more > 0 {
 		text += fmt.Sprintf("; and %d more events are held", more)
-	}
-	return text
-}
-
-// heldEvent is an event that is held alone, with the failure of its last try, nil for none.
-type heldEvent struct {
-	*projections.TopicEvent
-	failure *eventlog.Failure
-}
-
-// heldEvents lists them in the order in which they were published, topic by topic.
-func (s *stage) heldEvents(ctx context.Context) (held []heldEvent, err error) {
-	state, err := s.fold(ctx)
-	if err != nil {
-		return nil, err
-	}
-	for _, topic := range state.Definition().Topics {
-		for _, e := range eventsOf(&state, topic) {
-			if e.Held != nil {
-				held = append(held, heldEvent{e, failureOf(&state, e)})
-			}
-		}
-	}
-	return held, nil
-}
-
-// inWords is a failure in words, with its line.
-func inWords(f *eventlog.Failure) string {
-	text := fmt.Sprintf("%s (%s): %s", f.Class, f.Code, f.Message)
-	if f.Line > 0 {
-		text += fmt.Sprintf(", at line %d of the script", f.Line)
 	}
 	return text
 }

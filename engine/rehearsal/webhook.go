@@ -13,17 +13,6 @@ import (
 	"github.com/pawl-run/pawl/eventlog"
 )
 
-// Webhook is a request that another system sends to a hook.
-type Webhook struct {
-	Method      string            `json:"method,omitempty"` // POST if empty
-	Query       map[string]string `json:"query,omitempty"`
-	Headers     map[string]string `json:"headers,omitempty"`
-	ContentType string            `json:"contentType,omitempty"`
-	Body        string            `json:"body,omitempty"`
-	// Unsigned leaves out what verifies it.
-	Unsigned bool `json:"unsigned,omitempty"`
-}
-
 // testSecret is the value of each secret in a test. As text, hex and base64 it is what every scheme takes.
 const testSecret = "7061776c207465737420736563726574"
 

@@ -1,7 +1,6 @@
 package rehearsal
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,8 +11,6 @@ import (
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/parser"
-
-	"github.com/pawl-run/pawl/sandbox"
 )
 
 // sentence is how a step stands in the YAML form: its name with its first argument, and the keys beside it.
@@ -65,16 +62,6 @@ func (s sentence) keys() []string {
 		return []string{s.second}
 	}
 	return s.members
-}
-
-// ReadYAML reads a test file in YAML. Each step is written as the TypeScript form writes it, on its own line, and is
-// read as that is: both forms have the same rules. Errors: as those of Read.
-func ReadYAML(ctx context.Context, scripts sandbox.Executor, file sandbox.Source, beside Beside) (Suite, error) {
-	declared, err := translate(file.Code)
-	if err != nil {
-		return Suite{}, err
-	}
-	return Read(ctx, scripts, sandbox.Source{Filename: file.Filename + ".js", Code: declared}, beside)
 }
 
 // translate writes a test file of the YAML form as one of the TypeScript form, line by line.

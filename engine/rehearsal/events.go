@@ -4,10 +4,56 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 
+	"github.com/pawl-run/pawl/engine/difference"
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/projections"
 )
+
+// shownEvent is an event as a case sees it.
+type shownEvent struct {
+	MessageID eventlog.MessageID   `json:"messageId"`
+	Title     string               `json:"title"`
+	Payload   json.RawMessage      `json:"payload"`
+	Status    eventlog.EventStatus `json:"status"`
+}
+
+// expectEvents compares all events of a topic, in the order in which they were published.
+func (r *running) expectEvents(ctx context.Context, step *Step) ([]Problem, error) {
+	state, err := r.fold(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if !slices.Contains(state.Definition().Topics, step.Topic) {
+		return problemf("the workflow has no topic %q", step.Topic), nil
+	}
+	events := []shownEvent{}
+	for _, e := range eventsOf(&state, step.Topic) {
+		events = append(events, shownEvent{e.MessageID, e.Title, e.Payload, e.Status})
+	}
+	want, got := step.Events, events
+	if want == nil {
+		want = []json.RawMessage{}
+	}
+	expected, err := json.Marshal(want)
+	if err != nil {
+		return nil, fmt.Errorf("compare the events of %s: %w", step.Topic, err)
+	}
+	found, err := json.Marshal(got)
+	if err != nil {
+		return nil, fmt.Errorf("compare the events of %s: %w", step.Topic, err)
+	}
+	differences, err := difference.Beyond(expected, found)
+	if err == nil && len(differences) == 0 {
+		r.see(step, got)
+	}
+	if err != nil || len(differences) == 0 {
+		return nil, err
+	}
+	message := fmt.Sprintf("%s has other events%s", step.Topic, r.trouble(ctx))
+	return []Problem{{Message: message, Differences: differences}}, nil
+}
 
 // see notes which events the case has listed, and of which it has said how they stand.
 func (r *running) see(step *Step, events []shownEvent) {
@@ -20,9 +66,6 @@ func (r *running) see(step *Step, events []shownEvent) {
 		r.seen[ref] = r.seen[ref] || judged
 	}
 }
-
-// maxNamed bounds how many events of a kind a problem names.
-const maxNamed = 3
 
 // unexpectedDiscards are the events that were put aside for a person, and of which the case does not say so.
 func (r *running) unexpectedDiscards(ctx context.Context) (problems []Problem, err error) {
@@ -73,16 +116,4 @@ func (r *running) answeredFor(state *projections.State, e *projections.TopicEven
 
 func refOf(e *projections.TopicEvent) eventlog.EventRef {
 	return eventlog.EventRef{Topic: e.Topic, MessageID: e.MessageID}
-}
-
-// failureOf is what the last try of an event has ended with, nil for nothing.
-func failureOf(state *projections.State, e *projections.TopicEvent) *eventlog.Failure {
-	if len(e.Attempts) == 0 {
-		return nil
-	}
-	last := e.Attempts[len(e.Attempts)-1]
-	if run := state.Run(last.Run); last.Failure == nil && run != nil {
-		return run.Failure
-	}
-	return last.Failure
 }
