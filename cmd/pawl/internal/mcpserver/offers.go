@@ -2,6 +2,7 @@ package mcpserver
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -31,4 +32,39 @@ func New(ctx context.Context, engine Engine) (*mcp.Server, error) {
 		return nil, err
 	}
 	return s.offers, nil
+}
+
+// handler carries the tool out for a call. Whatever goes wrong is an answer that the model sees.
+func (s *server) handler(t *tool) mcp.ToolHandler {
+	return func(ctx context.Context, request *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		arguments := map[string]any{}
+		if given := request.Params.Arguments; len(given) > 0 {
+			if err := json.Unmarshal(given, &arguments); err != nil {
+				return misused("the arguments are no JSON object: "+err.Error(), "call "+t.name+" with one object"), nil
+			}
+		}
+		operation, wrong := t.choose(arguments)
+		if wrong != nil {
+			return wrong, nil
+		}
+		client, err := s.connect(ctx)
+		if err != nil {
+			return failed(t.name, err), nil
+		}
+		if t.prepare != nil {
+			if err := t.prepare(ctx, client, arguments); err != nil {
+				return failed(t.name, err), nil
+			}
+		}
+		for name, value := range t.fixed {
+			if value != nil {
+				arguments[name] = value
+			}
+		}
+		var answer json.RawMessage
+		if err := client.Do(ctx, operation, arguments, &answer); err != nil {
+			return failed(t.name, err), nil
+		}
+		return t.answered(arguments, answer), nil
+	}
 }

@@ -32,11 +32,6 @@ type TestRequest struct {
 	YAML bool `json:"yaml,omitempty"`
 }
 
-// Client carries out operations; *rpc.Client is one. Errors are those of rpc.Client.Do.
-type Client interface {
-	Do(ctx context.Context, operation string, params, out any) error
-}
-
 // testTool is the one tool that is no operation of the engine: tests run where this program runs.
 const testTool = "test"
 

@@ -13,6 +13,11 @@ import (
 	"github.com/pawl-run/pawl/ops/rpc"
 )
 
+// Client carries out operations; *rpc.Client is one. Errors are those of rpc.Client.Do.
+type Client interface {
+	Do(ctx context.Context, operation string, params, out any) error
+}
+
 // tool is one row of the table.
 type tool struct {
 	name, title string
@@ -127,41 +132,6 @@ func (t *tool) describe() (*mcp.Tool, error) {
 		Annotations: &mcp.ToolAnnotations{Title: t.title, ReadOnlyHint: reads, DestructiveHint: &t.destroys,
 			OpenWorldHint: &no},
 	}, nil
-}
-
-// handler carries the tool out for a call. Whatever goes wrong is an answer that the model sees.
-func (s *server) handler(t *tool) mcp.ToolHandler {
-	return func(ctx context.Context, request *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-		arguments := map[string]any{}
-		if given := request.Params.Arguments; len(given) > 0 {
-			if err := json.Unmarshal(given, &arguments); err != nil {
-				return misused("the arguments are no JSON object: "+err.Error(), "call "+t.name+" with one object"), nil
-			}
-		}
-		operation, wrong := t.choose(arguments)
-		if wrong != nil {
-			return wrong, nil
-		}
-		client, err := s.connect(ctx)
-		if err != nil {
-			return failed(t.name, err), nil
-		}
-		if t.prepare != nil {
-			if err := t.prepare(ctx, client, arguments); err != nil {
-				return failed(t.name, err), nil
-			}
-		}
-		for name, value := range t.fixed {
-			if value != nil {
-				arguments[name] = value
-			}
-		}
-		var answer json.RawMessage
-		if err := client.Do(ctx, operation, arguments, &answer); err != nil {
-			return failed(t.name, err), nil
-		}
-		return t.answered(arguments, answer), nil
-	}
 }
 
 // choose takes the kind out of the arguments and finds its operation. It refuses arguments that the operation does not

@@ -22,14 +22,14 @@ import (
 	"github.com/pawl-run/pawl/ops/rpc"
 )
 
-// MCP is `pawl mcp`: offer the engine to a language model over the Model Context Protocol.
-type MCP struct {
+// MCPCommand is `pawl mcp`: offer the engine to a language model over the Model Context Protocol.
+type MCPCommand struct {
 	client.Flags
 	Listen string `placeholder:"ADDR" help:"Serve streamable HTTP on this loopback address instead of standard input and output; each request brings its own token."`
 }
 
 // Run serves until the client has ended, or until it is interrupted.
-func (c *MCP) Run(ctx context.Context, engine *client.Finder, screen term.Screen, conf config.Reader,
+func (c *MCPCommand) Run(ctx context.Context, engine *client.Finder, screen term.Screen, conf config.Reader,
 	with storage.Parts) error {
 	if c.JSON {
 		return exit.Misconfigured("leave --json out", "pawl mcp speaks a protocol of its own")
@@ -39,7 +39,7 @@ func (c *MCP) Run(ctx context.Context, engine *client.Finder, screen term.Screen
 	return errors.Join(err, tests.close())
 }
 
-func (c *MCP) serve(ctx context.Context, engine *client.Finder, screen term.Screen, tests *rehearsals) error {
+func (c *MCPCommand) serve(ctx context.Context, engine *client.Finder, screen term.Screen, tests *rehearsals) error {
 	if c.Listen != "" {
 		return c.serveHTTP(ctx, engine, screen, tests)
 	}
@@ -105,7 +105,8 @@ type unclosed struct{ io.Writer }
 func (unclosed) Close() error { return nil }
 
 // serveHTTP serves any number of callers, each with its own token.
-func (c *MCP) serveHTTP(ctx context.Context, engine *client.Finder, screen term.Screen, tests *rehearsals) error {
+func (c *MCPCommand) serveHTTP(ctx context.Context, engine *client.Finder, screen term.Screen,
+	tests *rehearsals) error {
 	host, _, err := net.SplitHostPort(c.Listen)
 	if err != nil || !rpc.IsLoopback(host) {
 		return exit.Misconfigured("write e.g. --listen 127.0.0.1:7171; from another machine, run pawl mcp there with --url",
