@@ -83,7 +83,7 @@ func TestRunsNameTheirEvents(t *testing.T) {
 	if !slices.Equal(shown.Events, run.Events) {
 		t.Errorf("shown alone it is about %+v", shown.Events)
 	}
-	var past readmodel.State
+	var past readmodel.StateView
 	b.do("getState", map[string]any{"workflow": "shop"}, &past)
 	at := slices.IndexFunc(past.Runs, func(r readmodel.Run) bool { return r.ID == run.ID })
 	if at < 0 || !slices.Equal(past.Runs[at].Events, run.Events) {

@@ -43,7 +43,7 @@ type (
 		Calls       []runlog.Line         `json:"calls" jsonschema:"its connector reads, with parameters and answers"`
 		Logs        []runlog.Line         `json:"logs" jsonschema:"what the script has logged"`
 		Attempts    []evidenceAttempt     `json:"attempts" jsonschema:"earlier runs that bear on this one, the newest first, at most 5: those that it is a retry of, and the failed ones of its handler for an event of its own, or where either failed before it had chosen its events"`
-		Held        *readmodel.Held       `json:"held" jsonschema:"what the run's event is held for since, null when nothing holds it"`
+		Held        *readmodel.HeldEvent  `json:"held" jsonschema:"what the run's event is held for since, null when nothing holds it"`
 		Spent       bool                  `json:"repairsSpent" jsonschema:"true where repairs have failed as often as they may: no further one is taken, and a person has to look"`
 		Maintenance *evidenceMaintenance  `json:"maintenance" jsonschema:"the repair that is asked for, null when none is"`
 	}
@@ -181,7 +181,8 @@ func getEvidence(ctx context.Context, c *Call, r *runRequest) (evidenceAnswer, e
 }
 
 // heldAfter is what holds the event of a concurrent consumer's run since that run, nil for nothing.
-func (b *backend) heldAfter(ctx context.Context, w eventlog.WorkflowName, run readmodel.Run) (*readmodel.Held, error) {
+func (b *backend) heldAfter(ctx context.Context, w eventlog.WorkflowName, run readmodel.Run) (*readmodel.HeldEvent,
+	error) {
 	for _, about := range run.Events {
 		e, err := b.cfg.Reader.Event(ctx, w, about.Topic, about.MessageID)
 		if err != nil {

@@ -175,10 +175,10 @@ var (
 // errReached ends a fold at the revision that was asked for.
 var errReached = errors.New("revision reached")
 
-func getState(ctx context.Context, c *Call, r *stateRequest) (readmodel.State, error) {
+func getState(ctx context.Context, c *Call, r *stateRequest) (readmodel.StateView, error) {
 	now, err := c.backend.state(r.Workflow)
 	if err != nil {
-		return readmodel.State{}, err
+		return readmodel.StateView{}, err
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, c.backend.cfg.HistoryTimeout, errTooLong)
 	defer cancel()
@@ -194,32 +194,32 @@ func getState(ctx context.Context, c *Call, r *stateRequest) (readmodel.State, e
 		return context.Cause(ctx) // a log in memory does not look
 	})
 	if errors.Is(err, errTooLarge) {
-		return readmodel.State{}, rpc.Problemf(http.StatusServiceUnavailable, "history.large",
+		return readmodel.StateView{}, rpc.Problemf(http.StatusServiceUnavailable, "history.large",
 			"the state of workflow %s takes too much memory to be rebuilt here: up to revision %d of %d "+
 				"it has %d MiB of the log",
 			r.Workflow, state.Head.Revision, now.Head.Revision, c.backend.cfg.HistoryBytes>>20).
 			WithHint("ask for an earlier revision with at, or read the present from the lists")
 	}
 	if context.Cause(ctx) == errTooLong && !errors.Is(err, errReached) {
-		return readmodel.State{}, rpc.Problemf(http.StatusServiceUnavailable, "history.long",
+		return readmodel.StateView{}, rpc.Problemf(http.StatusServiceUnavailable, "history.long",
 			"the state of workflow %s could not be rebuilt within %s: it had come to revision %d of %d",
 			r.Workflow, c.backend.cfg.HistoryTimeout, state.Head.Revision, now.Head.Revision).
 			WithHint("ask for an earlier revision with at, or read the present from the lists")
 	}
 	if err != nil && !errors.Is(err, errReached) {
-		return readmodel.State{}, err
+		return readmodel.StateView{}, err
 	}
 	// The log holds what the engine has; where it ends before that, its end is lost.
 	if wanted := min(now.Head.Revision, *cmp.Or(r.At, &now.Head.Revision)); state.Head.Revision < wanted {
-		return readmodel.State{}, fmt.Errorf("%w: workflow %s ends at revision %d there, and has %d", eventlog.ErrDamaged,
+		return readmodel.StateView{}, fmt.Errorf("%w: workflow %s ends at revision %d there, and has %d", eventlog.ErrDamaged,
 			r.Workflow, state.Head.Revision, now.Head.Revision)
 	}
 	if r.At != nil && (*r.At == 0 || state.Head.Revision != *r.At) {
-		return readmodel.State{}, rpc.Problemf(http.StatusNotFound, "revision.unknown",
+		return readmodel.StateView{}, rpc.Problemf(http.StatusNotFound, "revision.unknown",
 			"workflow %s has no revision %d; it has revisions 1 to %d", r.Workflow, *r.At, now.Head.Revision).
 			WithHint("without at, the answer is the present state")
 	}
-	return readmodel.StateView(&state), nil
+	return readmodel.StateOf(&state), nil
 }
 
 func verifyLog(ctx context.Context, c *Call, _ *noRequest) (replay.Verification, error) {

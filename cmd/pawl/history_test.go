@@ -344,7 +344,7 @@ func compareStates(t *testing.T, data string, answers map[revisionOf]any) {
 			t.Fatal(err)
 		}
 		states[r.Workflow] = state
-		text, err := json.Marshal(readmodel.StateView(&state))
+		text, err := json.Marshal(readmodel.StateOf(&state))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -3,6 +3,7 @@ package logtest
 import (
 	"context"
 	crand "crypto/rand"
+	"errors"
 	"math/rand/v2"
 	"testing"
 	"time"
@@ -90,6 +91,16 @@ func mustWrite(t *testing.T, l eventlog.Log, e eventlog.Entry) eventlog.Written 
 		t.Fatal(err)
 	}
 	return written
+}
+
+// unsettle appends while no answer comes through.
+func unsettle(t *testing.T, h Harness, e eventlog.Entry) {
+	t.Helper()
+	h.LoseAnswers(true)
+	defer h.LoseAnswers(false)
+	if head, err := h.Log.Append(within(t, 250*time.Millisecond), e); !errors.Is(err, eventlog.ErrUnconfirmed) {
+		t.Fatalf("append without an answer: %+v, %v; want ErrUnconfirmed", head, err)
+	}
 }
 
 // fill appends n transitions to each of the workflows in turn and returns their heads.

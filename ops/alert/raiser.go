@@ -3,9 +3,11 @@ package alert
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/url"
 	"slices"
 	"strings"
 	"sync"
@@ -16,18 +18,8 @@ import (
 
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/ops/explain"
+	"github.com/pawl-run/pawl/ops/subscription"
 	"github.com/pawl-run/pawl/projections"
-)
-
-const (
-	// gatherFor is how long a transition waits for others of its workflow before the workflow is looked at.
-	gatherFor = 200 * time.Millisecond
-	// lookEvery is how often all workflows are looked at: some conditions begin without a transition.
-	lookEvery = 30 * time.Second
-	// naming bounds the search for the oldest discarded event.
-	naming = 5 * time.Second
-	// kept is how many alerts of one condition of one workflow the stream keeps.
-	kept = 5
 )
 
 // Wanted is what one receiver is sent.
@@ -135,125 +127,82 @@ func (r *Raiser) Observe(record eventlog.Record) {
 	}
 }
 
-// Run looks at the workflows that have changed, and every 30 seconds at all, until ctx ends. What was told is read when
-// it begins: another engine may have told of something since this one did.
-func (r *Raiser) Run(ctx context.Context) {
-	r.looking.Lock()
-	r.stream, r.told = nil, nil
-	r.looking.Unlock()
-	all, told := time.NewTicker(lookEvery), ""
-	defer all.Stop()
-	look := r.Look
-	for {
-		if err := look(ctx); err != nil && ctx.Err() == nil && err.Error() != told {
-			told = err.Error()
-			r.cfg.Logger.Warn("alerts cannot be published; this is tried again", "error", err)
-		}
-		select {
-		case <-ctx.Done():
-			return
-		case <-all.C:
-			look = r.Look
-		case <-r.wake:
-			look = r.lookAtChanged
-			select {
-			case <-time.After(gatherFor):
-			case <-ctx.Done():
-				return
-			}
-		}
+// open finds the stream, or makes it, and reads the last alerts.
+func (r *Raiser) open(ctx context.Context) error {
+	if r.stream != nil {
+		return nil
 	}
-}
-
-// Look looks at all workflows now. The error says which alerts could not be published; the next look finds them again.
-func (r *Raiser) Look(ctx context.Context) error { return r.look(ctx, r.cfg.Workflows()) }
-
-func (r *Raiser) lookAtChanged(ctx context.Context) error {
-	r.mu.Lock()
-	var names []eventlog.WorkflowName
-	for name := range r.changed {
-		names = append(names, name)
-	}
-	clear(r.changed)
-	r.mu.Unlock()
-	return r.look(ctx, names)
-}
-
-func (r *Raiser) look(ctx context.Context, names []eventlog.WorkflowName) error {
-	r.looking.Lock()
-	defer r.looking.Unlock()
-	if err := r.open(ctx); err != nil {
-		return err
-	}
-	var failed error
-	for _, name := range names {
-		wanted := slices.DeleteFunc(Conditions(), func(c Condition) bool {
-			return !slices.ContainsFunc(r.cfg.Wanted, func(w Wanted) bool { return w.holds(name, c) })
+	name := StreamName(r.cfg.Prefix)
+	stream, err := r.js.Stream(ctx, name)
+	if errors.Is(err, jetstream.ErrStreamNotFound) {
+		stream, err = r.js.CreateStream(ctx, jetstream.StreamConfig{
+			Name: name, Description: "Pawl's alerts: what a person was told of, by workflow and condition.",
+			Subjects: []string{r.cfg.Prefix + ".alert.>"}, Storage: jetstream.FileStorage, Replicas: r.cfg.Replicas,
+			MaxMsgsPerSubject: kept, Discard: jetstream.DiscardOld,
 		})
-		if len(wanted) > 0 {
-			failed = errors.Join(failed, r.lookAt(ctx, name, wanted))
-		}
 	}
-	return failed
-}
-
-// lookAt looks at one workflow, and publishes what is new.
-func (r *Raiser) lookAt(ctx context.Context, name eventlog.WorkflowName, wanted []Condition) error {
-	why, err := r.cfg.Why(name)
 	if err != nil {
-		return fmt.Errorf("explain workflow %s: %w", name, err)
+		return fmt.Errorf("open stream %s: %w", name, err)
 	}
-	var state *projections.State
-	if s, ok := r.cfg.State(name); ok {
-		state = &s
+	info, err := stream.Info(ctx, jetstream.WithSubjectFilter(r.cfg.Prefix+".alert.>"))
+	if err != nil {
+		return fmt.Errorf("read the alerts of stream %s: %w", name, err)
 	}
-	found := findings(why, state)
-	for _, c := range wanted {
-		at := subject(r.cfg.Prefix, name, c)
-		before := r.told[at]
-		if before == nil {
-			before = &told{}
-			r.told[at] = before
-		}
-		var f *finding
-		if one, holds := found[c]; holds {
-			f = &one
-		}
-		now := r.cfg.Now()
-		state := before.next(f, now)
-		if state == "" {
-			continue
-		}
-		after := told{State: state, Reason: before.Reason, Since: before.Since, At: now.UTC(), RaisedAt: before.RaisedAt}
-		if f != nil {
-			after.Reason, after.Since = f.reason, f.since
-		}
-		if state == Raised {
-			after.RaisedAt = after.At
-		}
-		about := r.about(ctx, why, after)
-		if err := r.tell(ctx, at, Alert{Workflow: name, Condition: c, told: after, Message: about.Message,
-			Commands: about.Commands}, before.seq); err != nil {
+	known := map[string]*told{}
+	for at := range info.State.Subjects {
+		if known[at], err = lastTold(ctx, stream, at); err != nil {
 			return err
 		}
 	}
+	r.stream, r.told = stream, known
 	return nil
 }
 
-// about is the explanation with that first which the condition is about.
-func (r *Raiser) about(ctx context.Context, why explain.Why, after told) explain.Why {
-	part, ok := first[after.Reason]
-	if !ok || after.State == Resolved {
-		return why
+func lastTold(ctx context.Context, stream jetstream.Stream, at string) (*told, error) {
+	m, err := stream.GetLastMsgForSubject(ctx, at)
+	if err != nil {
+		return nil, fmt.Errorf("read the last alert at %s: %w", at, err)
 	}
-	why = why.First(part)
-	if part == explain.PartDiscarded {
-		ctx, cancel := context.WithTimeout(ctx, naming)
-		defer cancel()
-		if err := r.cfg.NameDiscarded(ctx, &why); err != nil {
-			r.cfg.Logger.Warn("an alert does not name the oldest discarded event", "workflow", string(why.Workflow),
-				"error", err)
-		}
+	last := Alert{}
+	if err := json.Unmarshal(m.Data, &last); err != nil {
+		return nil, fmt.Errorf("read the last alert at %s: %w", at, err)
 	}
-	return why
+	last.seq = m.Sequence
+	return &last.told, nil
+}
+
+// tell publishes an alert, unless one was published that is newer than the last known one.
+func (r *Raiser) tell(ctx context.Context, at string, a Alert, last uint64) error {
+	if r.cfg.PublicURL != "" {
+		a.Link = strings.TrimSuffix(r.cfg.PublicURL, "/") + "/v1/workflows/" + url.PathEscape(string(a.Workflow)) + "/why"
+	}
+	if a.Commands == nil || a.State == Resolved {
+		a.Commands = []string{}
+	}
+	a.Text = eventlog.Clip(a.text(), maxText)
+	data, err := json.Marshal(a)
+	if err != nil {
+		return fmt.Errorf("write alert %s: %w", at, err)
+	}
+	m := nats.NewMsg(at)
+	m.Data = data
+	for name, value := range map[string]string{
+		"ce-specversion": "1.0", "ce-id": fmt.Sprintf("alert.%s.%s.%d", a.Workflow, a.Condition, a.At.UnixMicro()),
+		"ce-source": "/pawl/" + eventlog.InstallationID(r.cfg.Installation) + "/" + string(a.Workflow),
+		"ce-type":   "pawl.alert." + string(a.State) + ".v1", "ce-time": a.At.Format(time.RFC3339Nano),
+		"ce-partitionkey": string(a.Workflow), "ce-datacontenttype": "application/json",
+		subscription.TextHeader: "text",
+	} {
+		m.Header.Set(name, value)
+	}
+	ack, err := r.js.PublishMsg(ctx, m, jetstream.WithExpectLastSequencePerSubject(last))
+	if err != nil {
+		r.stream = nil // it is opened again
+		return fmt.Errorf("publish alert %s: %w", at, err)
+	}
+	a.seq = ack.Sequence
+	r.told[at] = &a.told
+	r.cfg.Logger.Debug("an alert is to be delivered", "workflow", string(a.Workflow), "condition", string(a.Condition),
+		"state", string(a.State))
+	return nil
 }

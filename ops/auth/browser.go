@@ -104,9 +104,6 @@ func MayEnd(c *rpc.Caller, l projections.Login) bool {
 	return keyOf(l) == c.Key && c.Role.Covers(rpc.Role(l.Role)) && (c.Workflow == "" || c.Workflow == l.Workflow)
 }
 
-// tokenKey names the caller with a named token.
-func tokenKey(name eventlog.TokenName) string { return "token " + string(name) }
-
 // formToken is what a form must carry beside the cookie: no page that cannot read this engine's pages knows it.
 func (g *Guard) formToken(secret string) string { return hashOf("form " + g.formKey + secret)[:32] }
 

@@ -4,6 +4,8 @@ import (
 	"crypto/rand"
 	"encoding/base32"
 	"sync"
+
+	"github.com/pawl-run/pawl/eventlog"
 )
 
 // TokenPrefix begins every named token.
@@ -15,6 +17,9 @@ func NewToken() string {
 	_, _ = rand.Read(secret[:]) // never fails: it ends the program instead
 	return TokenPrefix + base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString(secret[:])
 }
+
+// tokenKey names the caller with a named token.
+func tokenKey(name eventlog.TokenName) string { return "token " + string(name) }
 
 // Revocations wakes all waiting readers, whenever a token was revoked. The zero value is ready.
 type Revocations struct {

@@ -62,7 +62,7 @@ func (c *Console) input(v *visit) (string, page, error) {
 	view := inputView{header: head, Trace: trace, Calls: map[eventlog.RunID]*readmodel.Mutation{}}
 	for i, m := range trace.Mutations {
 		of := slices.ContainsFunc(trace.Events, func(e readmodel.TracedEvent) bool {
-			return slices.ContainsFunc(e.Job.Attempts, func(a readmodel.Attempt) bool { return a.Run == m.Run })
+			return slices.ContainsFunc(e.Job.Attempts, func(a readmodel.JobAttempt) bool { return a.Run == m.Run })
 		})
 		if of {
 			view.Calls[m.Run] = &trace.Mutations[i]

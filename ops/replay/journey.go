@@ -53,16 +53,17 @@ type milestone struct {
 // window bounds the pending events in memory with their payloads.
 var window = projections.Window{Events: 100, Bytes: 1 << 20}
 
-func newJourney(cfg PastConfig, name eventlog.WorkflowName) (*journey, error) {
-	j := &journey{name: name, log: cfg.Log, stride: cfg.stride}
+// newJourney begins the fold; dir is where what is finished is kept, empty for memory.
+func newJourney(log eventlog.Log, dir string, stride uint64, name eventlog.WorkflowName) (*journey, error) {
+	j := &journey{name: name, log: log, stride: stride}
 	j.life, j.endLife = context.WithCancel(context.Background())
 	kept := store.Config{InMemory: true}
-	if cfg.Dir != "" {
-		if err := os.MkdirAll(cfg.Dir, 0o700); err != nil {
+	if dir != "" {
+		if err := os.MkdirAll(dir, 0o700); err != nil {
 			return nil, fmt.Errorf("make the folder of a fold: %w", err)
 		}
 		var err error
-		if j.dir, err = os.MkdirTemp(cfg.Dir, "fold-"); err != nil {
+		if j.dir, err = os.MkdirTemp(dir, "fold-"); err != nil {
 			return nil, fmt.Errorf("make the folder of a fold: %w", err)
 		}
 		kept = store.Config{Dir: j.dir}

@@ -10,12 +10,12 @@ import (
 	"time"
 
 	"github.com/pawl-run/pawl/eventlog"
-	"github.com/pawl-run/pawl/projections/readmodel"
 )
 
 // Past shows what workflows were at their revisions, in short steps: it folds a workflow's log from its beginning,
-// once, and keeps the state at every [stride]-th revision on the way. From the nearest of them each revision is a short
-// fold away. What is finished leaves memory for a store of its own, as in an engine. It is safe for concurrent use.
+// once, and keeps the state at every [defaultStride]-th revision on the way. From the nearest of them each revision is
+// a short fold away. What is finished leaves memory for a store of its own, as in an engine. It is safe for concurrent
+// use.
 type Past struct {
 	cfg PastConfig
 	// turn is taken by the one request that folds: the past waits for the present.
@@ -41,29 +41,11 @@ type PastConfig struct {
 }
 
 const (
-	// stride is how many revisions lie between two states that are kept: so many are folded for an answer.
-	stride = 256
+	// defaultStride is how many revisions lie between two states that are kept: so many are folded for an answer.
+	defaultStride = 256
 	// journeysKept is how many workflows have their folds kept at the same time.
 	journeysKept = 2
-	// recentRuns is how many runs a [Then] has.
-	recentRuns = 20
 )
-
-// Glimpse is what there is to say of a revision now: the workflow as it was, or how far the fold has come.
-type Glimpse struct {
-	Revision uint64 `json:"revision" jsonschema:"the revision that was asked for"`
-	Reached  uint64 `json:"reached" jsonschema:"how far the fold has come; while then is null, ask again"`
-	Then     *Then  `json:"then" jsonschema:"the workflow as it was, null while the fold has not come that far"`
-}
-
-// Then is a workflow at a revision.
-type Then struct {
-	At       eventlog.Instant          `json:"at" jsonschema:"when the revision was recorded"`
-	Workflow readmodel.Workflow        `json:"workflow"`
-	Grants   map[string]eventlog.Grant `json:"grants"`
-	Handlers []readmodel.Handler       `json:"handlers"`
-	Runs     []readmodel.Run           `json:"runs" jsonschema:"the newest runs of then, at most 20"`
-}
 
 // NewPast makes a Past.
 func NewPast(cfg PastConfig) (*Past, error) {
@@ -74,7 +56,7 @@ func NewPast(cfg PastConfig) (*Past, error) {
 		cfg.Idle = 5 * time.Minute
 	}
 	if cfg.stride == 0 {
-		cfg.stride = stride
+		cfg.stride = defaultStride
 	}
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
@@ -182,7 +164,7 @@ func (p *Past) journey(name eventlog.WorkflowName) (*journey, error) {
 
 // begin opens the fold of the workflow. Under mu.
 func (p *Past) begin(name eventlog.WorkflowName) (*journey, error) {
-	j, err := newJourney(p.cfg, name)
+	j, err := newJourney(p.cfg.Log, p.cfg.Dir, p.cfg.stride, name)
 	if err != nil {
 		return nil, err
 	}

@@ -97,7 +97,7 @@ func TestPastIsTheFold(t *testing.T) {
 		chance := rand.New(rand.NewPCG(seed, 3))
 		for range 40 {
 			revision := 1 + chance.Uint64N(uint64(len(records)))
-			then, whole := glimpsed(t, p, revision), readmodel.StateView(&states[revision])
+			then, whole := glimpsed(t, p, revision), readmodel.StateOf(&states[revision])
 			for name, of := range map[string][2]any{
 				"workflow": {then.Workflow, whole.Workflow}, "grants": {then.Grants, whole.Grants},
 				"handlers": {then.Handlers, whole.Handlers}, "time": {then.At, records[revision-1].At},

@@ -18,14 +18,14 @@ type identities struct{}
 type runKey struct{}
 
 // ofRun marks the context in which the span of a run begins.
-func ofRun(ctx context.Context, run eventlog.RunID) context.Context {
-	return context.WithValue(ctx, runKey{}, run)
+func ofRun(ctx context.Context, id eventlog.RunID) context.Context {
+	return context.WithValue(ctx, runKey{}, id)
 }
 
 // NewIDs makes the ids of the root of a trace.
 func (i identities) NewIDs(ctx context.Context) (oteltrace.TraceID, oteltrace.SpanID) {
-	if run, ok := ctx.Value(runKey{}).(eventlog.RunID); ok {
-		return traceOf(run), spanOf(run)
+	if of, ok := ctx.Value(runKey{}).(eventlog.RunID); ok {
+		return traceOf(of), spanOf(of)
 	}
 	var id oteltrace.TraceID
 	for !id.IsValid() {
@@ -36,8 +36,8 @@ func (i identities) NewIDs(ctx context.Context) (oteltrace.TraceID, oteltrace.Sp
 
 // NewSpanID makes the id of a span within a trace.
 func (identities) NewSpanID(ctx context.Context, _ oteltrace.TraceID) oteltrace.SpanID {
-	if run, ok := ctx.Value(runKey{}).(eventlog.RunID); ok {
-		return spanOf(run)
+	if of, ok := ctx.Value(runKey{}).(eventlog.RunID); ok {
+		return spanOf(of)
 	}
 	var id oteltrace.SpanID
 	for !id.IsValid() {
@@ -53,16 +53,16 @@ func fill(b []byte) {
 }
 
 // traceOf is the id of a run's own trace: the 16 bytes of its ULID.
-func traceOf(run eventlog.RunID) oteltrace.TraceID {
-	if id, err := ulid.ParseStrict(string(run)); err == nil {
-		return oteltrace.TraceID(id)
+func traceOf(id eventlog.RunID) oteltrace.TraceID {
+	if parsed, err := ulid.ParseStrict(string(id)); err == nil {
+		return oteltrace.TraceID(parsed)
 	}
-	hash := sha256.Sum256([]byte("trace " + run))
+	hash := sha256.Sum256([]byte("trace " + id))
 	return oteltrace.TraceID(hash[:16])
 }
 
 // spanOf is the id of a run's span.
-func spanOf(run eventlog.RunID) oteltrace.SpanID {
-	hash := sha256.Sum256([]byte("span " + run))
+func spanOf(id eventlog.RunID) oteltrace.SpanID {
+	hash := sha256.Sum256([]byte("span " + id))
 	return oteltrace.SpanID(hash[:8])
 }

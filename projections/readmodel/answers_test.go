@@ -120,7 +120,7 @@ func TestDocumentAndDiff(t *testing.T) {
 	if d := readmodel.Diff(&before, &stored); len(d) > 0 {
 		t.Errorf("a fold and its rows differ: %q", d)
 	}
-	if a, b := w.json(readmodel.StateView(&before)), w.json(readmodel.StateView(&stored)); string(a) != string(b) {
+	if a, b := w.json(readmodel.StateOf(&before)), w.json(readmodel.StateOf(&stored)); string(a) != string(b) {
 		t.Errorf("documents of a fold and its rows differ:\n%s\n%s", a, b)
 	}
 	if _, err := h.Append(func() {

@@ -23,7 +23,7 @@ type Event struct {
 	CreatedBy  *eventlog.RunID    `json:"createdBy"`
 	CausedBy   []eventlog.InputID `json:"causedBy"`
 	// Held is what keeps it from going on, null for nothing.
-	Held *Held `json:"held"`
+	Held *HeldEvent `json:"held"`
 	// Workflow is set in lists across workflows.
 	Workflow eventlog.WorkflowName `json:"workflow,omitempty"`
 }
@@ -41,8 +41,8 @@ type Job struct {
 	State    projections.JobState `json:"state"`
 	// Attempt is the number of its attempt that runs or comes next, of those that count, from 1; of an
 	// ended job the last one's (J2).
-	Attempt  int       `json:"attempt"`
-	Attempts []Attempt `json:"attempts"`
+	Attempt  int          `json:"attempt"`
+	Attempts []JobAttempt `json:"attempts"`
 	// Error is that of its last attempt that failed since its event came to be or was redriven: why a discarded
 	// job was put aside. Null when none has failed, or one has succeeded.
 	Error *Failure `json:"error"`
@@ -54,15 +54,15 @@ type Job struct {
 	ScheduledAt eventlog.Instant `json:"scheduledAt"`
 	FinalizedAt eventlog.Instant `json:"finalizedAt"`
 	// Held is what keeps its event from going on, null for nothing.
-	Held *Held `json:"held"`
+	Held *HeldEvent `json:"held"`
 	// Workflow is set in lists across workflows.
 	Workflow eventlog.WorkflowName `json:"workflow,omitempty"`
 }
 
 func (j Job) bulk() int { return len(j.Title) }
 
-// Attempt is one execution of a job (J1).
-type Attempt struct {
+// JobAttempt is one execution of a job (J1).
+type JobAttempt struct {
 	N       int              `json:"n"`
 	Run     eventlog.RunID   `json:"run"`
 	At      eventlog.Instant `json:"at"`
@@ -71,7 +71,7 @@ type Attempt struct {
 }
 
 // EventView renders an event, also one that comes from memory or from a fold of the past.
-func EventView(e *projections.TopicEvent, held *Held) Event {
+func EventView(e *projections.TopicEvent, held *HeldEvent) Event {
 	v := Event{
 		Topic: e.Topic, MessageID: e.MessageID, Title: e.Title, Payload: raw(e.Payload), Status: e.Status,
 		PublishedAt: e.CreatedAt, CreatedBy: optional(e.CreatedBy), CausedBy: listed(e.CausedBy),
@@ -84,17 +84,17 @@ func EventView(e *projections.TopicEvent, held *Held) Event {
 }
 
 // JobView renders an event's job under the definition.
-func JobView(e *projections.TopicEvent, d *eventlog.Definition, held *Held) Job {
+func JobView(e *projections.TopicEvent, d *eventlog.Definition, held *HeldEvent) Job {
 	v := Job{
 		Topic: e.Topic, MessageID: e.MessageID, Title: e.Title, State: e.Job(), Attempt: e.Attempt(),
-		Attempts: make([]Attempt, len(e.Attempts)), PublishedAt: e.CreatedAt,
+		Attempts: make([]JobAttempt, len(e.Attempts)), PublishedAt: e.CreatedAt,
 		ScheduledAt: e.ScheduledAt, FinalizedAt: e.FinalizedAt, Held: held,
 	}
 	if c, ok := d.Subscriber(e.Topic); ok {
 		v.Consumer, v.MaxAttempts = &c.Name, c.MaxAttempts
 	}
 	for i, a := range e.Attempts {
-		v.Attempts[i] = Attempt{N: a.N, Run: a.Run, At: a.At, EndedAt: a.EndedAt, Error: failureView(a.Failure)}
+		v.Attempts[i] = JobAttempt{N: a.N, Run: a.Run, At: a.At, EndedAt: a.EndedAt, Error: failureView(a.Failure)}
 		counts := i >= len(e.Attempts)-e.Executions // it is not older than the last redrive
 		if counts && a.Failure != nil && v.State != projections.JobCompleted {
 			v.Error = v.Attempts[i].Error

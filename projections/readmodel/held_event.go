@@ -5,8 +5,8 @@ import (
 	"github.com/pawl-run/pawl/projections"
 )
 
-// Held is what keeps an event of a concurrent consumer from going on (C5).
-type Held struct {
+// HeldEvent is what keeps an event of a concurrent consumer from going on (C5).
+type HeldEvent struct {
 	Reason eventlog.HeldReason `json:"reason"`
 	Since  eventlog.Instant    `json:"since"`
 	// Error is why: that of its last attempt, or of the call whose outcome is open. Null for an approval.
@@ -20,7 +20,7 @@ type Held struct {
 }
 
 // For is what the event is held for, empty for one that is not held.
-func (h *Held) For() eventlog.HeldReason {
+func (h *HeldEvent) For() eventlog.HeldReason {
 	if h == nil {
 		return ""
 	}
@@ -28,12 +28,12 @@ func (h *Held) For() eventlog.HeldReason {
 }
 
 // HeldView renders what holds the event, nil for nothing.
-func HeldView(e *projections.TopicEvent, run *projections.Run, m *projections.Mutation) *Held {
+func HeldView(e *projections.TopicEvent, run *projections.Run, m *projections.Mutation) *HeldEvent {
 	if e.Held == nil {
 		return nil
 	}
-	v := &Held{Reason: e.Held.Reason, Since: e.Held.Since, Error: failureView(HeldFailure(e, run, m)), Run: e.Held.Run,
-		Ends: []string{}}
+	v := &HeldEvent{Reason: e.Held.Reason, Since: e.Held.Since, Error: failureView(HeldFailure(e, run, m)),
+		Run: e.Held.Run, Ends: []string{}}
 	if m != nil {
 		v.Mutation = &m.ID
 	}
@@ -54,7 +54,7 @@ func HeldFailure(e *projections.TopicEvent, run *projections.Run, m *projections
 }
 
 // held renders what holds the event, with the commands that end it.
-func (v *view) held(w eventlog.WorkflowName, e *projections.TopicEvent) (*Held, error) {
+func (v *view) held(w eventlog.WorkflowName, e *projections.TopicEvent) (*HeldEvent, error) {
 	if e.Held == nil {
 		return nil, nil
 	}
@@ -77,27 +77,4 @@ func (v *view) held(w eventlog.WorkflowName, e *projections.TopicEvent) (*Held, 
 		shown.Ends = listed(v.ends(core, e, run, m))
 	}
 	return shown, nil
-}
-
-// optionally reads an entity, nil when there is none.
-func optionally[E any](v *view, w eventlog.WorkflowName, k projections.Key) (*E, error) {
-	rows, err := v.Get(w, []projections.Key{k})
-	if err != nil || len(rows) == 0 {
-		return nil, err
-	}
-	found, _ := rows[0].(*E)
-	return found, nil
-}
-
-// heldFor is the reason for which a mutation keeps its run and its events waiting, empty for none.
-func heldFor(m *projections.Mutation) eventlog.HeldReason {
-	switch {
-	case m.Status == eventlog.MutationAwaitingApproval && m.ApprovedAt == 0:
-		return eventlog.HeldApproval
-	case m.Status == eventlog.MutationNeedsReconcile:
-		return eventlog.HeldReconcile
-	case m.Status == eventlog.MutationIndeterminate:
-		return eventlog.HeldIndeterminate
-	}
-	return ""
 }

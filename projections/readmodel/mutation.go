@@ -127,6 +127,19 @@ func (r *Reader) Mutation(ctx context.Context, id eventlog.MutationID) (Mutation
 	})
 }
 
+// heldFor is the reason for which a mutation keeps its run and its events waiting, empty for none.
+func heldFor(m *projections.Mutation) eventlog.HeldReason {
+	switch {
+	case m.Status == eventlog.MutationAwaitingApproval && m.ApprovedAt == 0:
+		return eventlog.HeldApproval
+	case m.Status == eventlog.MutationNeedsReconcile:
+		return eventlog.HeldReconcile
+	case m.Status == eventlog.MutationIndeterminate:
+		return eventlog.HeldIndeterminate
+	}
+	return ""
+}
+
 // Input is something outside that a workflow took in, with what became of it.
 type Input struct {
 	ID         eventlog.InputID        `json:"id"`

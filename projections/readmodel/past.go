@@ -5,8 +5,8 @@ import (
 	"github.com/pawl-run/pawl/projections"
 )
 
-// State is all that a workflow was at a revision: what the lists of the present show, under their names.
-type State struct {
+// StateView is all that a workflow was at a revision: what the lists of the present show, under their names.
+type StateView struct {
 	Workflow  Workflow                  `json:"workflow"`
 	Grants    map[string]eventlog.Grant `json:"grants"`
 	Scripts   []Script                  `json:"scripts"`
@@ -20,7 +20,7 @@ type State struct {
 }
 
 // heldIn renders what holds the event in a state of the past.
-func heldIn(s *projections.State, e *projections.TopicEvent) *Held {
+func heldIn(s *projections.State, e *projections.TopicEvent) *HeldEvent {
 	if e.Held == nil {
 		return nil
 	}
@@ -32,10 +32,10 @@ func heldIn(s *projections.State, e *projections.TopicEvent) *Held {
 	return HeldView(e, run, m)
 }
 
-// StateView renders a state that was folded without leaving anything out. Each list is sorted by name.
+// StateOf renders a state that was folded without leaving anything out. Each list is sorted by name.
 // Two states that hold the same give the same, wherever each of them came from.
-func StateView(s *projections.State) State {
-	v := State{
+func StateOf(s *projections.State) StateView {
+	v := StateView{
 		Workflow: WorkflowOf(s), Grants: map[string]eventlog.Grant{},
 		Scripts: []Script{}, Handlers: []Handler{}, Runs: []Run{}, Mutations: []Mutation{},
 		Events: []Event{}, Jobs: []Job{}, Inputs: []Input{}, Sessions: []Session{},

@@ -78,6 +78,16 @@ func one[E any](v *view, w eventlog.WorkflowName, k projections.Key, what, id st
 	return nil, &NotFoundError{What: what, Workflow: w, ID: id}
 }
 
+// optionally reads an entity, nil when there is none.
+func optionally[E any](v *view, w eventlog.WorkflowName, k projections.Key) (*E, error) {
+	rows, err := v.Get(w, []projections.Key{k})
+	if err != nil || len(rows) == 0 {
+		return nil, err
+	}
+	found, _ := rows[0].(*E)
+	return found, nil
+}
+
 func (v *view) workflow(w eventlog.WorkflowName) (*projections.Workflow, error) {
 	return one[projections.Workflow](v, w, projections.WorkflowKey(), "workflow", string(w))
 }
@@ -99,20 +109,23 @@ func (v *view) definition(w eventlog.WorkflowName) (*eventlog.Definition, error)
 	return &script.Definition, nil
 }
 
-// optional is null in JSON when there is nothing.
-func optional[S ~string](s S) *S {
-	if s == "" {
-		return nil
+// titles reads the titles of events.
+func (v *view) titles(w eventlog.WorkflowName, of []eventlog.EventRef) (map[eventlog.EventRef]string, error) {
+	titles := make(map[eventlog.EventRef]string, len(of))
+	if len(of) == 0 {
+		return titles, nil
 	}
-	return &s
-}
-
-// listed is never null in JSON.
-func listed[T any](s []T) []T {
-	if s == nil {
-		return []T{}
+	keys := make([]projections.Key, len(of))
+	for i, e := range of {
+		keys[i] = projections.EventKey(e.Topic, e.MessageID)
 	}
-	return s
+	rows, err := v.Get(w, keys)
+	for _, row := range rows {
+		if e, ok := row.(*projections.TopicEvent); ok {
+			titles[eventlog.EventRef{Topic: e.Topic, MessageID: e.MessageID}] = e.Title
+		}
+	}
+	return titles, err
 }
 
 // Ends names the commands that end what holds the event of the workflow. The run after which it is held and that run's

@@ -89,25 +89,6 @@ func (v *view) runView(w eventlog.WorkflowName, r *projections.Run) (Run, error)
 	return RunView(w, r, func(ref eventlog.EventRef) string { return titles[ref] }), nil
 }
 
-// titles reads the titles of events.
-func (v *view) titles(w eventlog.WorkflowName, of []eventlog.EventRef) (map[eventlog.EventRef]string, error) {
-	titles := make(map[eventlog.EventRef]string, len(of))
-	if len(of) == 0 {
-		return titles, nil
-	}
-	keys := make([]projections.Key, len(of))
-	for i, e := range of {
-		keys[i] = projections.EventKey(e.Topic, e.MessageID)
-	}
-	rows, err := v.Get(w, keys)
-	for _, row := range rows {
-		if e, ok := row.(*projections.TopicEvent); ok {
-			titles[eventlog.EventRef{Topic: e.Topic, MessageID: e.MessageID}] = e.Title
-		}
-	}
-	return titles, err
-}
-
 // RunView renders a run, also one that comes from memory or from a fold of the past. The title of an event is
 // asked for where there is a function that knows it.
 func RunView(w eventlog.WorkflowName, r *projections.Run, title func(eventlog.EventRef) string) Run {
@@ -124,14 +105,6 @@ func RunView(w eventlog.WorkflowName, r *projections.Run, title func(eventlog.Ev
 		Error: failureView(r.Failure), PrepareResult: raw(r.PrepareResult), Mutation: optional(r.Mutation),
 		StartedAt: r.StartedAt, EndedAt: r.EndedAt, Events: events, EventCount: len(r.Reserved),
 	}
-}
-
-// raw is null in JSON when there is nothing: an empty RawMessage is no JSON at all.
-func raw(m json.RawMessage) json.RawMessage {
-	if len(m) == 0 {
-		return nil
-	}
-	return m
 }
 
 // Runs lists runs; the filters status, phase and handler apply.
@@ -198,12 +171,4 @@ func (r *Reader) Session(ctx context.Context, w eventlog.WorkflowName, id eventl
 
 func sessionView(x *projections.Session) Session {
 	return Session{ID: x.ID, Result: optional(x.Result), Runs: x.Runs, StartedAt: x.StartedAt, EndedAt: x.EndedAt}
-}
-
-// across names the workflow in lists across workflows, where nothing else does.
-func (o *ListOptions) across(w eventlog.WorkflowName) eventlog.WorkflowName {
-	if o.Workflow != "" {
-		return ""
-	}
-	return w
 }

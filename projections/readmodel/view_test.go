@@ -48,13 +48,13 @@ func TestFieldNames(t *testing.T) {
 		{readmodel.Event{}, "topic messageId title payload status publishedAt reservedBy createdBy causedBy held"},
 		{readmodel.Job{}, "topic messageId title consumer state attempt attempts error maxAttempts publishedAt scheduledAt " +
 			"finalizedAt held"},
-		{readmodel.Attempt{}, "n run at endedAt error"},
+		{readmodel.JobAttempt{}, "n run at endedAt error"},
 		{readmodel.Mutation{}, "id run workflow connector operation params paramsHash uiTitle status result error " +
 			"resolvedBy reconcileAttempts requestedAt startedAt settledAt events eventCount comment"},
 		{readmodel.Handler{}, "name type nextRunAt wakeAt concurrency key rate held probing schedule"},
 		{readmodel.Handler{State: json.RawMessage("null")},
 			"name type state nextRunAt wakeAt concurrency key rate held probing schedule"},
-		{readmodel.Held{}, "reason since error run mutation ends"},
+		{readmodel.HeldEvent{}, "reason since error run mutation ends"},
 		{readmodel.Probing{}, "class message attempt since nextAt"},
 		{readmodel.Comment{}, "text by at"},
 		{readmodel.Input{}, "id source type externalId title status outputs receivedAt"},

@@ -1,9 +1,7 @@
 package readmodel
 
 import (
-	"context"
 	"encoding/json"
-	"errors"
 	"strings"
 	"time"
 
@@ -99,20 +97,6 @@ type Probing struct {
 	NextAt  eventlog.Instant `json:"nextAt"`
 }
 
-// Script is one deployed version of a workflow's script.
-type Script struct {
-	Version    eventlog.Version `json:"version"`
-	Filename   string           `json:"filename"`
-	Source     string           `json:"source"`
-	SourceHash string           `json:"sourceHash"`
-	Repair     bool             `json:"repair"`
-	Note       string           `json:"note,omitempty"`
-	DeployedAt eventlog.Instant `json:"deployedAt"`
-	DeployedBy eventlog.Actor   `json:"deployedBy"`
-	// Definition is what the deploy accepted; it is no part of the JSON.
-	Definition eventlog.Definition `json:"-"`
-}
-
 // Version is a version of a workflow's script, without its text.
 type Version struct {
 	Version    eventlog.Version `json:"version"`
@@ -171,82 +155,6 @@ func beside(d *eventlog.Definition) *int {
 	return &sum
 }
 
-// workflowView renders a workflow of the store.
-func (v *view) workflowView(w *projections.Workflow) (Workflow, error) {
-	d, err := v.definition(w.Name)
-	var unknown *NotFoundError
-	if errors.As(err, &unknown) { // nothing is deployed, or the script is lost
-		d = &eventlog.Definition{}
-	} else if err != nil {
-		return Workflow{}, err
-	}
-	var handlers []*projections.Handler
-	if beside(d) != nil {
-		if handlers, err = v.Handlers(w.Name); err != nil {
-			return Workflow{}, err
-		}
-	}
-	return WorkflowView(w, d, func(name eventlog.Handler) *projections.Handler {
-		for _, h := range handlers {
-			if h.Name == name {
-				return h
-			}
-		}
-		return nil
-	}), nil
-}
-
-// Workflows lists the workflows, Options.Workflow ignored.
-func (r *Reader) Workflows(ctx context.Context, o ListOptions) (Page[Workflow], error) {
-	o.Workflow, o.Since, o.Until = "", 0, 0
-	return list(ctx, r, projections.KindWorkflow, o,
-		func(v *view, name eventlog.WorkflowName, w *projections.Workflow) (row, func() (Workflow, error), error) {
-			seen := row{status: string(w.Status()), text: []string{string(name)}}
-			if w.Blocked != nil {
-				seen.text = append(seen.text, w.Blocked.Message)
-			}
-			return seen, func() (Workflow, error) { return v.workflowView(w) }, nil
-		})
-}
-
-// Workflow returns one workflow, or *NotFoundError.
-func (r *Reader) Workflow(ctx context.Context, w eventlog.WorkflowName) (Workflow, error) {
-	return answer(ctx, r, func(v *view) (Workflow, error) {
-		core, err := v.workflow(w)
-		if err != nil {
-			return Workflow{}, err
-		}
-		return v.workflowView(core)
-	})
-}
-
-// Handlers lists the handlers of the workflow's current version, by name. It is never paged.
-func (r *Reader) Handlers(ctx context.Context, w eventlog.WorkflowName) (Page[Handler], error) {
-	page := Page[Handler]{Items: []Handler{}}
-	return answer(ctx, r, func(v *view) (Page[Handler], error) {
-		d, err := v.definition(w)
-		if err != nil {
-			return page, err
-		}
-		core, err := v.workflow(w)
-		if err != nil {
-			return page, err
-		}
-		handlers, err := v.Handlers(w)
-		if err != nil {
-			return page, err
-		}
-		for _, h := range handlers {
-			_, produces := d.Producer(h.Name)
-			_, consumes := d.Consumer(h.Name)
-			if produces || consumes {
-				page.Items = append(page.Items, HandlerView(h, core, d))
-			}
-		}
-		return page, nil
-	})
-}
-
 // HandlerView renders a handler, also one that comes from memory or from a fold of the past, with what its workflow and
 // its definition say of it.
 func HandlerView(h *projections.Handler, w *projections.Workflow, d *eventlog.Definition) Handler {
@@ -286,49 +194,4 @@ func short(d time.Duration) string {
 		}
 	}
 	return s
-}
-
-// ScriptView renders a script, also one that comes from memory or from a fold of the past.
-func ScriptView(s *projections.Script) Script {
-	return Script{
-		Version: s.Version, Filename: s.Filename, Source: s.Source, SourceHash: s.SourceHash, Repair: s.Repair,
-		Note: s.Note, DeployedAt: s.DeployedAt, DeployedBy: s.DeployedBy, Definition: s.Definition,
-	}
-}
-
-// Script returns a version of the workflow's script, the current one when the version is empty,
-// or *NotFoundError.
-func (r *Reader) Script(ctx context.Context, w eventlog.WorkflowName, version eventlog.Version) (Script, error) {
-	return answer(ctx, r, func(v *view) (Script, error) {
-		if version == "" {
-			core, err := v.workflow(w)
-			if err != nil {
-				return Script{}, err
-			}
-			version = core.Version
-		}
-		s, err := one[projections.Script](v, w, projections.ScriptKey(version), "script", string(version))
-		if err != nil {
-			return Script{}, err
-		}
-		return ScriptView(s), nil
-	})
-}
-
-// Versions lists the versions of a workflow's script without their text, in the order in which they were deployed.
-func (r *Reader) Versions(ctx context.Context, o ListOptions) (Page[Version], error) {
-	return list(ctx, r, projections.KindScript, o,
-		func(v *view, w eventlog.WorkflowName, s *projections.Script) (row, func() (Version, error), error) {
-			return row{at: s.DeployedAt, text: []string{string(s.Version), s.Filename, s.Note, s.DeployedBy.Name}},
-				func() (Version, error) {
-					core, err := v.workflow(w)
-					if err != nil {
-						return Version{}, err
-					}
-					return Version{
-						Version: s.Version, Filename: s.Filename, SourceHash: s.SourceHash, Repair: s.Repair, Note: s.Note,
-						DeployedAt: s.DeployedAt, DeployedBy: s.DeployedBy, Current: s.Version == core.Version,
-					}, nil
-				}, nil
-		})
 }

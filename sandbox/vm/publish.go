@@ -34,20 +34,20 @@ func (inv *invocation) publish(args []goja.Value) goja.Value {
 			"ctx.publish: the event must be an object {messageId, title, payload}, got %s",
 			sandbox.Clip(string(raw), 60)))
 	}
-	p.MessageID = inv.required("publish.invalid", "ctx.publish: messageId", event.Get("messageId"))
-	p.Title = inv.required("publish.invalid", "ctx.publish: title", event.Get("title"))
+	p.MessageID = inv.required("publish.invalid", "ctx.publish: messageId", event.Member("messageId"))
+	p.Title = inv.required("publish.invalid", "ctx.publish: title", event.Member("title"))
 	if why := sandbox.BadMessageID(p.MessageID); why != "" {
 		inv.abort(sandbox.ScriptFault("publish.invalid", "ctx.publish: messageId %s: %q", why,
 			sandbox.Clip(p.MessageID, 100)))
 	}
-	if inputID := event.Get("inputId"); present(inputID) {
+	if inputID := event.Member("inputId"); present(inputID) {
 		if inv.call.Phase != sandbox.Producer {
 			inv.abort(sandbox.ScriptFault("phase.forbidden", "ctx.publish: inputId is not allowed in %s: %s",
 				inv.call.Phase, sandbox.WhereAllowed(sandbox.MemberRegisterInput)))
 		}
 		p.InputID = inv.required("publish.invalid", "ctx.publish: inputId", inputID)
 	}
-	p.Payload = event.Get("payload")
+	p.Payload = event.Member("payload")
 	if !present(p.Payload) {
 		p.Payload = json.RawMessage("null")
 	}
@@ -130,10 +130,10 @@ func (inv *invocation) registerInput(args []goja.Value) goja.Value {
 			"ctx.registerInput takes one object {source, type, id, title}, got %s", sandbox.Clip(string(raw), 60)))
 	}
 	in := sandbox.Input{
-		Source: inv.required("input.invalid", "ctx.registerInput: source", input.Get("source")),
-		Type:   inv.required("input.invalid", "ctx.registerInput: type", input.Get("type")),
-		ExtID:  inv.required("input.invalid", "ctx.registerInput: id", input.Get("id")),
-		Title:  inv.required("input.invalid", "ctx.registerInput: title", input.Get("title")),
+		Source: inv.required("input.invalid", "ctx.registerInput: source", input.Member("source")),
+		Type:   inv.required("input.invalid", "ctx.registerInput: type", input.Member("type")),
+		ExtID:  inv.required("input.invalid", "ctx.registerInput: id", input.Member("id")),
+		Title:  inv.required("input.invalid", "ctx.registerInput: title", input.Member("title")),
 	}
 	in.ID = sandbox.InputID(in.Source, in.Type, in.ExtID)
 	if i := slices.IndexFunc(inv.inputs, func(known sandbox.Input) bool { return known.ID == in.ID }); i >= 0 {

@@ -1,32 +1,29 @@
 package turn
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/pawl-run/pawl/engine/connector"
 	"github.com/pawl-run/pawl/eventlog"
 )
 
-// setAsideFor sets a turn aside for a question that is held back, if none is set aside for another one: the next turn,
-// or the one behind it where the last was a question's. It is under mu.
-func (q *Queue) setAsideFor(w *waiter) (time.Time, bool) {
-	if !w.question || q.bounds.Spacing == 0 || w.call.Key == "" {
-		return time.Time{}, false
+// Ask waits until a question about the earlier call may be sent, in the first half of its time: the rest belongs to the
+// question. It takes no place, since that call may still have one.
+func (q *Queue) Ask(ctx context.Context, call connector.Call) *eventlog.Failure {
+	if q == nil || q.bounds.Spacing == 0 {
+		return nil
 	}
-	now := time.Now()
-	if !q.aside.IsZero() && now.Before(q.aside.Add(asideFor)) {
-		return time.Time{}, false
+	ctx, cancel := firstHalf(ctx)
+	defer cancel()
+	if due, mine := q.setAside(call.Key); mine {
+		return q.awaitAside(ctx, call, due)
 	}
-	q.aside, q.asideKey = q.turnAfter(0), w.call.Key
-	if q.afterQuestion {
-		q.aside = q.aside.Add(q.bounds.Spacing)
-	} else {
-		q.next = q.aside.Add(q.bounds.Spacing)
-	}
-	q.afterQuestion = true
-	return q.aside, true
+	_, failure := q.take(ctx, call, true)
+	return failure
 }
 
 // setAside is when the turn comes that is set aside for the question with the key. Where it has passed, and another one
@@ -101,4 +98,29 @@ func (q *Queue) takeAside(key string) (later time.Time) {
 		q.next = after
 	}
 	return time.Time{}
+}
+
+// Waiting lists the workflow's calls that wait for their turn, by run.
+func (q *Queue) Waiting(workflow eventlog.WorkflowName) []connector.Waiting {
+	if q == nil {
+		return nil
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	var all []connector.Waiting
+	for _, waiters := range [][]*waiter{q.questions.of[workflow], q.calls.of[workflow]} {
+		for _, w := range waiters {
+			one := connector.Waiting{Workflow: workflow, Run: w.call.Run, Key: w.call.Key, Target: q.bounds.Target,
+				Setting: q.bounds.Setting,
+				Bound:   "at most " + eventlog.Count(q.bounds.Places, "call") + " at once"}
+			if w.question || !q.full() {
+				one.Bound, one.Until = "at most "+q.bounds.Rate, q.turnAfter(q.ahead(w))
+			}
+			all = append(all, one)
+		}
+	}
+	slices.SortFunc(all, func(a, b connector.Waiting) int {
+		return cmp.Or(cmp.Compare(a.Run, b.Run), cmp.Compare(a.Key, b.Key))
+	})
+	return all
 }

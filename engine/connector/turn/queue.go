@@ -1,9 +1,6 @@
 package turn
 
 import (
-	"cmp"
-	"context"
-	"fmt"
 	"slices"
 	"sync"
 	"time"
@@ -12,20 +9,9 @@ import (
 	"github.com/pawl-run/pawl/eventlog"
 )
 
-// again is how long after a call that found no place it is tried again at the soonest.
-const again = time.Second
-
-// asideFor is how long a turn that is set aside for a question is kept after it has come. A question comes again within
-// the longest pause of policies.reconcile, or not at all.
-const asideFor = 15 * time.Minute
-
 // latest is how late a turn may be taken without the next one being later too: timers are late on a busy machine. It is
 // short, so that an idle time saves up no turn.
 const latest = 50 * time.Millisecond
-
-// longestStep bounds the time between two calls that come again because of how long the last one lasted: that one may
-// have been an exception.
-const longestStep = 30 * time.Second
 
 // Bounds of a target. The zero value of each number sets no bound.
 type Bounds struct {
@@ -71,117 +57,27 @@ func New(bounds Bounds) *Queue {
 	return &Queue{bounds: bounds}
 }
 
-// Take waits until the call may be sent, for all of ctx: the time of the request begins after it. A failure means that
-// ctx ends before, and that nothing may be sent.
-func (q *Queue) Take(ctx context.Context, call connector.Call) (*Turn, *eventlog.Failure) {
-	return q.take(ctx, call, false)
+// Turn is the right to send one request to the target. It ends with End.
+type Turn struct {
+	queue *Queue
+	began time.Time
+	once  sync.Once
+	// place says that it has one of the places.
+	place bool
 }
 
-// Ask waits until a question about the earlier call may be sent, in the first half of its time: the rest belongs to the
-// question. It takes no place, since that call may still have one.
-func (q *Queue) Ask(ctx context.Context, call connector.Call) *eventlog.Failure {
-	if q == nil || q.bounds.Spacing == 0 {
-		return nil
+// End gives the place back. Only the first call of End counts.
+func (t *Turn) End() {
+	if t == nil || t.queue == nil || !t.place {
+		return
 	}
-	ctx, cancel := firstHalf(ctx)
-	defer cancel()
-	if due, mine := q.setAside(call.Key); mine {
-		return q.awaitAside(ctx, call, due)
-	}
-	_, failure := q.take(ctx, call, true)
-	return failure
-}
-
-func (q *Queue) take(ctx context.Context, call connector.Call, question bool) (*Turn, *eventlog.Failure) {
-	if q == nil {
-		return &Turn{}, nil
-	}
-	w := &waiter{call: call, question: question, ready: make(chan struct{})}
-	q.mu.Lock()
-	if turn, late := q.tooLate(ctx, w); late {
+	t.once.Do(func() {
+		q := t.queue
+		q.mu.Lock()
 		defer q.mu.Unlock()
-		return nil, q.heldBack(ctx, w, turn, fmt.Sprintf("its turn at %s comes in %s, too late for its time: at most %s (%s)",
-			q.bounds.Target, time.Until(turn).Round(time.Millisecond), q.bounds.Rate, q.bounds.RateFrom))
-	}
-	q.ringOf(w).add(w)
-	q.dispatch()
-	q.mu.Unlock()
-	select {
-	case <-w.ready:
-		return w.turn, nil
-	case <-ctx.Done():
-	}
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	if w.turn != nil { // it came at the last moment, and whether anything may still leave is asked at the first byte
-		return w.turn, nil
-	}
-	ahead := q.ahead(w)
-	q.ringOf(w).remove(w)
-	if !question && q.full() {
-		return nil, q.heldBack(ctx, w, time.Now().Add(again), fmt.Sprintf(
-			"too many calls to %s were under way for as long as it could wait: at most %s at once (%s)", q.bounds.Target,
-			eventlog.Count(q.bounds.Places, "call"), q.bounds.PlacesFrom))
-	}
-	return nil, q.heldBack(ctx, w, q.turnAfter(ahead), fmt.Sprintf("its turn at %s had not come within its time: at most "+
-		"%s (%s)", q.bounds.Target, q.bounds.Rate, q.bounds.RateFrom))
-}
-
-// tooLate is when the turn of a call comes that would wait from now on, and whether that is certain to be after ctx
-// ends.
-func (q *Queue) tooLate(ctx context.Context, w *waiter) (time.Time, bool) {
-	end, bounded := ctx.Deadline()
-	if !bounded || q.bounds.Spacing == 0 {
-		return time.Time{}, false
-	}
-	turn := q.turnAfter(q.ahead(w))
-	return turn, turn.After(end)
-}
-
-// turnAfter is when the turn of the rate comes that follows so many others.
-func (q *Queue) turnAfter(ahead int) time.Time {
-	turn := time.Now()
-	if q.next.After(turn) {
-		turn = q.next
-	}
-	return turn.Add(time.Duration(ahead) * q.bounds.Spacing)
-}
-
-// ahead is how many turns come before that of w, as far as is known now.
-func (q *Queue) ahead(w *waiter) int {
-	own, other := &q.calls, &q.questions
-	if w.question {
-		own, other = other, own
-	}
-	n := own.ahead(w)
-	return n + min(other.n, n+1)
-}
-
-// heldBack is under mu. It sets a turn aside for a question, and tells a call when to come again: each at another time,
-// so that they do not all come at once.
-func (q *Queue) heldBack(ctx context.Context, w *waiter, turn time.Time, why string) *eventlog.Failure {
-	now := time.Now()
-	wait := time.Duration(0)
-	if at, ok := q.setAsideFor(w); ok {
-		wait = at.Sub(now)
-	} else {
-		wait = q.promise(turn).Sub(now)
-	}
-	return connector.HeldBack(ctx, w.call, max(wait, again), why)
-}
-
-// promise is when a call that found no turn may come again: one after the other. Those that never come again must not
-// keep the rest away, so the times begin anew after a while.
-func (q *Queue) promise(turn time.Time) time.Time {
-	step := max(q.bounds.Spacing, 50*time.Millisecond)
-	if q.bounds.Places > 0 {
-		step = max(step, min(q.lasted/time.Duration(q.bounds.Places), longestStep))
-	}
-	q.promised = q.promised.Add(step)
-	if q.promised.Before(turn) || q.promised.After(turn.Add(max(5*time.Minute, 10*step))) {
-		q.promised = turn
-	}
-	return q.promised
+		q.taken, q.lasted = q.taken-1, time.Since(t.began)
+		q.dispatch()
+	})
 }
 
 // dispatch gives turns to those that may have one now. It is under mu.
@@ -256,27 +152,80 @@ func (q *Queue) wake(in time.Duration) {
 	q.timer.Reset(in)
 }
 
-// Waiting lists the workflow's calls that wait for their turn, by run.
-func (q *Queue) Waiting(workflow eventlog.WorkflowName) []connector.Waiting {
-	if q == nil {
+// waiter is a call or a question that waits for its turn.
+type waiter struct {
+	call     connector.Call
+	question bool
+	ready    chan struct{} // closed when it has its turn
+	turn     *Turn
+}
+
+// ring gives its workflows turns one after the other, and each of them in the order of its waiters.
+type ring struct {
+	order []eventlog.WorkflowName // those that have a waiter, the next one first
+	of    map[eventlog.WorkflowName][]*waiter
+	n     int
+}
+
+func (r *ring) add(w *waiter) {
+	name := w.call.Workflow
+	if r.of == nil {
+		r.of = map[eventlog.WorkflowName][]*waiter{}
+	}
+	if len(r.of[name]) == 0 {
+		r.order = append(r.order, name)
+	}
+	r.of[name] = append(r.of[name], w)
+	r.n++
+}
+
+// first is the one whose turn is next, nil for none.
+func (r *ring) first() *waiter {
+	if len(r.order) == 0 {
 		return nil
 	}
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	var all []connector.Waiting
-	for _, waiters := range [][]*waiter{q.questions.of[workflow], q.calls.of[workflow]} {
-		for _, w := range waiters {
-			one := connector.Waiting{Workflow: workflow, Run: w.call.Run, Key: w.call.Key, Target: q.bounds.Target,
-				Setting: q.bounds.Setting,
-				Bound:   "at most " + eventlog.Count(q.bounds.Places, "call") + " at once"}
-			if w.question || !q.full() {
-				one.Bound, one.Until = "at most "+q.bounds.Rate, q.turnAfter(q.ahead(w))
-			}
-			all = append(all, one)
-		}
+	return r.of[r.order[0]][0]
+}
+
+// pop takes the first one out; its workflow is last in the order then.
+func (r *ring) pop() {
+	name := r.order[0]
+	r.remove(r.of[name][0])
+	if len(r.of[name]) > 0 {
+		r.order = append(r.order[1:], name)
 	}
-	slices.SortFunc(all, func(a, b connector.Waiting) int {
-		return cmp.Or(cmp.Compare(a.Run, b.Run), cmp.Compare(a.Key, b.Key))
-	})
-	return all
+}
+
+// remove takes a waiter out wherever it stands.
+func (r *ring) remove(w *waiter) {
+	name := w.call.Workflow
+	left := slices.DeleteFunc(r.of[name], func(x *waiter) bool { return x == w })
+	r.n--
+	if r.of[name] = left; len(left) > 0 {
+		return
+	}
+	delete(r.of, name)
+	r.order = slices.DeleteFunc(r.order, func(x eventlog.WorkflowName) bool { return x == name })
+}
+
+// ahead is how many of the ring have their turn before w, which stands in it or would be the last of its workflow.
+func (r *ring) ahead(w *waiter) (n int) {
+	name := w.call.Workflow
+	before := slices.Index(r.of[name], w)
+	if before < 0 {
+		before = len(r.of[name])
+	}
+	passed := false // the workflow's own place in the order
+	for _, other := range r.order {
+		if other == name {
+			passed = true
+			continue
+		}
+		rounds := before // each other one has a turn in each round before that of w
+		if !passed {
+			rounds++
+		}
+		n += min(len(r.of[other]), rounds)
+	}
+	return n + before
 }

@@ -44,8 +44,8 @@ func Members(raw json.RawMessage) (all Object, ok bool) {
 	return all, j.next() == '}'
 }
 
-// Get is the value of a member, nil if there is none.
-func (m Object) Get(name string) json.RawMessage {
+// Member is the value of a member, nil if there is none.
+func (m Object) Member(name string) json.RawMessage {
 	for i := range m {
 		if m[i].name == name {
 			return m[i].value

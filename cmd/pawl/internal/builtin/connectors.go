@@ -50,7 +50,7 @@ var builtins = map[string]compiledIn{
 	"maildir": {
 		advice: "give it a folder: --maildir DIR, or connectors.maildir.root in pawl.yaml",
 		open: func(c config.Connectors, m mails) (closing, error) {
-			return of(c.Maildir, func(r config.Root) (*maildir.Connector, error) {
+			return openWith(c.Maildir, func(r config.Root) (*maildir.Connector, error) {
 				return maildir.New(maildir.Config{Root: r.Root, Timeout: r.Timeout, Parser: m.parser, Logger: m.logger})
 			})
 		},
@@ -59,7 +59,7 @@ var builtins = map[string]compiledIn{
 	"files": {
 		advice: "give it a folder: --files DIR, or connectors.files.root in pawl.yaml",
 		open: func(c config.Connectors, _ mails) (closing, error) {
-			return of(c.Files, func(r config.Root) (*files.Connector, error) {
+			return openWith(c.Files, func(r config.Root) (*files.Connector, error) {
 				return files.New(files.Config{Root: r.Root, Timeout: r.Timeout})
 			})
 		},
@@ -68,7 +68,7 @@ var builtins = map[string]compiledIn{
 	"csv": {
 		advice: "give it a folder: --csv DIR, or connectors.csv.root in pawl.yaml",
 		open: func(c config.Connectors, _ mails) (closing, error) {
-			return of(c.CSV, func(r config.Root) (*csv.Connector, error) {
+			return openWith(c.CSV, func(r config.Root) (*csv.Connector, error) {
 				return csv.New(csv.Config{Root: r.Root, Timeout: r.Timeout})
 			})
 		},
@@ -76,7 +76,7 @@ var builtins = map[string]compiledIn{
 	},
 	"http": {
 		advice: "name the hosts it may call: connectors.http.hosts in pawl.yaml",
-		open:   func(c config.Connectors, _ mails) (closing, error) { return of(c.HTTP, httpcall.New) },
+		open:   func(c config.Connectors, _ mails) (closing, error) { return openWith(c.HTTP, httpcall.New) },
 		pretend: func(c *config.Connectors) {
 			settings := httpcall.Config{Hosts: map[string]httpcall.HostConfig{"localhost": {}}, HostsUnknown: true}
 			if c.HTTP != nil {
@@ -90,7 +90,7 @@ var builtins = map[string]compiledIn{
 	},
 	"smtp": {
 		advice: "name the mail server and the senders: connectors.smtp.server and from in pawl.yaml",
-		open:   func(c config.Connectors, _ mails) (closing, error) { return of(c.SMTP, smtp.New) },
+		open:   func(c config.Connectors, _ mails) (closing, error) { return openWith(c.SMTP, smtp.New) },
 		pretend: func(c *config.Connectors) {
 			settings := smtp.Config{Server: "localhost:25", From: []string{"pawl@localhost"}, SendersUnknown: true}
 			if c.SMTP != nil && !strings.Contains(strings.Join(c.SMTP.From, ""), "${") {
@@ -102,7 +102,7 @@ var builtins = map[string]compiledIn{
 	"imap": {
 		advice: "name the mail server and the user: connectors.imap.server, username and password in pawl.yaml",
 		open: func(c config.Connectors, m mails) (closing, error) {
-			return of(c.IMAP, func(settings imap.Config) (*imap.Connector, error) {
+			return openWith(c.IMAP, func(settings imap.Config) (*imap.Connector, error) {
 				settings.Parser, settings.Logger = m.parser, m.logger
 				return imap.New(settings)
 			})
@@ -113,7 +113,7 @@ var builtins = map[string]compiledIn{
 	},
 	"sql": {
 		advice: "name the databases: connectors.sql.databases in pawl.yaml",
-		open:   func(c config.Connectors, _ mails) (closing, error) { return of(c.SQL, sqlcall.New) },
+		open:   func(c config.Connectors, _ mails) (closing, error) { return openWith(c.SQL, sqlcall.New) },
 		pretend: func(c *config.Connectors) {
 			none := sqlcall.DatabaseConfig{File: filepath.Join(os.TempDir(), "none.db")}
 			settings := sqlcall.Config{Databases: map[string]sqlcall.DatabaseConfig{"none": none}, DatabasesUnknown: true}
@@ -128,8 +128,8 @@ var builtins = map[string]compiledIn{
 	},
 }
 
-// of makes a connector by its settings, nil without any.
-func of[S any, C closing](settings *S, open func(S) (C, error)) (closing, error) {
+// openWith makes a connector by its settings, nil without any.
+func openWith[S any, C closing](settings *S, open func(S) (C, error)) (closing, error) {
 	if settings == nil {
 		return nil, nil
 	}

@@ -12,8 +12,6 @@ import (
 
 	"github.com/pawl-run/pawl/cmd/pawl/internal/config"
 	"github.com/pawl-run/pawl/cmd/pawl/internal/storage"
-	"github.com/pawl-run/pawl/embeddednats"
-	"github.com/pawl-run/pawl/embeddednats/natstest"
 	"github.com/pawl-run/pawl/engine/schedule"
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/ops/backup"
@@ -59,14 +57,7 @@ func TestAnInstallationGrows(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	servers := natstest.NewCluster(t, 3, natstest.Fast, func(c *embeddednats.Config) {
-		c.ListenAddr, c.Insecure = "127.0.0.1:0", true
-	})
-	var urls []string
-	for _, s := range servers.Servers {
-		urls = append(urls, s.ClientURL())
-	}
-	url := strings.Join(urls, ",")
+	url := threeServers(t)
 	grown := restoreShared(t, url, copied)
 	if !slices.Equal(grown.Paused, []eventlog.WorkflowName{"w"}) || grown.Partitions != 4 {
 		t.Errorf("restored %+v", grown)

@@ -243,6 +243,19 @@ func buildWorker(t *testing.T) string {
 	return worker
 }
 
+// threeServers starts three servers that form a cluster, and returns their URLs as one setting.
+func threeServers(t *testing.T) string {
+	t.Helper()
+	servers := natstest.NewCluster(t, 3, natstest.Fast, func(c *embeddednats.Config) {
+		c.ListenAddr, c.Insecure = "127.0.0.1:0", true
+	})
+	var urls []string
+	for _, s := range servers.Servers {
+		urls = append(urls, s.ClientURL())
+	}
+	return strings.Join(urls, ",")
+}
+
 // Two nodes on three servers that are there without them share the work: what is pushed or posted to a hook through
 // either is done once, also while one is killed, and the feed holds it all. A node that is stopped hands over at once.
 func TestNodesOnServersOfOnesOwn(t *testing.T) {
@@ -252,14 +265,7 @@ func TestNodesOnServersOfOnesOwn(t *testing.T) {
 	t.Parallel()
 	const workflows, each = 4, 5
 	worker := buildWorker(t)
-	servers := natstest.NewCluster(t, 3, natstest.Fast, func(c *embeddednats.Config) {
-		c.ListenAddr, c.Insecure = "127.0.0.1:0", true
-	})
-	var urls []string
-	for _, s := range servers.Servers {
-		urls = append(urls, s.ClientURL())
-	}
-	url := strings.Join(urls, ",")
+	url := threeServers(t)
 	got, host := startSink(t)
 	nc, err := storage.Servers(t.Context(), config.Servers{URL: url}, slog.New(slog.NewTextHandler(t.Output(), nil)))
 	if err != nil {

@@ -50,7 +50,7 @@ func (c *jobsAction) choose(connected *client.Connection, action decide.EventAct
 			Items []struct {
 				jobRef
 				State       projections.JobState `json:"state"`
-				Held        *readmodel.Held      `json:"held"`
+				Held        *readmodel.HeldEvent `json:"held"`
 				PublishedAt time.Time            `json:"publishedAt"`
 			} `json:"items"`
 			Next *string `json:"next"`
