@@ -72,8 +72,9 @@ type (
 		Handler   Handler      `msgpack:"handler" json:"handler"`
 		Mutations []MutationID `msgpack:"mutations,omitempty" json:"mutations,omitempty"`
 	}
-	// HandlerRepairCounted: so many repairs for the consumer's events have not helped, one after the other; zero
-	// after one that has (F9, C5).
+	// HandlerRepairCounted: so many repairs for the concurrent consumer's events have not helped, one after the other;
+	// zero after one that has (C5). Of any other handler, 1 says that it has failed, and another one after it; zero
+	// that it works again (F9).
 	HandlerRepairCounted struct {
 		Handler  Handler `msgpack:"handler" json:"handler"`
 		Failures int     `msgpack:"failures,omitempty" json:"failures"`

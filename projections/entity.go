@@ -182,7 +182,8 @@ type (
 		Probing *Probing `msgpack:"probing,omitempty"`
 		// Uncertain are its last calls, as long as the outcome of each was not known (C3).
 		Uncertain []eventlog.MutationID `msgpack:"uncertain,omitempty"`
-		// RepairFailures counts repairs in a row that have not helped, the last under RepairVersion (F9).
+		// RepairFailures counts repairs in a row that have not helped, the last under RepairVersion (C5). Of a handler
+		// that is not concurrent it is 1 where its failure was counted before another one's, and it has yet to work (F9).
 		RepairFailures int              `msgpack:"repairFailures,omitempty"`
 		RepairVersion  eventlog.Version `msgpack:"repairVersion,omitempty"`
 	}

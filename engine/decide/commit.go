@@ -106,10 +106,7 @@ func (c CommitRun) decide(d *decision) error {
 	}
 	d.kind = "run.committed"
 	d.emit(&eventlog.RunCommitted{Run: run.ID})
-	s := d.state()
-	if s.RepairFailures > 0 && repaired(s, run.Handler) {
-		d.emit(&eventlog.RepairCounted{})
-	}
+	d.repaired(run, taken)
 	if run.Event == nil {
 		d.recovered(run, taken)
 	}

@@ -230,6 +230,9 @@ func (d *decision) affect(run eventlog.RunID, f eventlog.Failure) {
 	case eventlog.Transient:
 		d.backOff(run, f, 1, d.env.Policies.Transient.Max)
 	case eventlog.Logic:
+		if r := d.state().Run(run); r != nil {
+			d.countedBefore(r.Handler)
+		}
 		if !d.escalate(run, f.Message) {
 			d.emit(&eventlog.MaintenanceEntered{Run: run})
 		}

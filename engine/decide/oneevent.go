@@ -215,9 +215,9 @@ func (d *decision) freeAtResume(budget bool) {
 		if len(h.Uncertain) > 0 {
 			d.emit(&eventlog.HandlerUncertainCounted{Handler: c.Name})
 		}
-		if budget && h.RepairFailures > 0 {
-			d.emit(&eventlog.HandlerRepairCounted{Handler: c.Name})
-		}
+	}
+	if budget {
+		d.restartBudgets()
 	}
 }
 
@@ -230,10 +230,18 @@ func (d *decision) freeAtDeploy(plain bool) {
 			d.emit(&eventlog.EventFreed{Topic: e.Topic, MessageID: e.MessageID})
 		}
 	}
-	for _, c := range d.state().Definition().Consumers {
-		if h := d.state().Handler(c.Name); plain && h != nil && h.RepairFailures > 0 {
-			d.emit(&eventlog.HandlerRepairCounted{Handler: c.Name})
+}
+
+// restartBudgets begins the count of failed repairs anew, also of handlers that the script has no more (F9).
+func (d *decision) restartBudgets() {
+	var counted []eventlog.Handler // collected first: each fact changes the state
+	for name, h := range d.state().Handlers() {
+		if h.RepairFailures > 0 {
+			counted = append(counted, name)
 		}
+	}
+	for _, name := range counted {
+		d.emit(&eventlog.HandlerRepairCounted{Handler: name})
 	}
 }
 

@@ -100,6 +100,7 @@ func (d *decision) endMaintenance(plain bool) {
 		d.emit(&eventlog.RepairCounted{})
 	}
 	if plain {
+		d.restartBudgets()
 		d.unblock(eventlog.BlockLogic)
 	}
 }
@@ -120,14 +121,50 @@ func (d *decision) escalate(run eventlog.RunID, last string) bool {
 	return true
 }
 
-// repaired reports whether the handler's success ends the failures in a row (F9): it is the one
-// that failed, or that one is gone. Every repair makes all handlers run, so the success of another
-// one would reset the budget each time and repairs would never end.
-func repaired(s *projections.State, handler eventlog.Handler) bool {
-	failed := s.RepairHandler
-	_, producer := s.Definition().Producer(failed)
-	_, consumer := s.Definition().Consumer(failed)
-	return handler == failed || !producer && !consumer
+// countedBefore marks the handler whose failure was counted before one of another handler: the count then ends with a
+// success of both, or a script that breaks now the one and now the other would never spend its budget (F9).
+func (d *decision) countedBefore(failing eventlog.Handler) {
+	s := d.state()
+	last := s.Handler(s.RepairHandler)
+	if s.RepairFailures > 0 && last != nil && last.Name != failing && last.RepairFailures == 0 {
+		d.emit(&eventlog.HandlerRepairCounted{Handler: last.Name, Failures: 1})
+	}
+}
+
+// repaired ends the failures in a row once what has failed works again (F9): at a commit of the handler that failed
+// last, if those that had failed before it have committed since. Every repair makes all handlers run, so the success of
+// another one proves nothing. Nor does that a handler is gone: a person ends the count then.
+func (d *decision) repaired(run *projections.Run, taken int) {
+	s := d.state()
+	h := s.Handler(run.Handler)
+	if s.RepairFailures == 0 || h == nil || d.err != nil || !d.worked(run, taken) {
+		return
+	}
+	if h.RepairFailures > 0 && run.Event == nil {
+		d.emit(&eventlog.HandlerRepairCounted{Handler: h.Name})
+	}
+	if s = d.state(); h.Name != s.RepairHandler && s.RepairHandler != "" {
+		return
+	}
+	for name, other := range s.Handlers() {
+		if c, ok := s.Definition().Consumer(name); other.RepairFailures > 0 && !(ok && c.Concurrent()) {
+			return
+		}
+	}
+	d.emit(&eventlog.RepairCounted{})
+}
+
+// worked reports whether a committed run has done what its handler is for. One that took nothing, although events were
+// waiting, may only have looked away from what it fails on.
+func (d *decision) worked(run *projections.Run, taken int) bool {
+	if run.Type == eventlog.ProducerHandler || run.RetryOf != "" {
+		return true
+	}
+	if run.Event != nil {
+		return !run.Empty
+	}
+	_, waits := oldestVisible(d.state(), d.consumer(run), d.env.Now)
+	return taken > 0 || !waits
 }
 
 // CodeRepair is the code of what a repair may not change.
