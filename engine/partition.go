@@ -3,6 +3,7 @@ package engine
 import (
 	"cmp"
 	"context"
+	"errors"
 	"maps"
 	"slices"
 	"sync"
@@ -248,4 +249,34 @@ func (e *Engine) Partitions() []Partition {
 		}
 	}
 	return all
+}
+
+// Outdated is why this engine cannot read the log any more: other engines may write what only a newer version reads. It
+// is an eventlog.ErrNewerFormat; nil while the engine can. Such an engine owns no partition and follows none.
+func (e *Engine) Outdated() error {
+	if err := context.Cause(e.process.Readable); errors.Is(err, eventlog.ErrNewerFormat) {
+		return err
+	}
+	return nil
+}
+
+// last is the end of the partition's log. Where the log has become newer than this version reads, the engine leaves its
+// partitions to others, for good.
+func (p *partition) last(ctx context.Context) (uint64, error) {
+	seq, err := p.process.Config.Log.Last(ctx, p.number)
+	if errors.Is(err, eventlog.ErrNewerFormat) {
+		p.engine.retire(err)
+	}
+	return seq, err
+}
+
+// retire hands the partitions over, once.
+func (e *Engine) retire(why error) {
+	if e.process.Config.Leases == nil || e.process.Readable.Err() != nil {
+		return
+	}
+	e.process.Log.Error("the log holds what only a newer pawl reads: this engine gives its partitions to the others and "+
+		"takes no more", "error", why, "hint", hint.Of(hint.Newer))
+	e.process.Config.Leases.Retire()
+	e.process.Outdate(why)
 }

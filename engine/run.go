@@ -24,6 +24,7 @@ import (
 func (e *Engine) Run(ctx context.Context) error {
 	defer e.process.EndLife()
 	defer e.process.Fail(nil)
+	defer e.process.Outdate(nil)
 	defer e.process.Closed.Store(true)
 	if err := e.replay(ctx); err != nil {
 		return err
@@ -82,12 +83,13 @@ func (e *Engine) runAll(ctx, work context.Context) (fatal error) {
 }
 
 // runShare follows every partition, and owns those that this engine is given, until ctx ends, or log or store cannot be
-// written. It hands over what it owns before it returns. The error is the store's or that of the leases.
+// written. It hands over what it owns before it returns. The error is the store's or that of the leases. Once the log
+// cannot be read any more, it hands over what it owns and does nothing until then.
 func (e *Engine) runShare(ctx context.Context) (fatal error) {
 	keeping, endKeeping := context.WithCancel(context.WithoutCancel(ctx))
 	kept := make(chan error, 1)
 	go func() { kept <- e.process.Config.Leases.Run(keeping) }()
-	sharing, endSharing := context.WithCancel(context.WithoutCancel(ctx))
+	sharing, endSharing := context.WithCancel(e.process.Readable)
 	defer endSharing()
 	var shared sync.WaitGroup
 	for _, p := range e.partitions {

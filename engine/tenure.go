@@ -85,11 +85,13 @@ func (p *partition) acquire(ctx context.Context) (*lease.Lease, error) {
 }
 
 // catchUpWith returns once the partition is read up to where the log ended after the lease was taken, and holds what
-// was acknowledged before.
+// was acknowledged before. It is here, under the lease, that the format is looked at: the owner before may have written
+// what this version does not read since this engine opened the log, but only after the log said so, and not after the
+// end that is read here. What a later raise lets in, the owner alone writes: this engine.
 func (p *partition) catchUpWith(ctx context.Context, l *lease.Lease) error {
 	ctx, cancel := until(ctx, l.Ending(), l)
 	defer cancel()
-	last, err := p.process.Config.Log.Last(ctx, p.number)
+	last, err := p.last(ctx)
 	if err == nil {
 		err = p.await(ctx, last)
 	}

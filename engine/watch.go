@@ -51,6 +51,11 @@ func (p *partition) watch(ctx context.Context) error {
 			// Every sequence is accounted for, and all before this one is dealt with: what is not yielded was accepted as lost.
 			p.skipTo(r.Position.Seq)
 		}
+		if errors.Is(err, eventlog.ErrUnreadable) {
+			if _, err := p.last(ctx); err != nil { // it may be newer than this version, which is no damage
+				return fmt.Errorf("follow partition %d at %s: %w", p.number, r.Position, err)
+			}
+		}
 		switch {
 		case err != nil && p.unreadable(r, err):
 		case errors.Is(err, eventlog.ErrDamaged):
@@ -125,7 +130,7 @@ func (p *partition) lookAtHead(ctx context.Context) {
 	limited, cancel := context.WithTimeout(ctx, 5*lookEvery)
 	defer cancel()
 	now := clock.Elapsed()
-	last, err := p.process.Config.Log.Last(limited, p.number)
+	last, err := p.last(limited)
 	if err == nil && p.await(limited, last) == nil {
 		p.freshAt.Store(int64(now))
 	}
@@ -181,7 +186,7 @@ func (p *partition) gaps(ctx context.Context) []checkpoint.Gap {
 	if p.process.Config.Leases != nil {
 		limited, cancel := context.WithTimeout(ctx, gapTimeout)
 		defer cancel()
-		last, _ = p.process.Config.Log.Last(limited, p.number) // the next look may see more
+		last, _ = p.last(limited) // the next look may see more
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()

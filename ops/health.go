@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/pawl-run/pawl/engine/hint"
+	"github.com/pawl-run/pawl/ops/explain"
 	"github.com/pawl-run/pawl/ops/rpc"
 )
 
@@ -58,6 +60,10 @@ func (b *backend) readyz(ctx context.Context) ([]byte, *rpc.Problem) {
 		return nil, rpc.Problemf(http.StatusServiceUnavailable, "storage.unavailable",
 			"nothing new starts, and what is pushed is refused: %v", err).
 			WithHint("work goes on by itself when there is disk space again")
+	}
+	if err := b.cfg.Engine.Outdated(); err != nil {
+		return nil, rpc.Problemf(http.StatusServiceUnavailable, "format.newer",
+			"this node owns no part of the log and follows none: %v", err).WithHint(explain.Hint(hint.Of(hint.Newer)))
 	}
 	if damage := b.cfg.Engine.Damage(); len(damage.Problems) > 0 {
 		return nil, rpc.Problemf(http.StatusServiceUnavailable, "log.damaged",

@@ -175,8 +175,10 @@ type (
 		URL     string `json:"url" jsonschema:"where it answers, as it says itself"`
 		Version string `json:"version" jsonschema:"the version of its program"`
 		Format  int    `json:"format" jsonschema:"the newest format of the log that it reads"`
-		Leaving bool   `json:"leaving" jsonschema:"whether it is handing its partitions over, to end"`
-		Owns    int    `json:"owns" jsonschema:"how many partitions it owns"`
+		Leaving bool   `json:"leaving" jsonschema:"whether it hands its partitions over and takes no other ones"`
+		// Outdated nodes are Leaving for good.
+		Outdated bool `json:"outdated" jsonschema:"whether its pawl cannot read the log any more and has to be replaced by a newer one"`
+		Owns     int  `json:"owns" jsonschema:"how many partitions it owns"`
 	}
 	// clusterPartition is a part of the log, with the engine that runs its workflows.
 	clusterPartition struct {
@@ -223,7 +225,7 @@ func getCluster(ctx context.Context, c *Call, _ *noRequest) (clusterAnswer, erro
 	}
 	for name, n := range engine.Nodes() {
 		answer.Nodes = append(answer.Nodes, clusterNode{Name: name, Engine: n.Engine, URL: n.URL, Version: n.Version,
-			Format: n.Format, Leaving: n.Leaving, Owns: owns[name]})
+			Format: n.Format, Leaving: n.Leaving, Outdated: n.Outdated, Owns: owns[name]})
 	}
 	if look := c.backend.cfg.Copies; look != nil {
 		limited, cancel := context.WithTimeout(ctx, copiesTime)

@@ -57,6 +57,7 @@ type cluster struct {
 	replicas   int
 	renew      time.Duration
 	connect    func(node int) *nats.Conn
+	leases     func(lease.Bucket) lease.Bucket // what an engine reaches of the leases
 	world      *enginetest.World
 	logs       enginetest.LogCapture
 }
@@ -74,6 +75,7 @@ type node struct {
 
 func newCluster(t *testing.T, connect func(int) *nats.Conn) *cluster {
 	c := &cluster{t: t, partitions: 4, replicas: 1, renew: 200 * time.Millisecond, connect: connect,
+		leases: func(b lease.Bucket) lease.Bucket { return b },
 		world: enginetest.NewWorld("world").Offer(
 			connector.Operation{Name: "send", Kind: connector.Mutate, Reconciles: true, Timeout: 2 * time.Second})}
 	c.world.Ending = connector.Ending{Quiet: time.Millisecond, Unseen: time.Millisecond}
@@ -108,8 +110,8 @@ func (c *cluster) start(name string, server int) *node {
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	n.leases, err = lease.New(lease.Config{Bucket: leases, Partitions: c.partitions, Node: name, URL: "http://" + name,
-		Renew: c.renew, Logger: c.logs.Logger().With("node", name)})
+	n.leases, err = lease.New(lease.Config{Bucket: c.leases(leases), Partitions: c.partitions, Node: name,
+		URL: "http://" + name, Renew: c.renew, Logger: c.logs.Logger().With("node", name)})
 	if err != nil {
 		c.t.Fatal(err)
 	}

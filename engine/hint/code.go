@@ -80,5 +80,6 @@ const (
 	Verify         Code = "log.verify"
 	VerifyWorkflow Code = "log.verifyWorkflow"
 	AcceptLoss     Code = "log.acceptLoss"
+	Newer          Code = "log.newer"
 	ManualClock    Code = "clock.manual"
 )

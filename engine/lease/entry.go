@@ -31,8 +31,10 @@ type Node struct {
 	// Format is the newest format of the log that the node reads.
 	Format int `json:"format,omitempty"`
 	// Leaving: it gives its partitions back and takes no other ones.
-	Leaving bool   `json:"leaving,omitempty"`
-	Renewal uint64 `json:"renewal,omitempty"`
+	Leaving bool `json:"leaving,omitempty"`
+	// Outdated: it cannot read the log any more, so it is Leaving for good and goes on without a partition.
+	Outdated bool   `json:"outdated,omitempty"`
+	Renewal  uint64 `json:"renewal,omitempty"`
 }
 
 // Bucket is a table of values that all engines see and change by compare-and-set. The leader answers every read, never

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 
 	"github.com/pawl-run/pawl/engine/clock"
 )
@@ -18,6 +19,8 @@ type Keeper struct {
 	meetNow chan struct{}
 	leaving context.Context
 	leave   context.CancelFunc
+	// outdated is set before leave is called.
+	outdated atomic.Bool
 
 	mu sync.Mutex
 	// leases are those that this engine has not given back, lost ones among them. waiting holds the caller of Acquire, by

@@ -53,6 +53,13 @@ func (k *Keeper) enter(ctx context.Context) error {
 // Leave tells the others that this engine is going to give its partitions back and end. It takes no other ones.
 func (k *Keeper) Leave() { k.leave() }
 
+// Retire tells the others that this engine cannot read the log any more. It takes no partitions and has to give back
+// those that it has.
+func (k *Keeper) Retire() {
+	k.outdated.Store(true)
+	k.leave()
+}
+
 // left tells the others that this engine has ended.
 func (k *Keeper) left(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, k.cfg.Renew)
@@ -103,7 +110,7 @@ func (k *Keeper) keepNode(ctx context.Context) error {
 		case <-timer.C:
 		case <-k.meetNow:
 		case <-leaving:
-			own.Leaving, leaving, due = true, nil, k.cfg.Elapsed()
+			own.Leaving, own.Outdated, leaving, due = true, k.outdated.Load(), nil, k.cfg.Elapsed()
 		case <-ctx.Done():
 			return nil
 		}

@@ -46,6 +46,9 @@ type Process struct {
 	// Writable ends, with the cause, once the log cannot be written any more.
 	Writable context.Context
 	Fail     context.CancelCauseFunc
+	// Readable ends, with the cause, once the log has a newer format than this version reads. Outdate ends it.
+	Readable context.Context
+	Outdate  context.CancelCauseFunc
 	// Life ends when the process gives up: settlements, and appends whose answer is not known, are retried
 	// until then.
 	Life    context.Context
@@ -60,6 +63,7 @@ func New(cfg Config) *Process {
 	}
 	p.Life, p.EndLife = context.WithCancel(context.Background())
 	p.Writable, p.Fail = context.WithCancelCause(context.Background())
+	p.Readable, p.Outdate = context.WithCancelCause(context.Background())
 	p.Handlers = handler.Config{
 		Scripts: cfg.Scripts, Connectors: cfg.Connectors, Clock: cfg.Clock, Jitter: cfg.Jitter, Policies: cfg.Policies,
 		RunLog: cfg.RunLog, Recordings: cfg.Recordings, DiskSpace: p.DiskSpace, Pinned: &connector.Pinned{}, Vars: cfg.Vars,

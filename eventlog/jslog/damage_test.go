@@ -394,7 +394,7 @@ func TestNewerFormat(t *testing.T) {
 	t.Parallel()
 	server := natstest.NewServer(t, natstest.Fast)
 	nc := natstest.Connect(t, server)
-	mustOpen(t, nc, jslog.Config{})
+	open := mustOpen(t, nc, jslog.Config{})
 	set := func(format string) error {
 		reconfigure(t, nc, func(c *jetstream.StreamConfig) { c.Metadata["pawl.format"] = format })
 		_, err := jslog.Open(t.Context(), nc, jslog.Config{})
@@ -404,6 +404,10 @@ func TestNewerFormat(t *testing.T) {
 	err := set(strconv.Itoa(eventlog.FormatVersion + 1))
 	if !errors.Is(err, eventlog.ErrNewerFormat) || !strings.Contains(err.Error(), said) {
 		t.Errorf("newer format: %v", err)
+	}
+	_, err = open.Last(t.Context(), 0)
+	if !errors.Is(err, eventlog.ErrNewerFormat) || !strings.Contains(err.Error(), said) {
+		t.Errorf("a newer format that a log gets while it is open: %v", err)
 	}
 	if err := set("none"); err == nil {
 		t.Error("a stream without a format was taken for a log")

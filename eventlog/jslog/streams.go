@@ -171,13 +171,8 @@ func (l *Log) layout(found map[int]*jetstream.StreamInfo) (int, error) {
 			continue
 		}
 		meta, name := info.Config.Metadata, info.Config.Name
-		format, err := strconv.Atoi(meta[metaFormat])
-		if err != nil {
-			return 0, fmt.Errorf("stream %s is not a log of Pawl: it has no %s", name, metaFormat)
-		}
-		if format > eventlog.FormatVersion {
-			return 0, fmt.Errorf("%w: log format %d, this pawl reads up to %d; use a newer pawl", eventlog.ErrNewerFormat,
-				format, eventlog.FormatVersion)
+		if err := checkFormat(info.Config); err != nil {
+			return 0, err
 		}
 		parts, err := strconv.Atoi(meta[metaPartitions])
 		if err != nil || parts <= p || (n != 0 && parts != n) {
@@ -217,6 +212,19 @@ func (l *Log) layout(found map[int]*jetstream.StreamInfo) (int, error) {
 			l.cfg.Partitions)
 	}
 	return n, nil
+}
+
+// checkFormat refuses a stream that may hold what this version does not read.
+func checkFormat(c jetstream.StreamConfig) error {
+	format, err := strconv.Atoi(c.Metadata[metaFormat])
+	if err != nil {
+		return fmt.Errorf("stream %s is not a log of Pawl: it has no %s", c.Name, metaFormat)
+	}
+	if format > eventlog.FormatVersion {
+		return fmt.Errorf("%w: log format %d, this pawl reads up to %d; use a newer pawl", eventlog.ErrNewerFormat, format,
+			eventlog.FormatVersion)
+	}
+	return nil
 }
 
 // checkConfig refuses a stream that is configured to drop messages.
@@ -315,7 +323,10 @@ func (l *Log) create(ctx context.Context, p, n int) (*jetstream.StreamInfo, erro
 	return info, err
 }
 
-// Last implements eventlog.Log.
+// Last implements eventlog.Log. The sequence and the format are from one answer of the stream's leader: raiseFormat was
+// acknowledged before the first message of a newer format was sent, so an answer that counts such a message has that
+// format too. (A server that has just become the leader may learn of the format a moment later: what it yields then is
+// unreadable, and the next answer says why.)
 func (l *Log) Last(ctx context.Context, p int) (uint64, error) {
 	if err := l.usable(p); err != nil {
 		return 0, err
@@ -326,6 +337,9 @@ func (l *Log) Last(ctx context.Context, p int) (uint64, error) {
 		return err
 	})
 	if err != nil {
+		return 0, fmt.Errorf("read end of log partition %d: %w", p, err)
+	}
+	if err := checkFormat(info.Config); err != nil {
 		return 0, fmt.Errorf("read end of log partition %d: %w", p, err)
 	}
 	return info.State.LastSeq, nil

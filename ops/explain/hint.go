@@ -113,5 +113,7 @@ var hints = map[hint.Code]string{
 	hint.Verify:         "check the log and the local store: pawl verify",
 	hint.VerifyWorkflow: "pawl verify says what is wrong with its log",
 	hint.AcceptLoss:     "stop the engine, keep a copy of its data, then: pawl verify --accept-loss",
-	hint.ManualClock:    "start it with --clock=manual",
+	hint.Newer: "install the pawl that the other nodes run (pawl cluster status names its version), and start this node " +
+		"again",
+	hint.ManualClock: "start it with --clock=manual",
 }

@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/pawl-run/pawl/engine/hint"
 	"github.com/pawl-run/pawl/ops/doctor"
+	"github.com/pawl-run/pawl/ops/explain"
 )
 
 // mostBehind is how far a node may follow the log without a word.
@@ -18,6 +20,9 @@ func (n *Node) examineShared(ctx context.Context, r *doctor.HealthReport) {
 		r.Advise("servers", doctor.Problem, err.Error(), "see whether the cluster has a leader: nats server report jetstream")
 	}
 	r.Findings = append(r.Findings, servers.Findings...)
+	if err := n.Engine.Outdated(); err != nil {
+		r.Advise("format", doctor.Problem, err.Error(), explain.Hint(hint.Of(hint.Newer)))
+	}
 	partitions := n.Engine.Partitions()
 	owned := 0
 	for _, p := range partitions {

@@ -67,7 +67,30 @@ func RaiseFormat(ctx context.Context, nc *nats.Conn, logger *slog.Logger, withou
 		return u, exit.Failed("repeat the command", err)
 	}
 	u.To = max(u.From, u.To)
-	return u, nil
+	return u, lateNodes(ctx, js, u.To, without)
+}
+
+// lateNodes says which nodes have come meanwhile that do not read the format. They have taken no partition, or find out
+// when they do.
+func lateNodes(ctx context.Context, js jetstream.JetStream, format int, without []string) error {
+	nodes, err := readNodes(ctx, js)
+	if err != nil {
+		return exit.Failed("see whether each node reads it: pawl cluster status", fmt.Errorf("the log has format %d now; "+
+			"which nodes have come meanwhile is not known: %w", format, err))
+	}
+	var late []string
+	for name, n := range nodes {
+		if n.Engine != "" && n.Format < format && !slices.Contains(without, name) {
+			late = append(late, fmt.Sprintf("%s (pawl %s, up to format %d)", name, n.Version, n.Format))
+		}
+	}
+	if len(late) == 0 {
+		return nil
+	}
+	slices.Sort(late)
+	return exit.Failed("install the newer pawl there and start it again; until then it takes no part",
+		fmt.Errorf("the log has format %d now, and a node has come meanwhile that does not read it: %s", format,
+			strings.Join(late, ", ")))
 }
 
 // lookAgainTime bounds one look at the bucket: what is asked during an election is never answered.

@@ -178,8 +178,8 @@ func (c *clusterStatus) Run(engine *client.Finder, screen term.Screen) error {
 		Shared bool
 		Nodes  []struct {
 			Name, Version, URL string
-			Leaving            bool
-			Owns               int
+			Leaving, Outdated  bool
+			Format, Owns       int
 		}
 		Partitions []struct {
 			Partition int
@@ -198,7 +198,11 @@ func (c *clusterStatus) Run(engine *client.Finder, screen term.Screen) error {
 		}
 		for _, n := range s.Nodes {
 			leaving := ""
-			if n.Leaving {
+			switch {
+			case n.Outdated:
+				leaving = fmt.Sprintf(", reads the log up to format %d only: install the pawl of the other nodes there and "+
+					"start it again", n.Format)
+			case n.Leaving:
 				leaving = ", is leaving"
 			}
 			fmt.Fprintf(screen.Out, "node %s owns %s%s (%s, pawl %s)\n", n.Name, eventlog.Count(n.Owns, "partition"), leaving,

@@ -1,0 +1,144 @@
+package cluster
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/pawl-run/pawl/engine/lease"
+	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/eventlog/jslog"
+)
+
+// raise has the log say that it has a newer format than this version reads, as pawl cluster upgrade of a newer pawl
+// does.
+func (c *cluster) raise(js jetstream.JetStream) {
+	for p := range c.partitions {
+		s, err := js.Stream(c.t.Context(), jslog.StreamName("", p))
+		if err == nil {
+			config := s.CachedInfo().Config
+			config.Metadata["pawl.format"] = strconv.Itoa(eventlog.FormatVersion + 1)
+			_, err = js.UpdateStream(c.t.Context(), config)
+		}
+		if err != nil {
+			c.t.Fatal(err)
+		}
+	}
+}
+
+// jetStream is another program's way to the log.
+func (c *cluster) jetStream() jetstream.JetStream {
+	js, err := jetstream.New(c.connect(0))
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return js
+}
+
+// raisedWhenTaken raises the format right before an engine writes that it takes its first partition.
+type raisedWhenTaken struct {
+	lease.Bucket
+	raise func()
+}
+
+func (b *raisedWhenTaken) Put(ctx context.Context, key string, value []byte, revision uint64) (uint64, error) {
+	if b.raise != nil && strings.HasPrefix(key, "partition.") {
+		b.raise()
+		b.raise = nil
+	}
+	return b.Bucket.Put(ctx, key, value, revision)
+}
+
+// wantOutdated waits until the engine says that the log is too new for it, and has given everything back.
+func (n *node) wantOutdated() {
+	c := n.cluster
+	c.t.Helper()
+	c.until(20*time.Second, "it says that the log is too new, and owns nothing", func() bool {
+		self := n.leases.Nodes()[n.name]
+		held := false
+		for p := range c.partitions {
+			if owner, ok := n.leases.Holder(p); ok && owner.Node == n.name {
+				held = true
+			}
+		}
+		return errors.Is(n.Outdated(), eventlog.ErrNewerFormat) && self.Outdated && self.Leaving && n.owns() == 0 && !held
+	})
+	if !strings.Contains(c.logs.String(), "gives its partitions to the others and takes no more") {
+		c.t.Error("its log does not say so")
+	}
+	if len(n.Stopped()) > 0 {
+		c.t.Errorf("it takes what it does not read for damage: %v", n.Stopped())
+	}
+}
+
+// The format is raised between an engine's last look at it and the lease: the engine gives the lease back before it
+// works, and takes no other one.
+func TestAnEngineDoesNotWorkOnANewerLog(t *testing.T) {
+	t.Parallel()
+	c := onOneServer(t)
+	other := c.jetStream()
+	c.leases = func(b lease.Bucket) lease.Bucket {
+		return &raisedWhenTaken{b, func() { c.raise(other) }}
+	}
+	a := c.start("a", 0)
+	a.wantOutdated()
+	renewal := a.leases.Nodes()["a"].Renewal
+	c.until(20*time.Second, "it goes on to say that it is there", func() bool {
+		return a.leases.Nodes()["a"].Renewal >= renewal+5
+	})
+	for _, p := range a.Partitions() {
+		if p.Owner.Epoch > 1 {
+			t.Errorf("it has taken the lease of partition %d %d times", p.Number, p.Owner.Epoch)
+		}
+		if p.Taken != 0 {
+			t.Errorf("it has worked on partition %d", p.Number)
+		}
+	}
+}
+
+// The format is raised while an engine works that was not counted. It hands over what it has, without a run that is cut
+// off; what it cannot read is no damage to it.
+func TestAnEngineLeavesALogThatBecomesNewer(t *testing.T) {
+	t.Parallel()
+	c := onOneServer(t)
+	a, b := c.start("a", 0), c.start("b", 0)
+	c.until(20*time.Second, "each owns two partitions", func() bool { return a.owns() == 2 && b.owns() == 2 })
+	a.deploy(8)
+	for i := range 8 {
+		if err := c.push(t.Context(), name(i), string(name(i))+"-order", a, b); err != nil {
+			t.Fatal(err)
+		}
+		c.awaitSent(t.Context(), a.log, name(i), 1)
+	}
+	c.raise(c.jetStream())
+	for i := range 8 { // what a newer version has written, in a partition that the other one owns
+		if s, _ := a.State(name(i)); !a.Partitions()[a.log.PartitionOf(name(i))].Owned {
+			c.publishNewer(a.log, s.Name, s.Head)
+		}
+	}
+	a.wantOutdated()
+	b.wantOutdated()
+	c.wantOnce(8)
+}
+
+// publishNewer writes a transition whose kind this version does not know.
+func (c *cluster) publishNewer(log *jslog.Log, w eventlog.WorkflowName, head eventlog.Head) {
+	f := &eventlog.WorkflowPaused{}
+	e, err := eventlog.NewEntry(eventlog.Transition{ID: eventlog.TransitionID("newer-" + string(w)), Workflow: w, At: 1,
+		Actor: eventlog.System, Kind: f.FactType(), Facts: []eventlog.Fact{f}}, head)
+	if err == nil {
+		stored := bytes.ReplaceAll(e.Stored, []byte(f.FactType()), []byte("workflow.rested"))
+		_, err = c.jetStream().Publish(c.t.Context(), fmt.Sprintf("pawl.log.%d.%s.workflow.rested", log.PartitionOf(w), w),
+			stored)
+	}
+	if err != nil {
+		c.t.Fatal(err)
+	}
+}
