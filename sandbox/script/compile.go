@@ -2,6 +2,7 @@ package script
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -45,8 +46,8 @@ func Compile(source sandbox.Source, limit int) (s *Compiled, in *Text, problems 
 		return nil, nil, append(problems, syntaxProblem(err))
 	}
 	restoreRequire(tree, requireName)
-	if strings.Contains(code, `\p{`) || strings.Contains(code, `\P{`) {
-		repairPropertyEscapes(tree)
+	if repairable.MatchString(code) {
+		repairExpressions(tree)
 	}
 	in = Inspect(tree)
 	in.yieldGlobal(tree)
@@ -89,14 +90,24 @@ func (in *Text) yieldGlobal(tree *ast.Program) {
 	}
 }
 
-// repairPropertyEscapes makes \p{…} in literals work: the interpreter's linear engine for regular
-// expressions takes it for the letters p{…}. An empty look-ahead, which only its other engine knows,
-// sends the expression there. Those made at run time are repaired by the runtime in the same way.
-func repairPropertyEscapes(tree *ast.Program) {
+// repairable finds what repairExpressions may change in a text, and more.
+var repairable = regexp.MustCompile(`/[a-z]*m|\\[pP]\{`)
+
+// repairExpressions makes regular expressions work that the interpreter's linear engine gets wrong: it takes \p{…} for
+// the letters p{…}, and with the flag m it ends a line at \n alone, so that $ does not match before \r\n. An empty
+// look-ahead, which only its other engine knows, sends the expression there. Those made at run time are repaired by the
+// runtime in the same way.
+func repairExpressions(tree *ast.Program) {
 	for _, statement := range tree.Body {
 		Walk(statement, func(n ast.Node) bool {
-			if literal, ok := n.(*ast.RegExpLiteral); ok && strings.Contains(literal.Flags, "u") &&
-				(strings.Contains(literal.Pattern, `\p{`) || strings.Contains(literal.Pattern, `\P{`)) {
+			literal, ok := n.(*ast.RegExpLiteral)
+			if !ok {
+				return true
+			}
+			property := strings.Contains(literal.Flags, "u") && (strings.Contains(literal.Pattern, `\p{`) ||
+				strings.Contains(literal.Pattern, `\P{`))
+			line := strings.Contains(literal.Flags, "m") && strings.ContainsAny(literal.Pattern, "^$")
+			if property || line {
 				literal.Pattern = "(?=)" + literal.Pattern
 			}
 			return true

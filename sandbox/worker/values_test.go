@@ -273,6 +273,9 @@ func TestLanguage(t *testing.T) {
 		`const r = /(?<w>\p{L}+)/gu; return ["ab cd".replace(r, "<$<w>>"), r instanceof RegExp, ` +
 			`"é,ü".split(/[^\p{L}]/u), [..."é,ü".matchAll(/\p{L}/gu)].map((m) => m[0])]`: `["<ab> <cd>",true,["é","ü"],` +
 			`["é","ü"]]`,
+		`const t = "a: 1\r\nb: 2\r\n\r\n"; return [t.match(/^a: (.*)$/m)[1], t.match(/^.+$/gm), t.search(/^$/m), ` +
+			`new RegExp("^b: (\\d)$", "m").exec(t)[1], RegExp("1$", "m").test(t), /1$/.test("1\r\n"), ` +
+			`[..."a\nb".matchAll(/^(.)$/gm)].map((m) => m[1])]`: `["1",["a: 1","b: 2"],5,"2",true,false,["a","b"]]`,
 		`async function* g() { yield 1; yield 2 } let s = 0; for await (const x of g()) s += ` +
 			`x; return s`: "3",
 		`const o = {d: new Date(5), m: new Map([[1, {a: 1}]]), s: new Set([1])}; o.self = o; const c = ` +

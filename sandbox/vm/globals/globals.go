@@ -20,7 +20,7 @@ const (
 	extraCompare
 	extraGroupBy
 	extraPromise
-	extraProperty
+	extraRegExp
 	extraURL
 	extraIterator
 	extraSymbols
@@ -48,8 +48,7 @@ var extraNames = []struct {
 	{"groupBy", extraGroupBy},
 	{"withResolvers", extraPromise},
 	{"Promise.try", extraPromise},
-	{`\p{`, extraProperty},
-	{`\P{`, extraProperty},
+	{"RegExp", extraRegExp},
 	{"URL", extraURL},
 	// An iterator comes from one of these; Object.keys(x) and the like have an argument.
 	{"Iterator", extraIterator},

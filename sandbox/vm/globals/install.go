@@ -18,8 +18,8 @@ var groupSource string
 //go:embed js/promise.js
 var promiseSource string
 
-//go:embed js/property.js
-var propertySource string
+//go:embed js/regexp.js
+var regexpSource string
 
 //go:embed js/async.js
 var asyncSource string
@@ -32,7 +32,7 @@ var extraPrograms = []struct {
 	{extraStructuredClone, source("structuredClone", &cloneSource)},
 	{extraGroupBy, source("groupBy", &groupSource)},
 	{extraPromise, source("Promise", &promiseSource)},
-	{extraProperty, source("RegExp", &propertySource)},
+	{extraRegExp, source("RegExp", &regexpSource)},
 	{extraFromAsync, source("fromAsync", &asyncSource)},
 }
 

@@ -1,13 +1,16 @@
-// The interpreter has two engines for regular expressions, and the linear one reads \p{L} as the
-// letters p{L}. An empty look-ahead, which only the other engine knows, sends such expressions there.
+// The interpreter has two engines for regular expressions. The linear one reads \p{L} as the letters p{L}, and with the
+// flag m it takes \n alone for the end of a line: not \r, with which lines of mails end. An empty look-ahead, which only
+// the other engine knows, sends such expressions there.
 // RegExp.prototype.constructor stays the native one: changing it would send split and matchAll through
 // a slow path of the interpreter that has errors of its own.
 (function (global) {
   const Native = RegExp;
   const property = /\\[pP]\{/;
+  const line = /[$^]/;
   const { construct, setPrototypeOf } = Reflect;
   function repaired(pattern, flags) {
-    const repair = typeof pattern === "string" && typeof flags === "string" && flags.includes("u") && property.test(pattern);
+    const repair = typeof pattern === "string" && typeof flags === "string" &&
+      (flags.includes("u") && property.test(pattern) || flags.includes("m") && line.test(pattern));
     return repair ? "(?=)" + pattern : pattern;
   }
   function Repaired(pattern, flags) {
