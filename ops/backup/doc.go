@@ -11,5 +11,5 @@
 // was made is not known to it.
 //
 // Not guaranteed: that workflows were copied at the same moment. What is no part of the log is not copied:
-// configuration, secrets, what runs wrote, and how far webhooks were delivered.
+// configuration, secrets, what scripts logged, and how far webhooks were delivered.
 package backup

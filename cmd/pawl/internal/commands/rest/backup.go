@@ -26,7 +26,7 @@ type Backup struct {
 // Help says what a backup is.
 func (*Backup) Help() string {
 	return "A backup is the log, which everything else follows from: all of it as it is when the command begins. It is " +
-		"read back and checked as pawl verify does. The configuration, secrets, tools and what runs wrote are not in it. " +
+		"read back and checked as pawl verify does. The configuration, secrets, tools and what scripts logged are not in it. " +
 		"Without an engine, the log in the data directory is copied, and no engine can start meanwhile."
 }
 
@@ -77,7 +77,7 @@ func (c *Backup) Run(ctx context.Context, engine *client.Finder, screen term.Scr
 	for _, name := range taken.NotFolded {
 		fmt.Fprintf(screen.Err, "  %s was copied and is whole, and was not folded anew: that takes too much memory\n", name)
 	}
-	fmt.Fprintf(screen.Err, "  not in it: configuration, secrets, tools and their users, what runs wrote\n")
+	fmt.Fprintf(screen.Err, "  not in it: configuration, secrets, tools and their users, what scripts logged\n")
 	return nil
 }
 
