@@ -26,8 +26,8 @@ type Backup struct {
 // Help says what a backup is.
 func (*Backup) Help() string {
 	return "A backup is the log, which everything else follows from: all of it as it is when the command begins. It is " +
-		"read back and checked as pawl verify does. The configuration, secrets, tools and what scripts logged are not in it. " +
-		"Without an engine, the log in the data directory is copied, and no engine can start meanwhile."
+		"read back and checked as pawl verify does. The configuration, secrets, tools and what scripts logged are not in " +
+		"it. Without an engine, the log in the data directory is copied, and no engine can start meanwhile."
 }
 
 // remote is the log of an engine that runs.
