@@ -30,13 +30,13 @@
 // In a cluster each partition has one owner at a time (tenure.go). The others follow it into their stores (watch.go),
 // and send it what is to be recorded (route.go); without the lease an engine records nothing but what became of its
 // calls. A request leaves only under the lease in which its start was decided. An owner copies how far the log is
-// acknowledged to where that outlives its node, and the next owner holds the log against it before anything leaves
+// acknowledged to a place that outlives its node, and the next owner compares the log with that before anything leaves
 // (keepMark and checkMark in tenure.go). What one engine does for all, such as the feed, is done by the owner of
 // partition 0 (Config.Duties). Composing such an engine takes a [lease.Keeper] on the bucket of leases
 // (eventlog/jslog/bucket) and a peer.Peers on the engine's connection, as Config.Leases and Config.Peers; Run keeps the
 // leases and gives them back in the end. Without them the engine owns everything. Not guaranteed there yet: that a
-// workflow goes on where it is read by itself, as after a conflict, from a damaged replica; readings of a whole
-// partition ask the leader for what a replica lacks.
+// workflow goes on where it is read alone, as after a conflict, and the replica that answers is damaged. Where a whole
+// partition is read, the leader is asked for what a replica lacks.
 //
 // An engine's life from its start to its end is run.go. settlement.go records the outcome of a call. Where no outcome
 // is known, it asks the connector. The checkpoint of what is folded is written and trusted by writebehind.go; what no

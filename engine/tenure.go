@@ -85,9 +85,9 @@ func (p *partition) acquire(ctx context.Context) (*lease.Lease, error) {
 }
 
 // catchUpWith returns once the partition is read up to where the log ended after the lease was taken, and holds what
-// was acknowledged before. It is here, under the lease, that the format is looked at: the owner before may have written
-// what this version does not read since this engine opened the log, but only after the log said so, and not after the
-// end that is read here. What a later raise lets in, the owner alone writes: this engine.
+// was acknowledged before. The format of the log is checked here, under the lease. Since this engine opened the log,
+// the former owner may have written what this version does not read, but only after the log said so, and before the
+// end that is read here. What a later raise of the format allows is written by the owner alone, which is this engine.
 func (p *partition) catchUpWith(ctx context.Context, l *lease.Lease) error {
 	ctx, cancel := until(ctx, l.Ending(), l)
 	defer cancel()
@@ -123,8 +123,8 @@ func until(ctx context.Context, closed <-chan struct{}, l *lease.Lease) (context
 	return ctx, func() { cancel(nil) }
 }
 
-// checkAcknowledged holds the log against what this engine has read of it before: a log that has lost some of that, or
-// holds something else there, stops the partition before anything leaves.
+// checkAcknowledged compares the log with what this engine has read of it before: a log that has lost some of that, or
+// has something else in its place, stops the partition before anything leaves.
 func (p *partition) checkAcknowledged(ctx context.Context) error {
 	checker, ok := p.process.Config.Log.(eventlog.PlaceChecker)
 	p.mu.Lock()
@@ -235,8 +235,8 @@ func (p *partition) keepMark(ctx context.Context, t *process.Tenure) {
 	}
 }
 
-// checkMark holds the log against the mark that the owners before have left: a log that lacks what they knew to be
-// acknowledged, or holds something else there, stops the partition before anything leaves.
+// checkMark compares the log with the mark that former owners have left: a log that lacks what they knew to be
+// acknowledged, or has something else in its place, stops the partition before anything leaves.
 func (p *partition) checkMark(ctx context.Context) error {
 	log := p.process.Config.Log
 	checker, ok := log.(eventlog.PlaceChecker)

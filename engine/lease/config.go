@@ -16,8 +16,9 @@ type Config struct {
 	// Version and Format are what the others are told of this program.
 	Version string
 	Format  int
-	// Renew is how often a lease is renewed; 0 means 2 s. It is held for 7.5 and taken after 10 times as long. All engines
-	// of a cluster must have the same. A cluster of several servers has no leader for up to 8 s now and then.
+	// Renew is how often a lease is renewed; 0 means 2 s. A lease is held for 7.5 times as long, and another engine takes
+	// it after 10 times as long. All engines of a cluster must have the same. A cluster of several servers has no leader
+	// for up to 8 s now and then.
 	Renew time.Duration
 	// Elapsed is a clock that cannot be set; clock.Elapsed when nil.
 	Elapsed func() time.Duration

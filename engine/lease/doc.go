@@ -9,7 +9,7 @@
 //     engines hold one lease only where their clocks run at different speeds.
 //   - Each taking has an epoch that is greater than the one before.
 //   - The mark of a partition, how far its log was acknowledged, is kept beside the leases, so that it outlives the
-//     node that knew it; that of one log only rises.
+//     node that knew it. For one log it only rises.
 //   - What one engine gives back, another takes at once, and each engine has about as many partitions as the others.
 //
 // Not guaranteed: that an engine without a lease writes nothing. A lease says which engine should work, and

@@ -9,12 +9,12 @@ import (
 
 // Mark is how far the log of a partition was acknowledged, kept where it outlives the node of the engine that knows it.
 type Mark struct {
-	// Log names the log that it is of: one that was restored, or a part of which was accepted as lost, has another name.
+	// Log names the log. One that was restored, or of which a loss was accepted, has another name than before.
 	Log string `json:"log"`
 	// Seq is the sequence of an acknowledged record, and Hash the hexadecimal hash of its stored bytes.
 	Seq  uint64 `json:"seq"`
 	Hash string `json:"hash"`
-	// Node is the one whose engine has noted it.
+	// Node is the node whose engine has noted the mark.
 	Node string `json:"node,omitempty"`
 }
 
@@ -56,5 +56,5 @@ func (l *Lease) RaiseMark(ctx context.Context, m Mark) error {
 			return nil
 		}
 	}
-	return nil // the next owner's is not this engine's to change
+	return nil // the mark is the next owner's by now
 }

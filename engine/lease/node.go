@@ -21,8 +21,8 @@ func (k *Keeper) nameTaken() error {
 	return fmt.Errorf("%w, %s: give each engine a name of its own", ErrNodeName, k.cfg.Node)
 }
 
-// enter waits until the entry of this node is seen, and is not renewed by another process. It may change once: the last
-// renewal of a process that was killed can be late.
+// enter waits until it has seen that no other process renews the entry of this node. The entry may change once
+// meanwhile: the last renewal of a process that was killed can be late.
 func (k *Keeper) enter(ctx context.Context) error {
 	var last uint64
 	for seen, changes := 0, 0; ; {

@@ -60,5 +60,5 @@ func released[V any](value []byte, says func(V) bool) bool {
 	return json.Unmarshal(value, &v) == nil && says(v)
 }
 
-// came reports whether the node has come or goes.
+// came reports whether the entry says that the node has just come, is leaving, or has ended.
 func came(n Node) bool { return n.Engine == "" || n.Leaving || n.Renewal == 1 }

@@ -2,7 +2,7 @@ package lease
 
 import "time"
 
-// view is what an engine has seen of an entry that is another's.
+// view is what an engine has seen of another engine's entry.
 type view struct {
 	renew     time.Duration // how often it is renewed
 	revision  uint64
@@ -11,8 +11,8 @@ type view struct {
 	sighted   bool
 }
 
-// see notes the revision that was read at a time. Two looks may lie two renewals apart for the time between them to
-// count: an engine that was stopped in between has seen nothing.
+// see notes the revision that was read at a time. The time between two looks counts only if they lie at most two
+// renewals apart: an engine that stood still in between has seen nothing.
 func (v *view) see(revision uint64, now time.Duration) {
 	switch since := now - v.last; {
 	case revision != v.revision:

@@ -28,8 +28,8 @@ type Peers struct {
 }
 
 // New makes the peers of the installation whose subjects begin with prefix, pawl when empty. The connection stays the
-// caller's. It must not keep what is sent while it is down (nats.ReconnectBufSize(-1)): a request that leaves later is
-// one whose sender has gone.
+// caller's. It must not keep what is sent while it is down (nats.ReconnectBufSize(-1)): when such a request left later,
+// its sender would have gone.
 func New(nc *nats.Conn, prefix string) *Peers {
 	if prefix == "" {
 		prefix = "pawl"

@@ -18,10 +18,10 @@ import (
 // action is something that a person does: an operation of the table, and what it will do, said before it is done.
 type action struct {
 	id, label string
-	// says what will happen; {workflow}, {n} and the like are filled in with what it is about.
+	// says what will happen; {NAME} stands for the field NAME of the form, which is one of path.
 	says   string
 	danger bool
-	// path are the fields that say on what; they stand in the form, unseen.
+	// path are the fields that name what the action is about; the form has them as hidden fields.
 	path []string
 	// asks are the fields that a person fills in.
 	asks []asked
@@ -35,7 +35,8 @@ type asked struct{ Name, Label, Kind string } // Kind is text, json or check
 var comment = asked{"comment", "Comment, kept with the record (optional)", "text"}
 var reason = asked{"reason", "Reason, for the record (optional)", "text"}
 
-// actions are all that the console can change, but for scripts, grants and tokens, which have pages of their own.
+// actions are all changes that the console can make, except deploys, grants and new tokens, which have forms of their
+// own.
 var actions = []action{
 	{id: "pauseWorkflow", label: "Pause", path: []string{"workflow"},
 		says: "Workflow {workflow} begins nothing new until it is resumed. A run that has begun goes on to its end, " +
@@ -114,7 +115,7 @@ func (a *action) operation() (id, resolution string) {
 	return id, resolution
 }
 
-// about fills what the action is about into what it says.
+// about is what the action says, with the names from the form filled in.
 func (a *action) about(form url.Values) string {
 	said := a.says
 	for _, name := range a.path {
@@ -134,7 +135,7 @@ type actionView struct {
 	Events                  []eventItem
 	Matched                 int
 	More                    bool
-	// Reached is until when events were looked at, where not all were.
+	// Reached is the time up to which events were looked at; 0 where all were.
 	Reached eventlog.Instant
 	Refusal *rpc.Problem
 }
@@ -277,10 +278,10 @@ func (v *visit) chooseMany(a *action, form url.Values, view *actionView, hide fu
 	return nil
 }
 
-// maxManyAtOnce bounds what one form is about: what a person can look through.
+// maxManyAtOnce bounds the items of one form: as many as a person can look through.
 const maxManyAtOnce = 500
 
-// act carries an action out, and leads back with what has become of it.
+// act carries an action out, and leads the browser back with a note of the result.
 func (c *Console) act(w http.ResponseWriter, r *http.Request) {
 	v := c.post(w, r)
 	if v == nil {

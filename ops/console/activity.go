@@ -32,7 +32,8 @@ func (t *Tally) add(o Tally) {
 	t.Failed += o.Failed
 }
 
-// activity counts what happens by the log, and tells those who wait that something did. It is safe for concurrent use.
+// activity counts what the log says has happened, and wakes the pages that wait for something new. It is safe for
+// concurrent use.
 type activity struct {
 	log  eventlog.Log
 	now  func() time.Time
@@ -108,7 +109,7 @@ func (a *activity) caughtUp() {
 	a.wake()
 }
 
-// dayAgo finds the first sequence of the partition that is not older than a day: times of a log grow with it.
+// dayAgo finds the first sequence of the partition that is not older than a day: the times of a log rise with it.
 func (a *activity) dayAgo(ctx context.Context, p int, end uint64) uint64 {
 	since := eventlog.At(a.now().Add(-day))
 	low, high := uint64(1), end+1 // the answer lies between them, both included
@@ -193,7 +194,7 @@ func (a *activity) arrived(name eventlog.WorkflowName) map[origin]int {
 	return sum
 }
 
-// wake tells all who wait; the lock is held.
+// wake wakes all waiting pages. The caller holds the lock.
 func (a *activity) wake() {
 	a.revision++
 	close(a.changed)
@@ -219,7 +220,7 @@ func tallyOf(r eventlog.Record) Tally {
 
 func slotOf(t time.Time) int64 { return t.Unix() / int64(slot/time.Second) }
 
-// next returns how far the log was read, and what is closed once it was read further.
+// next returns how far the log was read, and a channel that is closed once it was read further.
 func (a *activity) next() (uint64, <-chan struct{}) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -258,7 +259,7 @@ func (a *activity) chart(names []eventlog.WorkflowName) Chart {
 	return c
 }
 
-// last is when something happened in the workflow last, as far as the last day of the log says.
+// last is the time of the workflow's newest transition within the last day; 0 for none.
 func (a *activity) last(name eventlog.WorkflowName) eventlog.Instant {
 	a.mu.Lock()
 	defer a.mu.Unlock()

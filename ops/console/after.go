@@ -10,8 +10,8 @@ import (
 // afterQuery is the parameter of a page that is to show what was recorded up to the positions.
 const afterQuery = "after"
 
-// lead sends the browser to the page that follows a form. The page may be another node's: it is told up to where that
-// one must have read the log.
+// lead sends the browser to the page that follows a form. Another node may answer that request, so the address says how
+// far a node must have read the log first.
 func (v *visit) lead(w http.ResponseWriter, to string) {
 	if positions := v.recorded(); positions != "" {
 		if u, err := url.Parse(to); err == nil {
@@ -24,8 +24,9 @@ func (v *visit) lead(w http.ResponseWriter, to string) {
 	http.Redirect(w, v.r, to, http.StatusSeeOther)
 }
 
-// awaitAfter waits until this engine has read what the page is to show, and returns the request without that. It waits
-// before the login is looked for, which may be what is to be read; a browser that shows none has nothing to wait for.
+// awaitAfter waits until this engine has read what the page is to show, and returns the request without the parameter.
+// It waits before the login is looked up, since the login may be among what is to be read. A browser without a login
+// waits for nothing.
 func (c *Console) awaitAfter(r *http.Request) (*http.Request, *rpc.Problem) {
 	query := r.URL.Query()
 	positions := query.Get(afterQuery)

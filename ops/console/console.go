@@ -36,8 +36,9 @@ type Config struct {
 	// that lasts.
 	OpenLogin func(ctx context.Context, c *rpc.Caller) (secret string, life time.Duration, p *rpc.Problem)
 	Log       eventlog.Log
-	// Recording notes under the context what is recorded, and returns the positions of that as text. Await waits until
-	// this engine has read the log up to them, so that a page of any node shows what was done on another.
+	// Recording returns a context that notes what is recorded under it, and a function that returns the positions of that
+	// as text. Await waits until this engine has read the log up to them, so that the page of any node shows what was
+	// done on another one.
 	Recording func(context.Context) (context.Context, func() string)
 	Await     func(ctx context.Context, positions string) *rpc.Problem
 	// Now is the engine's clock.
@@ -62,7 +63,7 @@ type Console struct {
 	activity *activity
 
 	mu sync.Mutex
-	// redrives are the newest, the oldest first.
+	// redrives are the newest ones, in the order in which they were made.
 	redrives []redrive
 }
 
@@ -75,13 +76,13 @@ type redrive struct {
 	events   []eventItem
 }
 
-// eventItem is what names an event, in answers to many at once.
+// eventItem names an event, in requests that are about many.
 type eventItem struct {
 	Topic     eventlog.Topic     `json:"topic"`
 	MessageID eventlog.MessageID `json:"messageId"`
 }
 
-// Owns reports whether a request is answered by the console. The first page is, where a browser asks for it.
+// Owns reports whether the console answers a request. The first page is the console's only where a browser asks for it.
 func Owns(r *http.Request) bool {
 	switch path := r.URL.Path; {
 	case path == "/":
@@ -117,11 +118,11 @@ type visit struct {
 	form   string // the token that forms carry
 	// recorded are the positions of what the request has recorded.
 	recorded func() string
-	// seen is how far the log was read when the page began: what is written later is told to it.
+	// seen is how far the log was read when the page began: the page is told of what is written later.
 	seen uint64
 }
 
-// page makes a page for those who are logged in: show returns the name of its template and what stands in it.
+// page makes a page for users who are logged in: show returns the name of its template and its content.
 func (c *Console) page(path string, show func(*visit) (string, page, error)) {
 	c.mux.HandleFunc("GET "+path, func(w http.ResponseWriter, r *http.Request) {
 		r, p := c.awaitAfter(r)
@@ -159,7 +160,7 @@ func (c *Console) admit(w http.ResponseWriter, r *http.Request) *visit {
 	return &visit{Console: c, r: r, caller: caller, form: form, seen: seen}
 }
 
-// browser names the browser, whose user may have others.
+// browser names the browser: a user may be logged in with several.
 func (v *visit) browser() string { return cmp.Or(string(v.caller.Login), v.caller.Key) }
 
 // may reports whether the user's role is enough for the operation.

@@ -129,7 +129,7 @@ func (c *Console) state(v *visit) (string, page, error) {
 	return "state", page{Title: string(head.Workflow.Name) + " state", Nav: "home", Body: view}, err
 }
 
-// present is what the workflow is now, in the form of the past.
+// present is the workflow as it is now, in the form in which its past is shown.
 func (v *visit) present(w readmodel.Workflow) (*replay.Then, error) {
 	now := &replay.Then{Workflow: w}
 	handlers, err := ask[readmodel.Page[readmodel.Handler]](v, "listWorkflowHandlers", map[string]any{"workflow": w.Name})

@@ -90,7 +90,7 @@ type need struct {
 	Since eventlog.Instant
 }
 
-// needOf tells what waits for a person from what a person should look at although nothing waits.
+// needOf tells a workflow that waits for a person from one that goes on and that a person should look at.
 func needOf(why explain.Why) need {
 	n := need{Why: why, Since: why.Since}
 	if why.Reason != nil {

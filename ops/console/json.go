@@ -70,7 +70,7 @@ func (in *indenter) value(raw []byte) {
 			i = end - 1
 		case '{', '[':
 			rest := bytes.TrimLeft(raw[i+1:], " \t\r\n")
-			if rest[0] == c+2 { // nothing is in it
+			if rest[0] == c+2 { // it is empty
 				in.write([]byte{c, c + 2})
 				i = len(raw) - len(rest)
 				continue

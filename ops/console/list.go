@@ -27,10 +27,11 @@ type (
 	// found is where a list goes on.
 	found struct {
 		Next *string
-		// Reached is not zero where the list was not looked through for more than it shows: it goes on with Next.
+		// Reached is the time of the last item that was looked at, where the search stopped before the page was full; else
+		// 0. Next goes on from there.
 		Reached eventlog.Instant
 	}
-	// filter is a field by which a list is narrowed; one with Values is chosen of them.
+	// filter is a field that narrows a list. Where it has Values, it takes one of them.
 	filter struct {
 		Name, Label, Value string
 		Values             []string
@@ -74,7 +75,7 @@ func (c *Console) list(v *visit) (string, page, error) {
 	case "runs":
 		fields["scan"] = lookedAtOnce / 10 // the titles of their events are looked up
 	case "jobs":
-		fields["scan"] = lookedAtOnce / 4 // their runs are
+		fields["scan"] = lookedAtOnce / 4 // their runs are looked up
 	}
 	if view.Query.Get("order") == "asc" {
 		fields["order"] = "asc"
@@ -97,12 +98,12 @@ func listed[Item any](v *visit, id string, fields map[string]any) ([]Item, found
 	return page.Items, found{page.Next, page.Reached}, err
 }
 
-// Skippable reports whether one of the jobs that are shown may be skipped: none that is over.
+// Skippable reports whether one of the jobs that are shown is not over, so that it may be skipped.
 func (l listView) Skippable() bool {
 	return slices.ContainsFunc(l.Jobs, func(j readmodel.Job) bool { return j.FinalizedAt == 0 })
 }
 
-// Continued reports whether the list goes on behind another part of it.
+// Continued reports whether the page is not the first of its list.
 func (l listView) Continued() bool { return l.Query.Get("cursor") != "" }
 
 // Empty reports whether the list shows nothing.

@@ -54,7 +54,7 @@ func (s *stream) row(t *template.Template, p page, id string) bool {
 	return s.send(text + "\n")
 }
 
-// live tells a page by server-sent events that something has changed; it then asks for itself again.
+// live tells a page by server-sent events that something has changed; the page then loads itself again.
 func (c *Console) live(w http.ResponseWriter, r *http.Request) {
 	v := c.admit(w, r)
 	if v == nil {
@@ -98,7 +98,7 @@ func (c *Console) live(w http.ResponseWriter, r *http.Request) {
 			if !s.send(fmt.Sprintf("event: changed\ndata: %d\n\n", revision)) {
 				return
 			}
-			select { // what happens at once is told at once, and what follows a moment later together
+			select { // the first change is told at once, and those that follow it together, a moment later
 			case <-r.Context().Done():
 				return
 			case <-time.After(quiet):

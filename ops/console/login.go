@@ -28,8 +28,8 @@ func (c *Console) FromElsewhere(w http.ResponseWriter, r *http.Request) {
 	c.render(w, &visit{Console: c, r: r}, http.StatusOK, view, page{Title: title, Elsewhere: true})
 }
 
-// login exchanges the code of a link for a login. It changes nothing that another page could make a browser send: the
-// code is the proof.
+// login exchanges the code of a link for a login. The form needs no token against forgery: another page does not know
+// the code.
 func (c *Console) login(w http.ResponseWriter, r *http.Request) {
 	r.Body = http.MaxBytesReader(w, r.Body, 4<<10)
 	caller, ok, err := c.cfg.Links.Take(r.Context(), r.PostFormValue("code"), realNow())

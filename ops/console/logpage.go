@@ -17,9 +17,9 @@ type (
 		All     bool
 		Query   url.Values
 		Records []transition
-		// Older are the positions before which the log goes on, empty at its beginning.
+		// Older are the positions before which older rows stand; empty at the beginning of the log.
 		Older string
-		// Rows is where the rows come from that are written from now on, empty for a part of the past.
+		// Rows is the address of the stream of new rows; empty for a part of the past.
 		Rows string
 		Tail string
 	}

@@ -19,8 +19,8 @@ const (
 	noteLength = 500
 )
 
-// say leaves a sentence for the next page of the browser, which may be another node's: a cookie takes it along. Only
-// the console can have made it, for this login.
+// say leaves a sentence for the next page of the browser. A cookie carries it, since another node may make that page.
+// Its signature shows that the console has made it for this login.
 func (v *visit) say(w http.ResponseWriter, sentence string) {
 	text := base64.RawURLEncoding.EncodeToString([]byte(clip(noteLength, sentence)))
 	v.setNote(w, text+"."+v.sign(text), noteLife)

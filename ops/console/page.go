@@ -22,8 +22,8 @@ type page struct {
 	// Nav is the entry of the navigation that the page belongs to.
 	Nav  string
 	Body any
-	// Snapshot says that the page stays what it was when it was asked for: what a person confirms is what was shown, and
-	// what is written is kept.
+	// Snapshot says that the page does not bring itself up to date: what a person confirms is what was shown, and what a
+	// person has typed is kept.
 	Snapshot bool
 
 	// What follows is filled in by render.
@@ -46,7 +46,7 @@ func (p page) Seen() uint64 { return p.visit.seen }
 // May reports whether the user's role is enough for the operation.
 func (p page) May(id string) bool { return p.visit.may(id) }
 
-// With is the page about something else, for a part of it.
+// With is the page with another body, for one of its parts.
 func (p page) With(body any) page {
 	p.Body = body
 	return p
@@ -71,7 +71,7 @@ func (p page) Sentence(text string) template.HTML {
 	return template.HTML(out.String())
 }
 
-// foreign is what explanations quote.
+// foreign matches what explanations quote.
 var foreign = regexp.MustCompile(`“[^”]*”`)
 
 // inWords shows a time of a sentence as people read it.

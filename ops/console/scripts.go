@@ -43,7 +43,7 @@ type effectsView struct {
 	NotCompared string
 }
 
-// comparedRuns is how many recorded runs are run again for a comparison: what a person waits for.
+// comparedRuns is how many recorded runs are run again for a comparison, which a person waits for.
 const comparedRuns = 200
 
 // mark shows problems at their lines in the editor.
@@ -201,8 +201,8 @@ func (v *visit) runs(workflow string) (string, error) {
 	return s.Source, err
 }
 
-// newer says that another version runs than the one that the editor began with, for its page, which does not change by
-// itself.
+// newer tells the page of the editor, which does not bring itself up to date, that another version runs than the one
+// that it began with.
 func (c *Console) newer(w http.ResponseWriter, r *http.Request) {
 	v := c.admit(w, r)
 	if v == nil {
@@ -224,8 +224,8 @@ func (c *Console) newer(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// withEndsOf gives a text that a form has sent the line ends of the text that it was made of: a browser sends CRLF,
-// whatever it was given. What was not changed is the same again, byte for byte.
+// withEndsOf gives a text from a form the line ends of the text that the form was filled with: a browser always sends
+// CRLF. So a text that was not changed is the same, byte for byte.
 func withEndsOf(original, sent string) string {
 	plainEnds := strings.NewReplacer("\r\n", "\n", "\r", "\n")
 	sent = plainEnds.Replace(sent)

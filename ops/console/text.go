@@ -41,8 +41,8 @@ func deref(v any) any {
 	return p.Elem().Interface()
 }
 
-// plain shows what scripts and the outside have written: what cannot be seen, or reorders what stands around it, is
-// shown by its number.
+// plain is a text of scripts or of the outside, in which each character that cannot be seen, or that reorders the text
+// around it, is replaced by its number.
 func plain(v any) string {
 	s := strings.ToValidUTF8(fmt.Sprint(deref(v)), "\uFFFD")
 	if !strings.ContainsFunc(s, hidden) {
@@ -59,9 +59,9 @@ func plain(v any) string {
 	return out.String()
 }
 
-// hidden reports whether a character is not seen: controls, those that turn the direction of text, and those without
-// a form of their own, in which a text for a language model could hide. What joins the parts of an emoji or of a letter
-// is none.
+// hidden reports whether a character cannot be seen: controls, characters that turn the direction of text, and
+// characters without a form of their own, in which a text for a language model could hide. A joiner of the parts of an
+// emoji or of a letter is not hidden.
 func hidden(r rune) bool {
 	const brailleBlank = 0x2800
 	switch r {

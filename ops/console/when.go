@@ -48,7 +48,7 @@ func when(text string, now time.Time) (time.Time, bool) {
 	return time.Time{}, false
 }
 
-// between adds to the fields from when to when a list goes.
+// between adds the period of a list to the fields.
 func (v *visit) between(fields map[string]any, query url.Values) error {
 	for _, name := range []string{"since", "until"} {
 		text := query.Get(name)

@@ -30,7 +30,7 @@ type (
 		// Schedules are its producers, which can be told to run now.
 		Schedules []schedule
 	}
-	// sourceItem is some of what came in from one source. Arrived is how much has in the last day.
+	// sourceItem is a source with some of its inputs. Arrived counts its inputs of the last day.
 	sourceItem struct {
 		Source, Type string
 		Arrived      int
@@ -41,8 +41,8 @@ type (
 const (
 	// shownAtOnce is how many rows a list of a page has.
 	shownAtOnce = 50
-	// lookedAtOnce is how many items are looked at for a page at most: what fits may be rare, and the page must not wait
-	// for it. It then says how far it has looked, and goes on.
+	// lookedAtOnce bounds how many items are looked at for a page: items that fit may be rare, and the page must not wait
+	// for them. The page then says how far it has looked, and goes on.
 	lookedAtOnce = 5_000
 )
 
@@ -93,7 +93,7 @@ func (v *visit) header(tab string) (header, error) {
 // Head is the header itself, for the part of the pages that shows it.
 func (h header) Head() header { return h }
 
-// Word is for what the workflow needs a person, as on the first page.
+// Word says for what the workflow needs a person, as the first page does.
 func (h header) Word() string { return needOf(h.Why).Word }
 
 // Held reports whether the system holds the workflow for a reason that a resume ends. An approval and an uncertain
