@@ -13,8 +13,7 @@ const (
 	// maxApart is how many connections of a user that is kept apart may be open at once: each has an account, which
 	// costs some memory and stays.
 	maxApart = 1000
-	// longestAnswer is for how long the way back of an answer is kept open. What asks for it ends it sooner by going
-	// away.
+	// longestAnswer bounds how long the way back of an answer is kept open. It ends sooner where the asker disconnects.
 	longestAnswer = 24 * time.Hour
 )
 
@@ -30,7 +29,7 @@ type apart struct {
 	rooms []*server.Account
 }
 
-// keepApart opens to accounts of the user's connections what it may publish.
+// keepApart opens to the accounts of the user's connections what the user may publish.
 func keepApart(s *server.Server, u User, to *server.Account) (*apart, error) {
 	if u.Publish == nil {
 		return nil, fmt.Errorf("keep the connections of NATS user %s apart: what it may publish is not listed", u.Name)

@@ -72,7 +72,8 @@ func mendBlocks(dir string, log *slog.Logger) error {
 	return forgetCleanStop(dir)
 }
 
-// forgetCleanStop is on the disk before the server runs: a stop without power must not pass for the clean one.
+// forgetCleanStop removes the note of the last clean stop, from the disk too, before the server runs: a later power
+// failure must not pass for a clean stop.
 func forgetCleanStop(dir string) error {
 	err := os.Remove(filepath.Join(dir, cleanStop))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -84,7 +85,7 @@ func forgetCleanStop(dir string) error {
 	return durable.SyncDir(dir)
 }
 
-// below finds files by a pattern with slashes. What the directory itself is called is no part of the pattern.
+// below finds files by a pattern with slashes. Special characters in the directory's own name have no meaning.
 func below(dir, pattern string) ([]string, error) {
 	found, err := fs.Glob(os.DirFS(dir), pattern)
 	for i := range found {
@@ -328,7 +329,8 @@ func expanded(stored []byte) ([]byte, error) {
 // compressedBlock begins a block that is compressed with S2, which has the number 1.
 const compressedBlock = "cmp\x01"
 
-// blockSize reads how many bytes a compressed block holds, and how many bytes say so: none where they cannot be read.
+// blockSize reads the size of a compressed block's text, and how many bytes the size itself takes: 0 where it cannot be
+// read.
 func blockSize(stored []byte) (size uint64, n int, compressed bool) {
 	rest, compressed := bytes.CutPrefix(stored, []byte(compressedBlock))
 	if compressed {

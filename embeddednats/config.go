@@ -46,17 +46,17 @@ type Config struct {
 	// JetStreamMaxStore limits what JetStream stores, in bytes, so that a full store is refused
 	// in words before the disk is full. 0 leaves it to the server: three quarters of the free space.
 	JetStreamMaxStore int64
-	// Name is the server's name; empty takes a random one. In a cluster it is required, unique, and stays the same as long
-	// as the data does: the other servers know the data by it.
+	// Name is the server's name; empty takes a random one. In a cluster it is required, unique, and stays the same as
+	// long as the data does: the other servers know the data by it.
 	Name string
 	// Cluster makes the server part of a JetStream cluster; nil means standalone. The data of one mode is refused in the
 	// other before the server starts ([ErrStandaloneData], [ErrClusterData]).
 	Cluster *Cluster
-	// Trust is asked for consent where a stream's metadata is not what its checksum says and no copy of what it was
-	// last is left. takes says what is taken with true, for people: the metadata as it is, or an older copy. With false,
-	// or without Trust, the server does not serve the stream (Server.Unserved); with an error Start fails.
+	// Trust is asked for consent where a stream's metadata does not match its checksum and no copy of its newest state is
+	// left. takes tells a person what is used after consent: the metadata as it is, or an older copy. Without consent, or
+	// without Trust, the server does not serve the stream (Server.Unserved). With an error Start fails.
 	Trust func(stream, takes string) (bool, error)
-	// Disposable streams are removed where their metadata is not what its checksum says.
+	// Disposable streams are removed where their metadata does not match its checksum.
 	Disposable []string
 	// Logger receives the server's warnings and errors, and its notices at debug level; nil
 	// discards them.

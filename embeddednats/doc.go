@@ -39,12 +39,11 @@
 // Guaranteed for a cluster ([Cluster]): nodes talk over mutual TLS, but on loopback, where it may be left out. The
 // data of a server that was alone is never opened by a node of a cluster, which would delete its streams, nor that
 // of a node by a server that is alone, by another node or in another cluster; both are refused before the server
-// starts, and nothing is changed. Not guaranteed: that a node which has lost its data is known by it. It must be
-// removed ([Remove]) and join under a new name: under its old one it would vote as if it had what it once
-// acknowledged.
+// starts, and nothing is changed. Not guaranteed: that a node which has lost its data is recognised. It must be removed
+// ([Remove]) and join under a new name: under its old one it would vote as if it had what it once acknowledged.
 //
-// Not guaranteed: that subscribers leave one another alone. A subscriber may use up the consumers of all of
-// them, and it may acknowledge in the place of another one. The data may also be damaged: JetStream starts on
+// Not guaranteed: that subscribers leave one another alone. A subscriber may use up the consumers of all
+// subscribers, and it may acknowledge in the place of another one. The data may also be damaged: JetStream starts on
 // what is left, and package eventlog/jslog checks what it serves. Only cmd and tests import this package.
 //
 // Staging in memory ([Server.StageInMemory]) works around what nats-server 2.15.2 does: for a file stream of one

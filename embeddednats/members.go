@@ -21,8 +21,8 @@ type Members struct {
 	Cluster string
 	// Leader is the node that decides where streams are; empty during an election, or without a majority.
 	Leader string
-	// Nodes are all that the cluster counts, this one among them, by name. A node that is gone for good counts until it is
-	// removed.
+	// Nodes are all that the cluster counts, this one among them, by name. A node that is gone for good counts until it
+	// is removed.
 	Nodes []Member
 }
 
@@ -39,9 +39,9 @@ type Member struct {
 	Behind uint64
 }
 
-// Members says which nodes the cluster has. What it says about the others is known to the leader alone: on any other
-// node, all but the leader have no more than a name and whether they are offline. It fails with ErrAlone outside a
-// cluster.
+// Members lists the nodes of the cluster. Only the leader knows how the other nodes are: asked at another node, it has
+// of all nodes but the leader and that one only the names, and which of them are offline. It fails with ErrAlone
+// outside a cluster.
 func (s *Server) Members() (Members, error) {
 	if s.cluster == "" {
 		return Members{}, ErrAlone
@@ -148,7 +148,7 @@ func Remove(ctx context.Context, nc *nats.Conn, node string) error {
 	}
 }
 
-// removeTime is how long one request waits. While the servers elect a leader no answer comes, later neither.
+// removeTime is how long one request waits. A request that is sent while the servers elect a leader is never answered.
 const removeTime = 3 * time.Second
 
 // removed reads the answer. Where it was asked again, an earlier request may have removed the node, which cannot be

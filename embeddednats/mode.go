@@ -90,7 +90,7 @@ func (m member) String() string {
 	return fmt.Sprintf(" (node %s of cluster %s)", m.Node, m.Cluster)
 }
 
-// readMember reads whose data it is; known is false where that is not noted.
+// readMember reads which node the data belongs to; known is false where that is not noted.
 func readMember(store string) (m member, known bool, err error) {
 	path := filepath.Join(store, memberFile)
 	text, err := os.ReadFile(path)

@@ -139,7 +139,8 @@ func (r *running) ofMutations(ctx context.Context, what string, status eventlog.
 	return r.run(ctx)
 }
 
-// ofEvents does what a person does with events, without ids with all of the topic that it can be done with.
+// ofEvents does what a person does with events: with those of the ids, and without ids with all events of the topic for
+// which it is possible.
 func (r *running) ofEvents(ctx context.Context, action decide.EventAction, step *Step) error {
 	state, err := r.fold(ctx)
 	if err != nil {

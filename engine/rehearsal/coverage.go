@@ -15,11 +15,11 @@ type Coverage struct {
 	Lines []LineRuns `json:"lines"`
 }
 
-// LineRuns is a line of the script, and how often it has run. One with several statements has run in part where not all
-// of them have.
+// LineRuns is a line of the script, and how often it has run. A line with several statements has run in part where not
+// all of its statements have run.
 type LineRuns struct {
 	Line int  `json:"line"`
-	Ran  int  `json:"ran"` // how often its statement has run that ran most often
+	Ran  int  `json:"ran"` // the runs of its statement that has run most often
 	Part bool `json:"part,omitempty"`
 }
 
@@ -50,7 +50,7 @@ func (c Coverage) Missed() (missed, partly []int) {
 	return missed, partly
 }
 
-// counter is an executor that has the statements of one script counted, and its time stand still.
+// counter is an executor that has the statements of one script counted, and lets its time stand still.
 type counter struct {
 	sandbox.Executor
 

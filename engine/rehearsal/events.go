@@ -67,7 +67,7 @@ func (r *running) see(step *Step, events []shownEvent) {
 	}
 }
 
-// unexpectedDiscards are the events that were put aside for a person, and of which the case does not say so.
+// unexpectedDiscards are the events that were discarded without the case expecting it.
 func (r *running) unexpectedDiscards(ctx context.Context) (problems []Problem, err error) {
 	state, err := r.fold(ctx)
 	if err != nil {

@@ -23,7 +23,7 @@ type outside struct {
 	broken  []string // what the case lacks or says wrong
 }
 
-// fate is what can be found out of a change, by its key.
+// fate is what the other side can say about a change, by its key.
 type fate struct {
 	lost   Lost
 	result json.RawMessage
@@ -66,7 +66,7 @@ func (o *outside) say(ctx context.Context, operation connector.Operation, step *
 	return nil
 }
 
-// unused are failures and answers for certain parameters that no call was given.
+// unused are the failures, and the answers for certain parameters, that no call was given.
 func (o *outside) unused() (problems []Problem) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -83,7 +83,7 @@ func (o *outside) unused() (problems []Problem) {
 	return problems
 }
 
-// find is the answer to a call, nil for none; with take it is given.
+// find is the answer to a call, nil for none. With take it counts as given.
 func (o *outside) find(name string, params json.RawMessage, take bool) *givenAnswer {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -18,8 +18,8 @@ type running struct {
 	stopped bool // the case has let one run end, and done nothing since
 }
 
-// undead is a crash that has not come: what follows would prove nothing.
-func (r *running) undead() []Problem {
+// missingCrash is the problem of a crash that has not come: what follows it would prove nothing.
+func (r *running) missingCrash() []Problem {
 	fact, armed := r.life.armed()
 	if !armed {
 		return nil

@@ -31,7 +31,7 @@ func (r *running) step(ctx context.Context, step *Step) ([]Problem, error) {
 	}
 	var problems []Problem
 	if step.Do == DoCrash {
-		problems = r.undead()
+		problems = r.missingCrash()
 		r.crashed = step.Line
 	}
 	err := action(r, ctx, step)
@@ -46,7 +46,7 @@ func (r *running) end(ctx context.Context) ([]Problem, error) {
 			return nil, err
 		}
 	}
-	problems := slices.Concat(r.lacking(0), r.unexpected(), r.undead(), r.outside.unused(), r.unexpectedWaits(ctx))
+	problems := slices.Concat(r.lacking(0), r.unexpected(), r.missingCrash(), r.outside.unused(), r.unexpectedWaits(ctx))
 	discarded, err := r.unexpectedDiscards(ctx)
 	return append(problems, discarded...), err
 }

@@ -30,7 +30,7 @@ type Case struct {
 	Steps  []Step                    `json:"steps"`
 }
 
-// Start is where the time of a case begins that names none.
+// Start is the time at which a case begins that names none.
 var Start = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
 // Step is one step of a case. Do says which of the other members it has.
@@ -101,7 +101,7 @@ const (
 
 	// DoExpectCall takes the first change that no step has expected yet.
 	DoExpectCall Do = "expectCall"
-	// DoExpectNoCalls says that there is none.
+	// DoExpectNoCalls says that there is no such change.
 	DoExpectNoCalls Do = "expectNoCalls"
 	// DoExpectEvents lists all events of a topic, with what is to be true of each.
 	DoExpectEvents Do = "expectEvents"

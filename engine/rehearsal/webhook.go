@@ -23,7 +23,8 @@ const (
 	codeMethod      = "method.notAllowed"
 )
 
-// hook sends a request to a hook, signed as its sender would. What it becomes is what it becomes in an engine.
+// hook sends a request to a hook, signed as its sender would sign it. The request has the effect that it has in an
+// engine.
 func (r *running) hook(ctx context.Context, step *Step) error {
 	state, _ := r.engine.State(r.workflow)
 	h, ok := state.Definition().Hook(step.Hook)

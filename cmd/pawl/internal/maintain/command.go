@@ -15,8 +15,8 @@ import (
 )
 
 // Command is a maintainer that is a command of the shell: it reads the evidence from standard input and writes the
-// script to standard output. PAWL_WORKFLOW is set for it; no other variable of PAWL_ is, since it reads what hostile
-// people may have written, and a token is among them.
+// script to standard output. Of the variables that begin with PAWL_ it gets PAWL_WORKFLOW alone: PAWL_TOKEN is among
+// the others, and the command reads what hostile people may have written.
 type Command struct {
 	Line string
 	// Err gets what it writes to standard error.

@@ -46,7 +46,7 @@ type caller struct {
 type server struct {
 	engine Engine
 	offers *mcp.Server
-	// offered are the tools until the role is known, but for the one of tests.
+	// offered are the tools, except that of tests, until the role is known.
 	offered []*tool
 
 	mu sync.Mutex

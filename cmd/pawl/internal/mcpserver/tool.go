@@ -135,7 +135,7 @@ func (t *tool) describe() (*mcp.Tool, error) {
 }
 
 // choose takes the kind out of the arguments and finds its operation. It refuses arguments that the operation does not
-// have, since what is not looked at must not look as if it were.
+// have: an argument that is ignored must not look as if it had an effect.
 func (t *tool) choose(arguments map[string]any) (operation string, wrong *mcp.CallToolResult) {
 	chosen := t.kinds[0]
 	if len(t.kinds) > 1 {

@@ -25,8 +25,8 @@ type Acceptance struct {
 	Actor eventlog.Actor
 	// Report is the file that lists the calls that are given up; empty for one in the data directory.
 	Report string
-	// NamesKnown says that each workflow is known that was lost with its name. It counts only where no other loss is
-	// accepted with it: a person has to see that one first.
+	// NamesKnown says that the person knows each workflow that was lost with its name. It counts only where no other loss
+	// is accepted at the same time: a person has to look at that loss first.
 	NamesKnown bool
 }
 

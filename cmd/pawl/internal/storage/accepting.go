@@ -14,7 +14,8 @@ import (
 	"github.com/pawl-run/pawl/eventlog/durable"
 )
 
-// acceptance is what is known to be lost while that is being accepted. A repeated command may not find it any more.
+// acceptance is what is known to be lost while the loss is being accepted. It is kept, since a repeated command may not
+// find all of it any more.
 type acceptance struct {
 	Lines []string `json:"lines"`
 	End   bool     `json:"end"`
@@ -44,7 +45,7 @@ func begunAcceptance(data string) (known acceptance, interrupted bool, err error
 		return known, false, exit.Failed("", fmt.Errorf("look for an interrupted acceptance: %w", err))
 	}
 	if err := json.Unmarshal(content, &known); err != nil {
-		// Another version has noted lines, and not whether the end may be gone.
+		// An earlier version has noted lines alone, and not whether the end may be gone.
 		known = acceptance{End: true}
 		if len(content) > 0 {
 			known.Lines = strings.Split(string(content), "\n")

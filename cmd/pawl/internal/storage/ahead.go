@@ -13,9 +13,9 @@ import (
 )
 
 // giveWay lets the local store give way to a log that was not synced and has lost its end: that is what
-// --sync=interval allows. What the store still knows of it is used once more, to hold the workflows
-// whose newest transitions are gone; what was done there would otherwise be done again. Where every
-// write is synced the engine refuses such a log.
+// --sync=interval allows. The store still knows which workflows have lost their newest transitions, and
+// these are held: what was done there would otherwise be done again. Where every write is synced the engine
+// refuses such a log.
 func giveWay(ctx context.Context, d *Data) error {
 	if d.Settings.SyncInterval == 0 {
 		return nil

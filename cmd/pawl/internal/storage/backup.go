@@ -26,7 +26,7 @@ import (
 
 // Source says whose log a backup of the directory is.
 func (d *Data) Source() backup.Source {
-	host, _ := os.Hostname() // it is for a person
+	host, _ := os.Hostname() // only people read it
 	return backup.Source{Installation: d.Log.Installation(), Engines: []string{}, Data: d.Settings.Data, Host: host,
 		Version: version.String()}
 }
@@ -76,7 +76,7 @@ func Restore(ctx context.Context, s config.Settings, with Parts, logger *slog.Lo
 	}
 	d := &Data{Settings: s, With: with, Logger: logger, stopped: true, restoring: restoring(from)}
 	defer func() { err = d.End(err) }()
-	// First: an engine that is started in between makes no log of its own.
+	// This comes first: an engine that is started in between makes no log of its own.
 	err = os.MkdirAll(s.Data, 0o700)
 	if err == nil {
 		err = durable.WriteFile(restoreFile(s.Data), []byte(from.ID+"\n"))

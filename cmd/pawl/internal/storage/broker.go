@@ -23,7 +23,7 @@ import (
 // servers that are there without it. Each kind is made by one function that openBroker chooses (embedBroker,
 // joinServers), and differs from the others in what it sets here.
 type Broker struct {
-	// Server is the one inside of this process; nil where there is none.
+	// Server is the server inside of this process; nil where there is none.
 	Server   *embeddednats.Server
 	NC       *nats.Conn
 	Listener natsListener
@@ -50,8 +50,9 @@ func (b *Broker) ClientURL() string {
 	return b.Server.ClientURL()
 }
 
-// Healthy says what is wrong with the server inside of this process, nil for nothing. Others show it in their answers,
-// and one of a cluster that has no leader, or whose disk is full, is waited for: the others go on meanwhile.
+// Healthy says what is wrong with the server inside of this process that has the log for itself; nil for nothing. Where
+// the log is shared it is always nil: what is wrong with other servers shows in their answers, and while a node has no
+// leader or a full disk the other nodes go on.
 func (b *Broker) Healthy() error {
 	if b.Server == nil || b.Shared {
 		return nil

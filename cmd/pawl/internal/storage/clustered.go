@@ -38,8 +38,8 @@ func clusterRefused(err error) (explained error, ok bool) {
 	return nil, false
 }
 
-// writeLocal writes down how commands on this machine reach the servers of the cluster, such as the one that makes the
-// log, for as long as this one runs.
+// writeLocal writes down how commands on this machine, such as pawl cluster init, reach the servers of the cluster
+// while this node runs.
 func writeLocal(server *embeddednats.Server, data string, opened *Closers) error {
 	dir := filepath.Join(data, datadir.NATSDir)
 	if err := server.WriteLocalURLs(dir); err != nil {

@@ -103,8 +103,8 @@ func (d *Data) logConfig() jslog.Config {
 	return c
 }
 
-// closeStore closes the store. What ended because the disk takes no more is not told again that the
-// store cannot be written either.
+// closeStore closes the store. Where a full disk was the reason to end, it does not report again that the store
+// cannot be written.
 func (d *Data) closeStore() error {
 	err := d.Store.Close()
 	if errors.Is(err, store.ErrFailed) && (diskspace.IsFull(d.ended) || errors.Is(d.ended, store.ErrFailed)) {

@@ -14,10 +14,10 @@ import (
 )
 
 const (
-	// connectTime is how long a server may take to take a connection.
+	// connectTime is how long a server may take to accept a connection.
 	connectTime = 10 * time.Second
-	// pingEvery is how often a server must answer. One that stands still is left for another after two that it has not
-	// answered, before its leases are lost.
+	// pingEvery is how often a server is pinged. After two pings without an answer the engine leaves it for another
+	// server, before its leases are lost.
 	pingEvery = 3 * time.Second
 	// answerWithin is how long JetStream may be silent before its server counts as cut off. It is longer than an election
 	// of a leader takes (up to 9 s), and shorter than a lease lasts without a renewal (15 s).

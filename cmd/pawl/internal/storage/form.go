@@ -34,8 +34,8 @@ type Layout struct {
 	Installation string `json:"installation"`
 }
 
-// Form makes the streams of a shared log, and the bucket of its leases. Where they are there it makes nothing and tells
-// how they are. It may be repeated after it failed. The bucket comes last: engines wait for it.
+// Form makes the streams of a shared log, and the bucket of its leases. Where they exist it makes nothing, and returns
+// their layout. It may be repeated after it failed. The bucket comes last: engines wait for it.
 func Form(ctx context.Context, nc *nats.Conn, logger *slog.Logger, want Layout) (Layout, error) {
 	js, err := jetstream.New(nc)
 	if err != nil {
@@ -55,7 +55,7 @@ func Form(ctx context.Context, nc *nats.Conn, logger *slog.Logger, want Layout) 
 	return made, err
 }
 
-// addLeases makes the bucket of the leases, on as many servers as the log, which made is then told.
+// addLeases makes the bucket of the leases, on as many servers as the log, and sets that number in made.
 func addLeases(ctx context.Context, js jetstream.JetStream, made *Layout) error {
 	first, err := js.Stream(ctx, jslog.StreamName("", 0))
 	if err != nil {
@@ -83,7 +83,7 @@ func Servers(ctx context.Context, s config.Servers, logger *slog.Logger) (*nats.
 }
 
 // awaitFormed waits until the shared log and the bucket of its leases are there, and learns how many replicas they
-// have. A node that has read the log before does not wait: a log that is gone is no new one.
+// have. A node that has read the log before does not wait: its log is gone, and will not be made.
 func (d *Data) awaitFormed(ctx context.Context) error {
 	js, err := jetstream.New(d.Broker.NC)
 	if err != nil {

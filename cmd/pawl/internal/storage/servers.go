@@ -44,8 +44,8 @@ func lookAtServers(ctx context.Context, nc *nats.Conn, servers config.Servers, l
 	return nil
 }
 
-// seeSync puts what the servers say of their syncing in the place of what an application's account cannot see. Without
-// the system account the report stays.
+// seeSync completes the report with how the servers sync their writes, which an application's account cannot see. The
+// report stays as it is without credentials of the system account.
 func seeSync(
 	ctx context.Context, report doctor.HealthReport, servers config.Servers, logger *slog.Logger,
 ) (doctor.HealthReport, error) {

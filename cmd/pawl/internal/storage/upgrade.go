@@ -27,8 +27,9 @@ type Upgrade struct {
 	Nodes []string
 }
 
-// RaiseFormat lets a shared log hold what all nodes read that run. A node that ended without a word counts until it is
-// in without: it may come back as it was. After an error the format may be raised in part; it may be repeated.
+// RaiseFormat raises the format of a shared log to the newest one that all running nodes read. A node that ended
+// without leaving counts too, unless without names it: it may come back as it was. After an error the format may be
+// raised in part; it may be repeated.
 func RaiseFormat(ctx context.Context, nc *nats.Conn, logger *slog.Logger, without []string) (u Upgrade, err error) {
 	js, err := jetstream.New(nc)
 	if err != nil {
@@ -70,8 +71,8 @@ func RaiseFormat(ctx context.Context, nc *nats.Conn, logger *slog.Logger, withou
 	return u, lateNodes(ctx, js, u.To, without)
 }
 
-// lateNodes says which nodes have come meanwhile that do not read the format. They have taken no partition, or find out
-// when they do.
+// lateNodes is an error that names the nodes that have come meanwhile and do not read the format. Such a node finds
+// that out when it takes a partition.
 func lateNodes(ctx context.Context, js jetstream.JetStream, format int, without []string) error {
 	nodes, err := readNodes(ctx, js)
 	if err != nil {
