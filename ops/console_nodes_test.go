@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -140,6 +141,32 @@ func TestConsoleOfAnotherNode(t *testing.T) {
 		if res.StatusCode != http.StatusUnauthorized {
 			t.Errorf("node %d after logging out: %d", i+1, res.StatusCode)
 		}
+	}
+}
+
+// What is redriven at a node that owns nothing is shown at each node, also to others and later, with its progress.
+func TestRedriveOfAnotherNode(t *testing.T) {
+	t.Parallel()
+	nodes := setupNodes(t, 3)
+	owner, other, third := nodes[0], nodes[1], nodes[2]
+	owner.discard()
+	u := other.browse(testToken, "operator")
+	said := u.acts("/ui/act/redriveEvents?workflow=shop&state=discarded&back=/ui/needs", u.at(third))
+	if !strings.Contains(said, "Done: 30 of 30.") || !strings.Contains(said, "Redrive of 30 events") {
+		t.Errorf("the third node shows:\n%s", said)
+	}
+	page := regexp.MustCompile(`hx-get="(/ui/workflows/shop/redrive\?[^"]+)"`).FindStringSubmatch(said)
+	if page == nil {
+		t.Fatalf("the page has no address of its own:\n%s", said)
+	}
+	owner.engine.Rest("shop")
+	address, viewer := html.UnescapeString(page[1]), owner.browse(testToken, "viewer")
+	if said := viewer.get(address); !strings.Contains(said, "<b>30</b> of 30 are over") {
+		t.Errorf("a viewer is shown afterwards:\n%s", said)
+	}
+	res, body := viewer.send("GET", "/ui/workflows/shop/redrive?at=0:1", nil)
+	if res.StatusCode != http.StatusNotFound || !strings.Contains(body, "No redrive of this workflow") {
+		t.Errorf("what is no redrive: %d\n%s", res.StatusCode, body)
 	}
 }
 

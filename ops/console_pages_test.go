@@ -182,7 +182,7 @@ func TestConsoleApproves(t *testing.T) {
 	said, next := u.confirms("/ui/act/approveMutations?back=/ui/needs&item="+items[0][1]+"&item="+items[1][1],
 		url.Values{"comment": {"looks good"}})
 	if !strings.Contains(said, "leaves, exactly as it is recorded") || strings.Count(said, "o-1") < 2 ||
-		!strings.Contains(next, "Done: 2 changes of 2") {
+		!strings.Contains(next, "Done: 2 of 2.") {
 		t.Errorf("before: %s\nafter: %s", said, next)
 	}
 	var m readmodel.Mutation
@@ -218,6 +218,9 @@ func TestConsoleResolves(t *testing.T) {
 	if body := u.get("/ui/needs"); !strings.Contains(body, "Uncertain changes") || !strings.Contains(body, id) {
 		t.Fatalf("it is not shown:\n%s", body)
 	}
+	if body := u.get("/ui/mutations/" + id); strings.Contains(body, "Ask again") || !strings.Contains(body, "Skip it") {
+		t.Errorf("the other side cannot be asked:\n%s", body)
+	}
 	address := "/ui/act/resolveMutation/did_happen?mutation=" + id
 	res, body := u.send("POST", "/ui/act/resolveMutation/did_happen", url.Values{"form": {u.form()}, "mutation": {id},
 		"result": {"{"}})
@@ -236,12 +239,46 @@ func TestConsoleResolves(t *testing.T) {
 		m.ResolvedBy == nil || m.Comment == nil || m.Comment.By.Name != "ann" {
 		t.Errorf("resolved as %s with %s by %v", m.Status, m.Result, m.ResolvedBy)
 	}
+	if body := u.get("/ui/mutations/" + id); !strings.Contains(body, "a person said that it happened") {
+		t.Errorf("how it was settled is not told:\n%s", body)
+	}
 }
 
 // Discarded events are shown by their error and redriven in bulk.
 func TestConsoleRedrives(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
+	b.discard()
+	u := b.browse(testToken, "")
+	if body := u.get("/ui/needs"); !strings.Contains(body, "30 events") || !strings.Contains(body, "no customer") {
+		t.Errorf("they are not shown by their error:\n%s", body)
+	}
+	address := "/ui/act/redriveEvents?workflow=shop&state=discarded&back=/ui/needs"
+	said, next := u.confirms(address, nil)
+	if !strings.Contains(said, "<b>30</b> in all") || strings.Count(said, "Order of Ann") != 30 ||
+		!strings.Contains(next, "Done: 30 of 30.") || !strings.Contains(next, "Redrive of 30 events") {
+		t.Errorf("before: %s\nafter: %s", said, next)
+	}
+
+	// Where nothing is redriven there is no progress to show.
+	item := url.Values{"form": {u.form()}, "workflow": {"shop"}, "back": {"/ui/needs"}}
+	res, body := u.send("POST", "/ui/act/redriveEvents", item)
+	if res.StatusCode != http.StatusUnprocessableEntity || !strings.Contains(body, "Nothing is chosen") {
+		t.Errorf("no event is redriven: %d\n%s", res.StatusCode, body)
+	}
+	item["items"] = []string{`{"topic":"order.sent","messageId":"unknown"}`}
+	if res, body = u.send("POST", "/ui/act/redriveEvents", item); res.Header.Get("Location") != "/ui/needs" {
+		t.Errorf("what is not there is redriven: %d to %q\n%s", res.StatusCode, res.Header.Get("Location"), body)
+	}
+	if said := u.get("/ui/act/redriveEvents?workflow=shop&q=no-such&back=/ui/needs"); strings.Contains(said, `id="do"`) ||
+		!strings.Contains(said, "It would change nothing now") {
+		t.Errorf("nothing fits:\n%s", said)
+	}
+}
+
+// discard deploys a workflow whose script refuses its 30 events, until their attempts are used up.
+func (b *bundle) discard() {
+	b.t.Helper()
 	source := strings.Replace(orders("shop", "send"), `subscribe: ["order.in"],`,
 		`subscribe: ["order.in"], maxAttempts: 1,`, 1)
 	source = strings.Replace(source, "if (event.payload && event.payload.crash) throw new Error(\"cannot read order \" + "+
@@ -251,22 +288,15 @@ func TestConsoleRedrives(t *testing.T) {
 	b.do("deployWorkflow", map[string]any{"source": source, "grants": map[string]any{"*": "allow"}}, nil)
 	var events []map[string]any
 	for n := range 30 {
-		events = append(events, map[string]any{"messageId": fmt.Sprintf("bad-%d", n), "title": "x", "payload": nil})
+		events = append(events, map[string]any{"messageId": fmt.Sprintf("bad-%d", n), "title": "Order of Ann",
+			"payload": nil})
 	}
 	b.do("pushEvents", map[string]any{"workflow": "shop", "topic": "order.in", "events": events}, nil)
 	b.engine.Rest("shop")
 	var w readmodel.Workflow
 	b.do("getWorkflow", map[string]any{"workflow": "shop"}, &w)
 	if w.Counts.Discarded != 30 {
-		t.Fatalf("%d events are discarded", w.Counts.Discarded)
-	}
-	u := b.browse(testToken, "")
-	if body := u.get("/ui/needs"); !strings.Contains(body, "30 events") || !strings.Contains(body, "no customer") {
-		t.Errorf("they are not shown by their error:\n%s", body)
-	}
-	said, next := u.confirms("/ui/act/redriveEvents?workflow=shop&state=discarded&back=/ui/needs", nil)
-	if !strings.Contains(said, "<b>30</b> in all") || !strings.Contains(next, "Done: 30 changes of 30") {
-		t.Errorf("before: %s\nafter: %s", said, next)
+		b.t.Fatalf("%d events are discarded", w.Counts.Discarded)
 	}
 }
 
@@ -296,6 +326,25 @@ func TestConsoleDeploys(t *testing.T) {
 	if body := u.get(res.Header.Get("Location")); !strings.Contains(body, "version 1.0") ||
 		!strings.Contains(body, "It asks before each call of world.send") {
 		t.Errorf("after the deploy:\n%s", body)
+	}
+
+	// A script of another name than that of its page replaces no other workflow.
+	b.deploy("till", "send", eventlog.GrantAllow)
+	form.Set("source", strings.Replace(orders("shop", "send"), `"1h"`, `"2h"`, 1))
+	for _, of := range []struct{ workflow, version, says string }{
+		{"", "", "There is a workflow shop already"},
+		{"till", "1.0", "The script names the workflow shop, and this page is about till."},
+	} {
+		form.Set("workflow", of.workflow)
+		form.Set("version", of.version)
+		if res, body := u.send("POST", "/ui/deploy", form); res.StatusCode != http.StatusConflict ||
+			!strings.Contains(body, of.says) || !strings.Contains(body, "2h") {
+			t.Errorf("deployed from the page of %q: %d\n%s", of.workflow, res.StatusCode, body)
+		}
+	}
+	form.Set("workflow", "shop")
+	if res, body := u.send("POST", "/ui/deploy", form); res.StatusCode != http.StatusSeeOther {
+		t.Errorf("deployed from its own page: %d\n%s", res.StatusCode, body)
 	}
 }
 

@@ -83,7 +83,7 @@ func TestNodeThatOwnsNothing(t *testing.T) {
 
 	p.on("/ui/needs").follow("Approve all")
 	p.confirm("agreed with Ann")
-	p.reads("Done: 5 changes of 5")
+	p.reads("Done: 5 of 5.")
 	p.lacks("Approvals")
 	must(t, other.until(t.Context(), "the refunds are made", func() (bool, error) {
 		return other.outside.called("/refunds") == 5, nil

@@ -132,15 +132,29 @@ type actionView struct {
 	Given                   url.Values
 	Mutation                *readmodel.Mutation
 	Mutations               []mutationItem
-	Events                  []eventItem
+	Events                  []chosenEvent
 	Matched                 int
-	More                    bool
+	// Nothing says that the action is one on many, of which there is none.
+	Nothing bool
+	More    bool
 	// Reached is the time up to which events were looked at; 0 where all were.
 	Reached eventlog.Instant
 	Refusal *rpc.Problem
 }
 
 type hiddenField struct{ Name, Value string }
+
+// eventItem is what names an event, in answers to many at once.
+type eventItem struct {
+	Topic     eventlog.Topic     `json:"topic"`
+	MessageID eventlog.MessageID `json:"messageId"`
+}
+
+// chosenEvent is an event as a person knows it.
+type chosenEvent struct {
+	eventItem
+	Title string
+}
 
 type (
 	mutationItem struct {
@@ -195,6 +209,7 @@ func (v *visit) actionView(a *action, form url.Values) (actionView, error) {
 		if err := v.chooseMany(a, form, &view, hide); err != nil {
 			return view, err
 		}
+		view.Nothing = view.Matched == 0
 	}
 	if slices.Contains(a.path, "mutation") {
 		m, err := ask[readmodel.Mutation](v, "getMutation", map[string]any{"mutation": form.Get("mutation")})
@@ -250,7 +265,12 @@ func (v *visit) chooseMany(a *action, form url.Values, view *actionView, hide fu
 	}
 	for _, p := range form["item"] {
 		topic, message, _ := strings.Cut(p, "/")
-		view.Events = append(view.Events, eventItem{eventlog.Topic(topic), eventlog.MessageID(message)})
+		job, err := ask[readmodel.Job](v, "getJob", map[string]any{"workflow": form.Get("workflow"), "topic": topic,
+			"messageId": message})
+		if err != nil {
+			return err
+		}
+		view.Events = append(view.Events, chosenOf(job))
 	}
 	if len(form["item"]) == 0 {
 		fields := given(form, "workflow", "topic", "state", "status", "held", "q")
@@ -263,19 +283,23 @@ func (v *visit) chooseMany(a *action, form url.Values, view *actionView, hide fu
 			return err
 		}
 		for _, j := range jobs.Items {
-			view.Events = append(view.Events, eventItem{j.Topic, j.MessageID})
+			view.Events = append(view.Events, chosenOf(j))
 		}
 		view.More, view.Reached = jobs.Next != nil, jobs.Reached
 	}
 	view.Matched = len(view.Events)
 	for _, e := range view.Events {
-		encoded, err := json.Marshal(e)
+		encoded, err := json.Marshal(e.eventItem)
 		if err != nil {
 			return err
 		}
 		hide("items", string(encoded))
 	}
 	return nil
+}
+
+func chosenOf(j readmodel.Job) chosenEvent {
+	return chosenEvent{eventItem{j.Topic, j.MessageID}, j.Title}
 }
 
 // maxManyAtOnce bounds the items of one form: as many as a person can look through.
@@ -292,7 +316,7 @@ func (c *Console) act(w http.ResponseWriter, r *http.Request) {
 		c.refuse(w, r, v, rpc.Problemf(http.StatusNotFound, "action.unknown", "There is no such action."))
 		return
 	}
-	said, err := v.carryOut(a, r.PostForm)
+	said, changed, err := v.carryOut(a, r.PostForm)
 	if err != nil {
 		p := problemOf(err)
 		view, again := v.actionView(a, r.PostForm)
@@ -306,13 +330,19 @@ func (c *Console) act(w http.ResponseWriter, r *http.Request) {
 	}
 	v.say(w, said)
 	next := backTo(r.PostForm.Get("back"))
-	if a.id == "redriveEvents" {
-		next = c.remember(v, eventlog.WorkflowName(r.PostForm.Get("workflow")), r.PostForm["items"])
+	if a.id == "redriveEvents" && changed > 0 {
+		shown, err := v.progressOf(eventlog.WorkflowName(r.PostForm.Get("workflow")), r.PostForm["items"])
+		if err == nil {
+			next = shown
+		} else { // it is done, and said
+			c.cfg.Logger.Warn("the progress of a redrive cannot be shown", "error", err)
+		}
 	}
 	v.lead(w, next)
 }
 
-func (v *visit) carryOut(a *action, form url.Values) (string, error) {
+// carryOut returns what is said of it, and how many items an action on many has changed.
+func (v *visit) carryOut(a *action, form url.Values) (said string, changed int, err error) {
 	id, resolution := a.operation()
 	fields := given(form, a.path...)
 	for _, f := range a.asks {
@@ -322,7 +352,7 @@ func (v *visit) carryOut(a *action, form url.Values) (string, error) {
 			fields[f.Name] = true
 		case f.Kind == "json":
 			if !json.Valid([]byte(value)) {
-				return "", rpc.Problemf(http.StatusUnprocessableEntity, "result.invalid", "%s is no JSON: nothing was changed.",
+				return "", 0, rpc.Problemf(http.StatusUnprocessableEntity, "result.invalid", "This is no JSON: %s",
 					clip(80, value)).WithHint(`Write JSON, e.g. {"id": 17}; a text stands in quotes.`)
 			}
 			fields[f.Name] = json.RawMessage(value)
@@ -335,26 +365,32 @@ func (v *visit) carryOut(a *action, form url.Values) (string, error) {
 	}
 	if !a.many {
 		_, err := ask[json.RawMessage](v, id, fields)
-		return "Done: " + strings.ToLower(a.label[:1]) + a.label[1:] + ". It is recorded under your name.", err
+		return "Done: " + strings.ToLower(a.label[:1]) + a.label[1:] + ". It is recorded under your name.", 0, err
+	}
+	if len(form["items"]) == 0 {
+		return "", 0, rpc.Problemf(http.StatusUnprocessableEntity, "items.none", "Nothing is chosen.").
+			WithHint("Go back and choose at least one.")
 	}
 	items := make([]json.RawMessage, 0, len(form["items"]))
 	for _, item := range form["items"] {
 		if !json.Valid([]byte(item)) {
-			return "", errors.New("a form was sent that no page of the console has")
+			return "", 0, errors.New("a form was sent that no page of the console has")
 		}
 		items = append(items, json.RawMessage(item))
 	}
 	fields["items"] = items
 	done, err := ask[manyAnswer](v, id, fields)
 	if err != nil {
-		return "", err
+		return "", 0, err
 	}
-	said := fmt.Sprintf("Done: %s of %d. It is recorded under your name.", eventlog.Count(done.Updated, "change"),
-		done.Matched)
+	said = fmt.Sprintf("Done: %d of %d. It is recorded under your name.", done.Updated, done.Matched)
+	if done.Updated == 0 {
+		said = "Nothing was changed."
+	}
 	if left := len(done.Noop); left > 0 {
-		said += fmt.Sprintf(" %d were left as they were: %s.", left, clip(200, done.Noop[0].Reason))
+		said += fmt.Sprintf(" The rest (%d) is as it was: %s.", left, clip(200, done.Noop[0].Reason))
 	}
-	return said, nil
+	return said, done.Updated, nil
 }
 
 // backTo is where an action leads back to: a page of this engine.

@@ -22,7 +22,7 @@ type Tally struct {
 	Arrived int // inputs: what came in from outside, or was found there
 	Changed int // calls that were applied
 	Done    int // events that were processed
-	Failed  int // runs that failed, events that were put aside
+	Failed  int // runs that failed, and events that were put aside without one
 }
 
 func (t *Tally) add(o Tally) {
@@ -202,7 +202,7 @@ func (a *activity) wake() {
 }
 
 func tallyOf(r eventlog.Record) Tally {
-	t := Tally{}
+	t, aside := Tally{}, 0
 	for _, fact := range r.Facts {
 		switch fact.(type) {
 		case *eventlog.InputRegistered:
@@ -211,9 +211,14 @@ func tallyOf(r eventlog.Record) Tally {
 			t.Changed++
 		case *eventlog.EventConsumed:
 			t.Done++
-		case *eventlog.RunFailed, *eventlog.EventDiscarded:
+		case *eventlog.RunFailed:
 			t.Failed++
+		case *eventlog.EventDiscarded:
+			aside++
 		}
+	}
+	if t.Failed == 0 {
+		t.Failed = aside
 	}
 	return t
 }

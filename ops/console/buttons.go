@@ -51,11 +51,14 @@ func said(text string) string {
 	text = plain(asButtons(text))
 	first, size := utf8.DecodeRuneInString(text)
 	word := text[:strings.IndexFunc(text+" ", func(r rune) bool { return !unicode.IsLetter(r) })]
-	if word != strings.ToLower(word) || size == 0 {
+	if word != strings.ToLower(word) || size == 0 || operations.MatchString(text) {
 		return text
 	}
 	return string(unicode.ToUpper(first)) + text[size:]
 }
+
+// operations are sentences that begin with the name of an operation, such as http.post.
+var operations = regexp.MustCompile(`^[a-z][A-Za-z0-9_-]*\.[A-Za-z]`)
 
 // headline says in the words of a page what the status of a problem means.
 func headline(status int) string {

@@ -1,7 +1,6 @@
 package console
 
 import (
-	"cmp"
 	"context"
 	"embed"
 	"encoding/json"
@@ -11,7 +10,6 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/pawl-run/pawl/eventlog"
@@ -61,25 +59,6 @@ type Console struct {
 	mux      *http.ServeMux
 	views    map[string]*template.Template
 	activity *activity
-
-	mu sync.Mutex
-	// redrives are the newest ones, in the order in which they were made.
-	redrives []redrive
-}
-
-// redrive is what a person has redriven together, to show how far it has come. It is kept in memory, for a while.
-type redrive struct {
-	id       string
-	browser  string // no other is shown it
-	workflow eventlog.WorkflowName
-	at       eventlog.Instant
-	events   []eventItem
-}
-
-// eventItem names an event, in requests that are about many.
-type eventItem struct {
-	Topic     eventlog.Topic     `json:"topic"`
-	MessageID eventlog.MessageID `json:"messageId"`
 }
 
 // Owns reports whether the console answers a request. The first page is the console's only where a browser asks for it.
@@ -105,6 +84,10 @@ func (c *Console) ServeHTTP(w http.ResponseWriter, r *http.Request) { c.mux.Serv
 // assets lets a browser keep the files as long as the program is the same.
 func assets(files http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasSuffix(r.URL.Path, "/") || r.URL.Path == "" { // no list of what there is
+			http.NotFound(w, r)
+			return
+		}
 		w.Header().Set("Cache-Control", "private, max-age=300")
 		files.ServeHTTP(w, r)
 	})
@@ -120,6 +103,8 @@ type visit struct {
 	recorded func() string
 	// seen is how far the log was read when the page began: the page is told of what is written later.
 	seen uint64
+	// asked are the operations whose other side can be asked what became of a call; nil until a page wants to know.
+	asked map[string]bool
 }
 
 // page makes a page for users who are logged in: show returns the name of its template and its content.
@@ -159,9 +144,6 @@ func (c *Console) admit(w http.ResponseWriter, r *http.Request) *visit {
 	seen, _ := c.activity.next()
 	return &visit{Console: c, r: r, caller: caller, form: form, seen: seen}
 }
-
-// browser names the browser: a user may be logged in with several.
-func (v *visit) browser() string { return cmp.Or(string(v.caller.Login), v.caller.Key) }
 
 // may reports whether the user's role is enough for the operation.
 func (v *visit) may(id string) bool {

@@ -12,6 +12,8 @@ const (
 	maxShown = 64 << 10
 	// maxRowShown bounds it where a page shows many values, such as the facts of the log.
 	maxRowShown = 8 << 10
+	// maxListed bounds it where a page lists hundreds of values that a person decides about.
+	maxListed = 4 << 10
 	// maxIndented is how deep JSON may be nested and still begin lines of its own: what lies deeper stands in the line.
 	maxIndented = 40
 )
@@ -19,17 +21,26 @@ const (
 // indent shows JSON for people.
 func indent(raw json.RawMessage) string { return indentUpTo(maxShown, raw) }
 
+// whole shows JSON for people in a list of many values, each whole or not at all: empty says that it is too long.
+func whole(raw json.RawMessage) string {
+	if len(raw) > maxListed {
+		return ""
+	}
+	in := indenter{most: maxListed}
+	in.valid(raw)
+	if in.full {
+		return ""
+	}
+	return plain(in.out.String())
+}
+
 // indentRow shows JSON for people, where many values stand on one page.
 func indentRow(raw json.RawMessage) string { return indentUpTo(maxRowShown, raw) }
 
 // indentUpTo shows at most so many bytes. Its work grows with these and with the value, however deep that is nested.
 func indentUpTo(most int, raw json.RawMessage) string {
 	in := indenter{most: most}
-	if json.Valid(raw) {
-		in.value(raw)
-	} else {
-		in.write(raw)
-	}
+	in.valid(raw)
 	if in.full {
 		return plain(in.out.String()) + fmt.Sprintf("\n… %d bytes in all", len(raw))
 	}
@@ -42,6 +53,15 @@ type indenter struct {
 	most  int
 	full  bool
 	depth int
+}
+
+// valid writes JSON in lines, and what is none as it is.
+func (in *indenter) valid(raw []byte) {
+	if json.Valid(raw) {
+		in.value(raw)
+	} else {
+		in.write(raw)
+	}
 }
 
 func (in *indenter) write(text []byte) {

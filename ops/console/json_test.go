@@ -51,3 +51,17 @@ func TestIndentIsBounded(t *testing.T) {
 		t.Errorf("what is nested deep is shown as something else: %v", err)
 	}
 }
+
+// In a list of many a value is shown whole or not at all, at a small cost.
+func TestWhole(t *testing.T) {
+	t.Parallel()
+	short := `{"a":["` + strings.Repeat("x", maxListed/2) + `"]}`
+	if got := whole(json.RawMessage(short)); got != indent(json.RawMessage(short)) {
+		t.Errorf("a short value is shown as %s", got)
+	}
+	for _, raw := range []string{`"` + strings.Repeat("x", maxListed) + `"`, strings.Repeat(`[0,`, 1000) + "0" + strings.Repeat(`]`, 1000)} {
+		if got := whole(json.RawMessage(raw)); got != "" {
+			t.Errorf("%.10s… is shown with %d bytes", raw, len(got))
+		}
+	}
+}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/ops/rpc"
+	"github.com/pawl-run/pawl/projections/readmodel"
 )
 
 // page is what every template is given.
@@ -45,6 +46,23 @@ func (p page) Seen() uint64 { return p.visit.seen }
 
 // May reports whether the user's role is enough for the operation.
 func (p page) May(id string) bool { return p.visit.may(id) }
+
+// CanBeAsked reports whether the other side can be asked what became of a call.
+func (p page) CanBeAsked(m readmodel.Mutation) bool {
+	if p.visit.asked == nil {
+		p.visit.asked = map[string]bool{}
+		connectors, err := ask[struct{ Items []connectorView }](p.visit, "listConnectors", nil)
+		if err != nil {
+			p.visit.cfg.Logger.Warn("a page cannot show which calls can be asked about", "error", err)
+		}
+		for _, c := range connectors.Items {
+			for _, o := range c.Operations {
+				p.visit.asked[c.Name+"."+o.Name] = o.Reconciles
+			}
+		}
+	}
+	return p.visit.asked[m.Connector+"."+m.Operation]
+}
 
 // With is the page with another body, for one of its parts.
 func (p page) With(body any) page {
@@ -176,7 +194,8 @@ func problemOf(err error) *rpc.Problem {
 
 // functions are what templates can call.
 var functions = template.FuncMap{
-	"plain": plain, "clip": clip, "count": count, "words": words, "json": indent, "jsonRow": indentRow, "line": line,
+	"plain": plain, "clip": clip, "count": count, "words": words, "json": indent, "jsonRow": indentRow, "whole": whole,
+	"line": line, "decided": decided,
 	"path": path, "tone": tone, "said": said, "headline": headline,
 	"urlq": func(v any) string { return url.QueryEscape(fmt.Sprint(deref(v))) }, "hasSuffix": strings.HasSuffix,
 	"says": says, "attempts": attempts, "query": query, "list": func(items ...any) []any { return items },

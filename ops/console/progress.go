@@ -1,19 +1,18 @@
 package console
 
 import (
-	"crypto/rand"
 	"encoding/json"
 	"net/http"
+	"net/url"
 	"slices"
+	"strings"
 
+	"github.com/pawl-run/pawl/engine/decide"
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/ops/rpc"
 	"github.com/pawl-run/pawl/projections"
 	"github.com/pawl-run/pawl/projections/readmodel"
 )
-
-// redrivesKept bounds the redrives whose progress can be shown: the newest.
-const redrivesKept = 50
 
 type progressView struct {
 	header
@@ -33,22 +32,64 @@ type stateCount struct {
 // Percent is how much of it is over.
 func (v progressView) Percent() int { return v.Done * 100 / max(v.Of, 1) }
 
-// remember keeps a redrive that has been carried out, and returns where its progress is shown.
-func (c *Console) remember(v *visit, workflow eventlog.WorkflowName, items []string) string {
-	r := redrive{id: rand.Text(), browser: v.browser(), workflow: workflow, at: eventlog.At(c.cfg.Now())}
+// redriveFacts are the facts of a redrive: of events that were put aside for good, and of those that were held.
+var redriveFacts = []string{"event.redriven", "event.freed"}
+
+// redrivesSought is among how many transitions that free events a redrive is found which was recorded just now.
+const redrivesSought = 20
+
+// redriven returns the events that a redrive has changed, none for another transition.
+func (t transition) redriven() []eventItem {
+	var events []eventItem
+	if t.Cause.ID != string(decide.ActionRedrive) {
+		return nil
+	}
+	for _, fact := range t.Events {
+		var e eventItem
+		if slices.Contains(redriveFacts, fact.Type) && json.Unmarshal(fact.Data, &e) == nil {
+			events = append(events, e)
+		}
+	}
+	return events
+}
+
+// progressOf returns where it is shown how far a redrive has come that was recorded just now. It is named by its place
+// in the log: so every node can show it, and it stays there.
+func (v *visit) progressOf(workflow eventlog.WorkflowName, items []string) (string, error) {
+	if positions := v.recorded(); positions != "" {
+		if p := v.cfg.Await(v.r.Context(), positions); p != nil {
+			return "", p
+		}
+	}
+	part, err := ask[logPart](v, "readLog", map[string]any{"workflow": workflow, "type": strings.Join(redriveFacts, ","),
+		"tail": redrivesSought, "limit": redrivesSought, "scan": readAtOnce})
+	if err != nil {
+		return "", err
+	}
+	chosen := map[eventItem]bool{}
 	for _, item := range items {
 		var e eventItem
 		if json.Unmarshal([]byte(item), &e) == nil {
-			r.events = append(r.events, e)
+			chosen[e] = true
 		}
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.redrives = append(c.redrives, r)
-	if len(c.redrives) > redrivesKept {
-		c.redrives = slices.Delete(c.redrives, 0, 1)
+	for _, t := range slices.Backward(part.Items) {
+		events := t.redriven()
+		if len(events) > 0 && t.Actor.Name == v.caller.Actor.Name &&
+			!slices.ContainsFunc(events, func(e eventItem) bool { return !chosen[e] }) {
+			return path("workflows", workflow, "redrive") + "?" + url.Values{"at": {v.position(t)}}.Encode(), nil
+		}
 	}
-	return path("workflows", workflow, "redrives", r.id)
+	return "", rpc.Problemf(http.StatusNotFound, "redrive.unknown", "The redrive is not found in the log.")
+}
+
+// position names a transition, as readLog takes it.
+func (c *Console) position(t transition) string {
+	at := eventlog.Position{Partition: t.Partition, Seq: t.Seq}.String()
+	if c.cfg.Generation != "" {
+		return c.cfg.Generation + "/" + at
+	}
+	return at
 }
 
 // progress shows how far a redrive has come.
@@ -57,25 +98,24 @@ func (c *Console) progress(v *visit) (string, page, error) {
 	if err != nil {
 		return "", page{}, err
 	}
-	c.mu.Lock()
-	at := slices.IndexFunc(c.redrives, func(r redrive) bool {
-		return r.id == v.r.PathValue("redrive") && r.browser == v.browser() && r.workflow == head.Workflow.Name
-	})
-	var of redrive
-	if at >= 0 {
-		of = c.redrives[at]
+	at := v.r.URL.Query().Get("at")
+	part, err := ask[logPart](v, "readLog", map[string]any{"workflow": head.Workflow.Name, "from": at, "limit": 1})
+	if err != nil {
+		return "", page{}, err
 	}
-	c.mu.Unlock()
-	if at < 0 {
+	var events []eventItem
+	if len(part.Items) == 1 && c.position(part.Items[0]) == at {
+		events = part.Items[0].redriven()
+	}
+	if len(events) == 0 {
 		return "", page{}, rpc.Problemf(http.StatusNotFound, "redrive.unknown",
-			"How far this redrive has come as a whole is not known here: it was begun at another node, or before this one "+
-				"started again. It goes on; nothing of it is lost.").
+			"No redrive of this workflow stands at the position %q of the log.", clip(80, at)).
 			WithHint("Open the jobs of the workflow: they show each of its events.")
 	}
-	view := progressView{header: head, At: of.at, Of: len(of.events)}
+	view := progressView{header: head, At: part.Items[0].At, Of: len(events)}
 	count := map[projections.JobState]int{}
-	for _, e := range of.events {
-		job, err := ask[readmodel.Job](v, "getJob", map[string]any{"workflow": of.workflow, "topic": e.Topic,
+	for _, e := range events {
+		job, err := ask[readmodel.Job](v, "getJob", map[string]any{"workflow": head.Workflow.Name, "topic": e.Topic,
 			"messageId": e.MessageID})
 		if err != nil {
 			view.Unknown++
@@ -93,5 +133,5 @@ func (c *Console) progress(v *visit) (string, page, error) {
 		}
 	}
 	view.Done = count[projections.JobCompleted] + count[projections.JobCancelled] + count[projections.JobDiscarded]
-	return "progress", page{Title: "Redrive in " + string(of.workflow), Nav: "home", Body: view}, nil
+	return "progress", page{Title: "Redrive in " + string(head.Workflow.Name), Nav: "home", Body: view}, nil
 }

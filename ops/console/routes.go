@@ -49,7 +49,7 @@ func (c *Console) routes() {
 	c.page(of+"/script", c.script)
 	c.page(of+"/state", c.state)
 	c.page(of+"/log", c.log)
-	c.page(of+"/redrives/{redrive}", c.progress)
+	c.page(of+"/redrive", c.progress)
 	c.mux.HandleFunc("GET "+Base+"live", c.live)
 	c.mux.HandleFunc("GET "+Base+"live/log", c.logRows)
 	c.mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {

@@ -126,12 +126,18 @@ func (c *Console) deploy(w http.ResponseWriter, r *http.Request) {
 	switch form.Get("do") {
 	case "repair":
 		fields["workflow"], fields["note"] = view.Workflow, view.Note
+		if view.Version != "" {
+			fields["expectedVersion"] = view.Version
+		}
 		var done struct{ Version eventlog.Version }
 		if done, err = ask[struct{ Version eventlog.Version }](v, "repairWorkflow", fields); err == nil {
 			c.deployed(w, v, view.Workflow, "Repaired: version "+string(done.Version)+" runs now.")
 			return
 		}
 	case "deploy":
+		if err = v.meansThat(&view, fields); err != nil {
+			break
+		}
 		if view.Version != "" {
 			fields["expectedVersion"] = view.Version
 		}
@@ -185,6 +191,33 @@ func (c *Console) deploy(w http.ResponseWriter, r *http.Request) {
 	}
 	view.mark(view.Problems...)
 	c.render(w, v, status, "edit", page{Title: "Script", Nav: "edit", Body: view, Snapshot: true})
+}
+
+// meansThat refuses a script that would replace another workflow than the one that its page is about.
+func (v *visit) meansThat(view *editView, script map[string]any) error {
+	checked, err := ask[struct{ Workflow *string }](v, "validateScript", script)
+	switch {
+	case err != nil:
+		return err
+	case checked.Workflow == nil || *checked.Workflow == view.Workflow:
+		return nil // the deploy says what is wrong with a script without a name
+	case view.Workflow != "":
+		return rpc.Problemf(http.StatusConflict, "script.otherWorkflow",
+			"The script names the workflow %s, and this page is about %s.", clip(80, *checked.Workflow), view.Workflow).
+			WithHint("Change the name back, or open “Scripts” to begin another workflow.")
+	}
+	_, err = ask[readmodel.Workflow](v, "getWorkflow", map[string]any{"workflow": *checked.Workflow})
+	var p *rpc.Problem
+	switch {
+	case err == nil:
+		return rpc.Problemf(http.StatusConflict, "workflow.exists", "There is a workflow %s already, and this would "+
+			"replace its script.", clip(80, *checked.Workflow)).
+			WithHint("Give the new workflow another name, or change the script of " + clip(80, *checked.Workflow) +
+				" on its own page.")
+	case errors.As(err, &p) && p.Status == http.StatusNotFound:
+		return nil
+	}
+	return err
 }
 
 func (c *Console) deployed(w http.ResponseWriter, v *visit, workflow, said string) {

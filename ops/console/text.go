@@ -87,10 +87,8 @@ func clip(n int, v any) string {
 
 // line shows JSON in one short line.
 func line(n int, raw json.RawMessage) string {
-	if len(raw) > maxShown {
-		raw = raw[:maxShown]
-	}
-	return clip(n, string(raw))
+	const longest = 6 // bytes of a character in JSON: \u0000
+	return clip(n, string(raw[:min(len(raw), longest*(n+1))]))
 }
 
 // count writes a number with its noun: "1 run", "2 runs".
@@ -106,6 +104,30 @@ func words(v any) string {
 
 // humps are where a new word begins within a name, as in userPause.
 var humps = regexp.MustCompile(`[a-z][A-Z]`)
+
+// decided says how a call was settled that its own answer did not settle.
+func decided(by any) string {
+	switch said := fmt.Sprint(deref(by)); said {
+	case eventlog.ResolvedByReconcile:
+		return "the other side was asked"
+	case eventlog.ResolvedByNeverSent:
+		return "it was never sent"
+	case eventlog.ResolvedByLateReply:
+		return "its answer came late"
+	case eventlog.ResolvedByUserApplied:
+		return "a person said that it happened"
+	case eventlog.ResolvedByUserFailed:
+		return "a person said that it did not happen"
+	case eventlog.ResolvedByUserSkip:
+		return "a person skipped it"
+	case eventlog.ResolvedByUserReject:
+		return "a person rejected it"
+	case eventlog.ResolvedByAcceptedLoss:
+		return "a person gave up a damaged part of the log"
+	default:
+		return words(said)
+	}
+}
 
 // tone is the colour in which a status is shown; each is named in words too.
 func tone(v any) string {

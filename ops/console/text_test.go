@@ -27,6 +27,22 @@ func TestAsButtons(t *testing.T) {
 	}
 }
 
+// A message is a sentence of a page: it begins with a capital letter, unless with the name of an operation.
+func TestSaid(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"workflow shop is paused":   "Workflow shop is paused",
+		"http.post cannot be asked": "http.post cannot be asked",
+		"dryRun is true":            "dryRun is true",
+		"über alles. Done":          "Über alles. Done",
+		"":                          "",
+	} {
+		if got := said(text); got != want {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
+}
+
 // A line that begins as the head of a difference does is shown as any other.
 func TestDiffShowsEachLine(t *testing.T) {
 	t.Parallel()
