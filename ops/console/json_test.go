@@ -59,7 +59,8 @@ func TestWhole(t *testing.T) {
 	if got := whole(json.RawMessage(short)); got != indent(json.RawMessage(short)) {
 		t.Errorf("a short value is shown as %s", got)
 	}
-	for _, raw := range []string{`"` + strings.Repeat("x", maxListed) + `"`, strings.Repeat(`[0,`, 1000) + "0" + strings.Repeat(`]`, 1000)} {
+	deep := strings.Repeat(`[0,`, 1000) + "0" + strings.Repeat(`]`, 1000)
+	for _, raw := range []string{`"` + strings.Repeat("x", maxListed) + `"`, deep} {
 		if got := whole(json.RawMessage(raw)); got != "" {
 			t.Errorf("%.10s… is shown with %d bytes", raw, len(got))
 		}
