@@ -239,7 +239,8 @@ func TestConsoleResolves(t *testing.T) {
 		m.ResolvedBy == nil || m.Comment == nil || m.Comment.By.Name != "ann" {
 		t.Errorf("resolved as %s with %s by %v", m.Status, m.Result, m.ResolvedBy)
 	}
-	if body := u.get("/ui/mutations/" + id); !strings.Contains(body, "a person said that it happened") {
+	if body := u.get("/ui/mutations/" + id); !strings.Contains(body, "a person said that it happened") ||
+		!strings.Contains(body, "Result, as a person gave it") {
 		t.Errorf("how it was settled is not told:\n%s", body)
 	}
 }
@@ -345,6 +346,19 @@ func TestConsoleDeploys(t *testing.T) {
 	form.Set("workflow", "shop")
 	if res, body := u.send("POST", "/ui/deploy", form); res.StatusCode != http.StatusSeeOther {
 		t.Errorf("deployed from its own page: %d\n%s", res.StatusCode, body)
+	}
+}
+
+// A filter that is not understood says so, and leads back to its list.
+func TestConsoleFilters(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.deploy("shop", "send", eventlog.GrantAllow)
+	u := b.browse(testToken, "viewer")
+	res, body := u.send("GET", "/ui/workflows/shop/list/events?since=gestern&topic=order.in", nil)
+	if res.StatusCode != http.StatusBadRequest || !strings.Contains(body, "“gestern” is no time") ||
+		!strings.Contains(body, `href="/ui/workflows/shop/list/events">Back`) {
+		t.Errorf("%d\n%s", res.StatusCode, body)
 	}
 }
 

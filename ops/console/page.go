@@ -178,8 +178,11 @@ func (c *Console) refuse(w http.ResponseWriter, r *http.Request, v *visit, p *rp
 		v = &visit{Console: c, r: r}
 	}
 	back := r.URL.Query().Get("back")
-	if r.PostForm != nil {
+	switch {
+	case r.PostForm != nil:
 		back = r.PostForm.Get("back")
+	case back == "" && p.Status == http.StatusBadRequest && r.URL.RawQuery != "":
+		back = r.URL.EscapedPath() // the page is there without what was asked of it
 	}
 	c.render(w, v, p.Status, "problem", page{Title: headline(p.Status), Body: p, Snapshot: true, Back: backTo(back)})
 }
