@@ -12,7 +12,8 @@
 //
 // Nothing but Go is needed. What needs another program, or takes much longer, is left out and named at the end.
 // With -all nothing is left out: the tests run with the race detector, which needs a C compiler, and a program that
-// is missing is a failure. -short is for the time between two changes: it leaves out long tests, and the other
+// is missing is a failure. Vet and staticcheck then read what the race detector builds, as the tests are built.
+// -short is for the time between two changes: it leaves out long tests, and the other
 // platforms.
 //
 // A line has at most 120 columns. What cannot be wrapped does not count: tags of fields, raw strings of several

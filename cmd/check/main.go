@@ -63,9 +63,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		{"rules", tree.rules},
 		{"links", tree.links},
 		{"comments", tree.comments},
-		{"vet", tool(ctx, root, nil, append([]string{"vet"}, packages...)...)},
-		{"staticcheck", tool(ctx, root, nil, append([]string{"tool", "staticcheck"}, packages...)...)},
 	}
+	steps = append(steps, analyses(ctx, root, *all, packages)...)
 	if elsewhere := platforms(ctx, root, module, packages); *short {
 		report.left.add("by -short", "types on other platforms")
 	} else {

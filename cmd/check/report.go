@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"context"
 	"fmt"
 	"io"
 	"os/exec"
@@ -57,16 +56,13 @@ func (r *report) line(name string, ok bool, took time.Duration) {
 	fmt.Fprintf(r.out, "%s  %-12s %6.1fs\n", verdict, name, took.Seconds())
 }
 
-// tool runs a go command whose whole output is its findings. The environment is added to that of the check.
-func tool(ctx context.Context, root string, environment []string, args ...string) func() []string {
-	return func() []string {
-		var out bytes.Buffer
-		command := exec.CommandContext(ctx, "go", args...)
-		command.Dir, command.Stdout, command.Stderr = root, &out, &out
-		command.Env = append(command.Environ(), environment...)
-		if err := command.Run(); err != nil {
-			return []string{strings.TrimSpace(out.String()), fmt.Sprintf("go %s: %v", strings.Join(args, " "), err)}
-		}
-		return nil
+// findings are the whole output of a command that fails, and how it failed.
+func findings(command *exec.Cmd, root string, environment []string) []string {
+	var out bytes.Buffer
+	command.Dir, command.Stdout, command.Stderr = root, &out, &out
+	command.Env = append(command.Environ(), environment...)
+	if err := command.Run(); err != nil {
+		return []string{strings.TrimSpace(out.String()), fmt.Sprintf("%s: %v", strings.Join(command.Args, " "), err)}
 	}
+	return nil
 }

@@ -140,5 +140,5 @@ func noRaceSleep() string {
 
 // hasRaceDetector builds a package that uses C with the race detector, as its tests would be.
 func hasRaceDetector(ctx context.Context, root string) bool {
-	return tool(ctx, root, nil, "build", "-race", "net")() == nil
+	return findings(exec.CommandContext(ctx, "go", "build", "-race", "net"), root, nil) == nil
 }

@@ -1,0 +1,49 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os/exec"
+	"strings"
+)
+
+// analyses are the steps that need what a package imports compiled. With all it is compiled as for the tests, with the
+// race detector where there is one: nothing is compiled for the analyses alone. Files with the constraint !race are not
+// read then; without all they are.
+func analyses(ctx context.Context, root string, all bool, packages []string) []step {
+	named := func(name string, command func() ([]string, error)) step {
+		return step{name, func() []string {
+			words, err := command()
+			if err != nil {
+				return []string{err.Error()}
+			}
+			var environment []string
+			if all && hasRaceDetector(ctx, root) {
+				set, err := says(ctx, root, "env", "GOFLAGS")
+				if err != nil {
+					return []string{err.Error()}
+				}
+				environment = []string{"GOFLAGS=" + strings.TrimSpace(set+" -race")}
+			}
+			return findings(exec.CommandContext(ctx, words[0], append(words[1:], packages...)...), root, environment)
+		}}
+	}
+	return []step{
+		named("vet", func() ([]string, error) { return []string{"go", "vet"}, nil }),
+		named("staticcheck", func() ([]string, error) {
+			path, err := says(ctx, root, "tool", "-n", "staticcheck") // which is built without the flags of the tests
+			return []string{path}, err
+		}),
+	}
+}
+
+// says is what a go command prints, without the end of its line.
+func says(ctx context.Context, root string, args ...string) (string, error) {
+	command := exec.CommandContext(ctx, "go", args...)
+	command.Dir = root
+	out, err := command.Output()
+	if err != nil {
+		return "", fmt.Errorf("go %s: %w", strings.Join(args, " "), err)
+	}
+	return strings.TrimSpace(string(out)), nil
+}
