@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"maps"
 	"net/http"
 	"os"
@@ -51,12 +52,19 @@ func program(t *testing.T) string {
 	return pawl
 }
 
-// started is a world in an empty folder, and a browser without a login.
-func started(t *testing.T) (*world, *browser) {
+// empty is a world in an empty folder.
+func empty(t *testing.T) *world {
 	t.Helper()
 	w, err := newWorld(t.Context(), program(t), t.TempDir())
 	t.Cleanup(w.close)
 	must(t, err)
+	return w
+}
+
+// started is a world in an empty folder, and a browser without a login.
+func started(t *testing.T) (*world, *browser) {
+	t.Helper()
+	w := empty(t)
 	return w, opened(t, w)
 }
 
@@ -69,27 +77,61 @@ func opened(t *testing.T, w *world) *browser {
 	return b
 }
 
-// axe is the checker of accessibility; empty where it is not installed.
-func axe(t *testing.T) string {
+// axe is the checker of accessibility. Where it is not installed, missing says why a test has none.
+func axe(t *testing.T) (checker, missing string) {
 	t.Helper()
 	const packages = "PAWL_TEST_PACKAGES"
 	folder := os.Getenv(packages)
 	if _, err := exec.LookPath("node"); err != nil || folder == "" {
-		t.Skipf("no Node.js, or %s names no folder with packages of npm; .ci/run has both", packages)
+		return "", "no Node.js, or " + packages + " names no folder with packages of npm; .ci/run has both"
 	}
 	source, err := os.ReadFile(filepath.Join(folder, "browser", "node_modules", "axe-core", "axe.min.js"))
-	if err != nil {
-		t.Fatal(err)
+	must(t, err)
+	return string(source), ""
+}
+
+// violations are the serious findings of the checker on the page that is shown, on each screen. What depends on colours
+// alone is all that can differ between light and dark.
+func violations(t *testing.T, b *browser, checker, path string) (serious []string) {
+	t.Helper()
+	_, err := evaluate[bool](b, checker+";true")
+	must(t, err)
+	for _, s := range screens {
+		must(t, b.show(s))
+		options := `{resultTypes: ["violations"]}`
+		if s.dark {
+			options = `{resultTypes: ["violations"], runOnly: ["color-contrast", "link-in-text-block"]}`
+		}
+		found, err := evaluate[string](b, `axe.run(document, `+options+`).then(r => JSON.stringify(
+			r.violations.filter(v => v.impact === "serious" || v.impact === "critical").map(v => ({id: v.id, help: v.help,
+			at: v.nodes.slice(0, 5).map(n => n.target.join(" ") + ": " + n.failureSummary)}))))`)
+		must(t, err)
+		var rules []struct {
+			ID, Help string
+			At       []string
+		}
+		must(t, json.Unmarshal([]byte(found), &rules))
+		for _, r := range rules {
+			serious = append(serious, fmt.Sprintf("%s on %s: %s (%s)\n  %s", path, s.name, r.ID, r.Help,
+				strings.Join(r.At, "\n  ")))
+		}
 	}
-	return string(source)
+	return serious
 }
 
 // Each view that a link of the console leads to is shown without a complaint of the browser, on a desk and on a phone:
-// on the latter, nothing lies beside the screen. What the outside has written changes no page.
+// on the latter, nothing lies beside the screen. What the outside has written changes no page. A checker of
+// accessibility has no serious finding, in light and in dark.
 func TestViews(t *testing.T) {
 	t.Parallel()
+	checker, missing := axe(t)
 	w, b := started(t)
 	must(t, w.fill(t.Context(), hostileTitles))
+	var serious []string
+	if missing == "" {
+		must(t, b.visit("/login"))
+		serious = violations(t, b, checker, "/login")
+	}
 	must(t, b.logIn("admin"))
 	views, err := b.views()
 	must(t, err)
@@ -100,25 +142,38 @@ func TestViews(t *testing.T) {
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(views)) {
-		must(t, b.visit(views[name]))
+		path := views[name]
+		must(t, b.visit(path))
 		for _, s := range screens {
 			must(t, b.show(s))
 			wide, err := evaluate[float64](b, `document.documentElement.scrollWidth - innerWidth`)
 			if err != nil || wide > 0 {
-				t.Errorf("%s on %s is %v pixels wider than the screen (%v)", views[name], s.name, wide, err)
+				t.Errorf("%s on %s is %v pixels wider than the screen (%v)", path, s.name, wide, err)
 			}
 		}
 		title, err := evaluate[string](b, `document.title`)
 		if err != nil || strings.Contains(title, "owned") && !strings.Contains(title, "<script>") {
-			t.Errorf("%s has the title %q (%v)", views[name], title, err)
+			t.Errorf("%s has the title %q (%v)", path, title, err)
 		}
 		n, err := evaluate[int](b,
 			`document.querySelectorAll("main script:not([src]), main img[src^='x'], main [onerror]").length`)
 		if err != nil || n > 0 {
-			t.Errorf("%s holds %d elements that a title has written (%v)", views[name], n, err)
+			t.Errorf("%s holds %d elements that a title has written (%v)", path, n, err)
 		}
-		quiet(t, b, views[name])
+		quiet(t, b, path)
+		if missing == "" {
+			serious = append(serious, violations(t, b, checker, path)...)
+			b.complaints() // of the checker
+		}
 	}
+	t.Run("accessibility", func(t *testing.T) {
+		if missing != "" {
+			t.Skip(missing)
+		}
+		for _, finding := range serious {
+			t.Error(finding)
+		}
+	})
 	t.Run("titles", func(t *testing.T) {
 		must(t, b.visit("/ui/workflows/mail-to-books"))
 		text, err := b.text()
@@ -132,42 +187,6 @@ func TestViews(t *testing.T) {
 			t.Error("a title reorders the text of the page")
 		}
 	})
-}
-
-// A checker of accessibility has no serious finding, in light and in dark, on a desk and on a phone.
-func TestAccessibility(t *testing.T) {
-	t.Parallel()
-	checker := axe(t)
-	w, b := started(t)
-	must(t, w.fill(t.Context(), hostileTitles))
-	check := func(path string) {
-		t.Helper()
-		must(t, b.visit(path))
-		for _, s := range screens {
-			must(t, b.show(s))
-			found, err := evaluate[string](b, checker+`;axe.run(document, {resultTypes: ["violations"]}).then(r => JSON.stringify(
-				r.violations.filter(v => v.impact === "serious" || v.impact === "critical").map(v => ({id: v.id, help: v.help,
-				at: v.nodes.slice(0, 5).map(n => n.target.join(" ") + ": " + n.failureSummary)}))))`)
-			var violations []struct {
-				ID, Help string
-				At       []string
-			}
-			if err == nil {
-				err = json.Unmarshal([]byte(found), &violations)
-			}
-			must(t, err)
-			for _, v := range violations {
-				t.Errorf("%s on %s: %s (%s)\n  %s", path, s.name, v.ID, v.Help, strings.Join(v.At, "\n  "))
-			}
-		}
-	}
-	check("/login")
-	must(t, b.logIn("admin"))
-	views, err := b.views()
-	must(t, err)
-	for _, name := range slices.Sorted(maps.Keys(views)) {
-		check(views[name])
-	}
 }
 
 // What happens is seen at once by a person who looks at a page, without opening it again.

@@ -102,7 +102,7 @@ func fetch(t *testing.T, w *world, path string) string {
 // begin, and one with its first workflow shows that workflow, with what it does.
 func TestFirstRun(t *testing.T) {
 	t.Parallel()
-	w, _ := started(t)
+	w := empty(t)
 	if said := fetch(t, w, "/"); !strings.Contains(said, "No workflow yet") || !strings.Contains(said, "pawl up") {
 		t.Errorf("an empty installation says:\n%s", said)
 	}
