@@ -15,9 +15,9 @@ import (
 	"time"
 )
 
-// sequential are packages in whose tests no two things happen at once, and which have so many of them that the race
-// detector, which could find nothing there, would take minutes.
-var sequential = []string{"engine/decide", "engine/simulation"}
+// sequential are packages in whose tests no two things happen at once, or only in programs that they build and start
+// without the race detector themselves. It could find nothing there, and would take minutes.
+var sequential = []string{"cmd/check", "cmd/screenshots", "engine/decide", "engine/simulation"}
 
 // tests runs the tests and prints each package as it ends, with what failed in it; at the end the step
 // and the names of all that failed and was skipped.

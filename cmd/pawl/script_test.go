@@ -50,12 +50,14 @@ const (
 // quickScripts are those of what people do most: a quick look runs them alone.
 var quickScripts = []string{"client", "example", "jobs", "push", "workflow"}
 
-// plainScripts are those of settings, files, refusals and lists. The commands in them do one thing and end, and go
-// without the race detector, with which each of their hundreds of starts costs four times as much. It stays with the
-// engines that these scripts start, and with the commands of the other scripts, of which client has nearly all.
-var plainScripts = []string{"alerts", "alone", "asyncapi", "attention", "clock", "config", "doctor", "fix", "found",
-	"gone", "init", "missing", "names", "newer", "open", "openapi", "refused", "repair", "subscriptions", "taken",
-	"terminal", "test", "token", "tokens", "types", "vars", "versions"}
+// plainScripts are those whose commands do one thing and end. They go without the race detector, with which each of
+// their hundreds of starts costs four times as much. It stays with the engines that these scripts start and with what
+// they follow, and with the commands of the other scripts: client has nearly all, and the rest runs an engine, watches
+// or maintains.
+var plainScripts = []string{"alerts", "alone", "asyncapi", "attention", "backup", "clock", "concurrent", "config",
+	"diff", "doctor", "fix", "found", "gone", "init", "jobs", "limits", "lost", "missing", "names", "nats", "newer",
+	"open", "openapi", "push", "refused", "repair", "subscriptions", "taken", "terminal", "test", "token", "tokens",
+	"types", "vars", "versions"}
 
 // TestScripts runs the manual: each script uses the real program on a real data directory.
 func TestScripts(t *testing.T) {
