@@ -18,7 +18,8 @@ import (
 )
 
 var (
-	historyRuns = flag.Int("history.runs", 2000, "how many runs of history TestLongHistory makes; 1,000,000 to measure")
+	historyRuns = flag.Int("history.runs", 1000, "how many runs of history TestLongHistory makes; 1,000,000 to measure")
+	historyAsks = flag.Int("history.asks", 20, "how often TestLongHistory asks for each page; 40 to measure")
 	historyData = flag.String("history.data", "", "folder that keeps the history; a temporary one if empty")
 	slowest     = flag.Duration("history.slowest", 3*time.Second,
 		"what the 95th percentile of each page may last, on a machine that does other things; 300ms to measure")
@@ -44,7 +45,7 @@ export default Pawl.workflow({
 // last byte of the answer. To measure, on a machine that does nothing else, with a history that is made once:
 //
 //	go test ./cmd/screenshots -run TestLongHistory -v -timeout 2h \
-//	  -history.runs 1000000 -history.data DIR -history.slowest 300ms
+//	  -history.runs 1000000 -history.data DIR -history.asks 40 -history.slowest 300ms
 func TestLongHistory(t *testing.T) {
 	dir := *historyData
 	if dir == "" {
@@ -149,7 +150,7 @@ func measure(t *testing.T, w *world, b *browser) {
 		if steps > 0 {
 			t.Logf("%s has ended after %d steps, %s", name, steps+1, time.Since(begun).Round(time.Millisecond))
 		}
-		for range 40 {
+		for range *historyAsks {
 			ask(views[name])
 		}
 		slices.Sort(lasted)
