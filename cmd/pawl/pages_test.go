@@ -19,7 +19,7 @@ func TestPagesShowCommands(t *testing.T) {
 		}
 	}
 	word := regexp.MustCompile(`(?:'[^']*'|[^\s'])+`)
-	found, grammar := 0, testGrammar(t, &commandLine{}, nil)
+	found := 0
 	for _, block := range regexp.MustCompile("(?ms)^```sh\n(.*?)^```$").FindAllStringSubmatch(page, -1) {
 		for line := range strings.Lines(block[1]) {
 			args := word.FindAllString(strings.TrimSpace(line), -1)
@@ -29,6 +29,7 @@ func TestPagesShowCommands(t *testing.T) {
 			if found++; slices.Contains([]string{"go", "npm", "node", "nats", "export"}, args[0]) {
 				continue // the examples, which the tests build and run; for nats see TestNATSCommand
 			}
+			grammar := testGrammar(t, &commandLine{}, nil)
 			if _, err := grammar.Parse(args[1:]); args[0] != "pawl" || err != nil {
 				t.Errorf("%q is no command: %v", line, err)
 			}
