@@ -7,11 +7,11 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/pawl-run/pawl/engine/process"
-	"github.com/pawl-run/pawl/projections"
-
 	"github.com/pawl-run/pawl/engine/decide"
+	"github.com/pawl-run/pawl/engine/process"
 	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/projections"
+	"github.com/pawl-run/pawl/sandbox"
 )
 
 // proposal is a command that waits to be recorded, and then what became of it.
@@ -114,6 +114,24 @@ func (a *aggregate) settled(decided []*proposal, written int, err error) int {
 		}
 	}
 	return len(decided)
+}
+
+// warn writes into the run log what was ignored of what prepare returned: the author of the script reads it there.
+func (a *aggregate) warn(cmd decide.Command, warnings []string) {
+	prepared, ok := cmd.(decide.FinishPrepare)
+	log := a.engine.Config.RunLog
+	if len(warnings) == 0 || !ok || log == nil {
+		return
+	}
+	lines := make([]sandbox.LogLine, len(warnings))
+	for i, text := range warnings {
+		lines[i] = sandbox.LogLine{At: a.engine.Config.Clock.Now(), Level: "warn", Text: "prepare: " + text}
+	}
+	handler := eventlog.Handler("")
+	if run := a.state().Run(prepared.Run); run != nil {
+		handler = run.Handler
+	}
+	log(a.name, prepared.Run, handler, lines)
 }
 
 // refuseAll answers a whole group with one error.

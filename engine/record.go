@@ -11,7 +11,6 @@ import (
 	"github.com/pawl-run/pawl/engine/schedule"
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/projections"
-	"github.com/pawl-run/pawl/sandbox"
 )
 
 // record is the only way state changes: decide on the newest state, append at its head, apply. What waits together is
@@ -286,22 +285,4 @@ func freePlaces(s *projections.State) (free int) {
 		}
 	}
 	return max(0, min(free, maxBegun))
-}
-
-// warn writes into the run log what was ignored of what prepare returned: the author of the script reads it there.
-func (a *aggregate) warn(cmd decide.Command, warnings []string) {
-	prepared, ok := cmd.(decide.FinishPrepare)
-	log := a.engine.Config.RunLog
-	if len(warnings) == 0 || !ok || log == nil {
-		return
-	}
-	lines := make([]sandbox.LogLine, len(warnings))
-	for i, text := range warnings {
-		lines[i] = sandbox.LogLine{At: a.engine.Config.Clock.Now(), Level: "warn", Text: "prepare: " + text}
-	}
-	handler := eventlog.Handler("")
-	if run := a.state().Run(prepared.Run); run != nil {
-		handler = run.Handler
-	}
-	log(a.name, prepared.Run, handler, lines)
 }

@@ -60,13 +60,13 @@ type queued struct {
 type failureKind string
 
 const (
-	notOwner        failureKind = "notOwner" // nothing is recorded
-	nothingRecorded failureKind = "nothingRecorded"
-	noDiskSpace     failureKind = "noDiskSpace"
-	unknownFate     failureKind = "unknown"
-	tooLargeEntry   failureKind = "tooLarge"
-	heldFormat      failureKind = "heldFormat"
-	otherFailure    failureKind = "failed"
+	notOwner      failureKind = "notOwner" // nothing is recorded
+	unrecorded    failureKind = "nothingRecorded"
+	noDiskSpace   failureKind = "noDiskSpace"
+	unknownFate   failureKind = "unknown"
+	tooLargeEntry failureKind = "tooLarge"
+	heldFormat    failureKind = "heldFormat"
+	otherFailure  failureKind = "failed"
 )
 
 // commands are those that come from outside, by the names of their types.
@@ -258,7 +258,7 @@ func replyError(err error) reply {
 	case errors.Is(err, process.ErrNoDiskSpace):
 		r.Failure = noDiskSpace
 	case errors.Is(err, process.ErrNothingRecorded):
-		r.Failure = nothingRecorded
+		r.Failure = unrecorded
 	case errors.Is(err, process.ErrUnavailable):
 		r.Failure = unknownFate
 	case errors.Is(err, eventlog.ErrTooLarge):
@@ -281,7 +281,7 @@ func (r reply) err() error {
 		return process.ErrNotOwner
 	case r.Failure == noDiskSpace:
 		return wrapped(process.ErrNoDiskSpace)
-	case r.Failure == nothingRecorded:
+	case r.Failure == unrecorded:
 		return wrapped(process.ErrNothingRecorded)
 	case r.Failure == unknownFate:
 		return wrapped(process.ErrUnknownOutcome)

@@ -89,7 +89,7 @@ func (p *partition) acquire(ctx context.Context) (*lease.Lease, error) {
 // the former owner may have written what this version does not read, but only after the log said so, and before the
 // end that is read here. What a later raise of the format allows is written by the owner alone, which is this engine.
 func (p *partition) catchUpWith(ctx context.Context, l *lease.Lease) error {
-	ctx, cancel := until(ctx, l.Ending(), l)
+	ctx, cancel := whileLeased(ctx, l.Ending(), l)
 	defer cancel()
 	last, err := p.last(ctx)
 	if err == nil {
@@ -110,8 +110,8 @@ func (p *partition) catchUpWith(ctx context.Context, l *lease.Lease) error {
 	return nil
 }
 
-// until ends as ctx does, and with the lease's cause once its channel is closed.
-func until(ctx context.Context, closed <-chan struct{}, l *lease.Lease) (context.Context, context.CancelFunc) {
+// whileLeased ends as ctx does, and with the lease's cause once its channel is closed.
+func whileLeased(ctx context.Context, closed <-chan struct{}, l *lease.Lease) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	go func() {
 		select {
@@ -176,7 +176,7 @@ const dutiesWith = 0
 
 // runDuties does what one engine does for all, until ctx ends or the lease does.
 func (p *partition) runDuties(ctx context.Context, t *process.Tenure, duties func(context.Context)) {
-	ctx, cancel := until(ctx, t.Lease.Over(), t.Lease) // the work of the partition takes longer to end
+	ctx, cancel := whileLeased(ctx, t.Lease.Over(), t.Lease) // the work of the partition takes longer to end
 	defer cancel()
 	duties(ctx)
 }
@@ -186,7 +186,7 @@ func (p *partition) drain(t *process.Tenure) {
 	t.Draining.Store(true)
 	ctx, cancel := context.WithTimeout(p.process.Writable, p.process.Config.DrainTimeout)
 	defer cancel()
-	ctx, end := until(ctx, t.Lease.Over(), t.Lease)
+	ctx, end := whileLeased(ctx, t.Lease.Over(), t.Lease)
 	defer end()
 	all := p.all()
 	for _, r := range all {
