@@ -3,6 +3,7 @@ package rehearsal
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 
 	"github.com/pawl-run/pawl/engine/difference"
 	"github.com/pawl-run/pawl/eventlog"
@@ -44,12 +45,24 @@ func (r *running) expectCall(ctx context.Context, step *Step) ([]Problem, error)
 	return []Problem{{Message: step.Operation + " was called with other parameters", Differences: found}}, nil
 }
 
-// unexpected are the changes that no step has expected. They are listed once.
+// unexpected are the changes that no step has expected. They are listed once, and equal ones together.
 func (r *running) unexpected() (problems []Problem) {
 	made := r.outside.made()
+	type call struct{ operation, params string }
+	var first []call
+	times := map[call]int{}
 	for _, c := range made[r.expected:] {
-		problems = append(problems, problemf("%s was called, which the case does not expect: %s", c.operation,
-			eventlog.Clip(c.params, 300))...)
+		c := call{c.operation, eventlog.Clip(c.params, 300)}
+		if times[c]++; times[c] == 1 {
+			first = append(first, c)
+		}
+	}
+	for _, c := range first {
+		called := "was called"
+		if n := times[c]; n > 1 {
+			called = fmt.Sprintf("was called %d times", n)
+		}
+		problems = append(problems, problemf("%s %s, which the case does not expect: %s", c.operation, called, c.params)...)
 	}
 	r.expected = len(made)
 	return problems

@@ -250,7 +250,7 @@ func TestCasesThatDoNotHold(t *testing.T) {
 			t.crash("mutation.applied");
 			t.run();`,
 			`one:6: the engine did not crash: nothing has written mutation.applied after this step. ` +
-				`Put it before what the crash is to interrupt`},
+				`Put it before the step that the crash is to interrupt, and one crash at a time`},
 		"a crash that does not come before the next one": {`
 			t.crash("run.failed");
 			t.push("placed", { messageId: "a", payload: { id: "a" } });
@@ -259,7 +259,7 @@ func TestCasesThatDoNotHold(t *testing.T) {
 			t.push("placed", { messageId: "b", payload: { id: "b" } });
 			t.expectCall("csv.appendRow");`,
 			`one:4: the engine did not crash: nothing has written run.failed after this step. ` +
-				`Put it before what the crash is to interrupt`},
+				`Put it before the step that the crash is to interrupt, and one crash at a time`},
 		"a failure that does not come": {`
 			t.answer("csv.appendRow", { with: { file: "typo.csv" }, fails: "precondition" });
 			t.push("placed", { messageId: "a", payload: { id: "a" } });

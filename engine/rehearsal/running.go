@@ -25,7 +25,7 @@ func (r *running) missingCrash() []Problem {
 		return nil
 	}
 	return []Problem{{Line: r.crashed, Message: fmt.Sprintf("the engine did not crash: nothing has written %s after this "+
-		"step. Put it before what the crash is to interrupt", fact)}}
+		"step. Put it before the step that the crash is to interrupt, and one crash at a time", fact)}}
 }
 
 // lacking is what the case lacks, as was found since it was asked last.

@@ -229,3 +229,14 @@ func TestDiscardedEventsAreExpected(t *testing.T) {
 		})
 	}
 }
+
+// A call that fails for long fills no screen: equal calls that no step expects are one problem.
+func TestEqualUnexpectedCallsAreToldOnce(t *testing.T) {
+	t.Parallel()
+	said, _ := run(t, calling("csv.appendRow", ""), ofCase(`t.answer("csv.appendRow", { fails: "transient", times: 4 });
+		t.push("wanted", { messageId: "a", payload: { file: "a.csv", values: [] } });`))
+	const want = `csv.appendRow was called 5 times, which the case does not expect: {"file":"a.csv","values":[]}`
+	if !strings.Contains(said, want) || strings.Count(said, "csv.appendRow") != 1 {
+		t.Errorf("it says\n%s\nwant, once\n%s", said, want)
+	}
+}
