@@ -142,8 +142,8 @@ func (g gate) serve(m *nats.Msg) {
 	_ = m.Respond(answer.Data)
 }
 
-// full reports whether the stream has all the consumers that readers may have. JetStream says of a stream that
-// is not there that it is not.
+// full reports whether the stream has all the consumers that readers may have. It is not full where there is no such
+// stream: JetStream says that itself.
 func (g gate) full(ctx context.Context, name string) (bool, error) {
 	stream, err := g.js.Stream(ctx, name)
 	if errors.Is(err, jetstream.ErrStreamNotFound) {
@@ -186,8 +186,8 @@ func sweep(ctx context.Context, stream jetstream.Stream) error {
 	return nil
 }
 
-// consumerFor makes the request that is passed on from the one that was sent. Nothing of the
-// latter survives that is not named in consumerConfig.
+// consumerFor makes the request that is passed on to JetStream from the reader's own. It takes over only what
+// consumerConfig names.
 func consumerFor(stream string, data []byte) ([]byte, error) {
 	if len(data) > maxRequest {
 		return nil, fmt.Errorf("the request for a consumer has %d bytes, the limit is %d", len(data), maxRequest)

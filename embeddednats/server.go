@@ -236,7 +236,7 @@ func (s *Server) ConnectConnectors(opts ...nats.Option) (*nats.Conn, error) {
 	return s.connect(callingUser, toolsInbox, opts...)
 }
 
-// connectTime is how long a connection inside this process may take to be made. Nothing but a busy machine keeps it.
+// connectTime is how long a connection inside this process may take to be made. Only a busy machine makes it slow.
 const connectTime = time.Minute
 
 func (s *Server) connect(user, inbox string, opts ...nats.Option) (*nats.Conn, error) {
@@ -315,8 +315,7 @@ func (s *Server) KeepMetadata(stream string) error {
 	return nil
 }
 
-// Unserved says why the server serves nothing of a stream that is in its store; ok is false when nothing is known that
-// keeps it from that.
+// Unserved says why the server serves nothing of a stream that is in its store; ok is false when no reason is known.
 func (s *Server) Unserved(stream string) (why Unserved, ok bool) {
 	why, ok = s.unserved[stream]
 	return why, ok

@@ -26,7 +26,7 @@ const batchesDir = "batches"
 // itself. A process that is killed loses nothing that was acknowledged either; what it leaves in memory, the
 // next server of the same user removes.
 //
-// Asked again it makes again what was cleaned from the memory.
+// A second call makes again what was cleaned from the memory.
 //
 // An error says why this cannot be had here (errors.ErrUnsupported: nowhere on this system); all works
 // without it. Shutdown undoes it.
@@ -144,8 +144,8 @@ func sweepHomes(memory, prefix string) {
 	}
 }
 
-// restage makes what the link leads to again where the memory was cleaned, as a system does that
-// logs a user out. The caller locks.
+// restage makes the directory again that the link leads to, where the memory was cleaned: some systems do that when
+// they log a user out. The caller locks.
 func (s *Server) restage(stream string) error {
 	if err := s.remake(filepath.Join(s.stageHome, stream)); err != nil {
 		return fmt.Errorf("stage batches of stream %s in memory again: %w", stream, err)

@@ -11,7 +11,7 @@ import (
 
 // Stored is how many bytes the streams below a store directory hold, as the server counts them against
 // Config.JetStreamMaxStore: what is compressed on the disk counts as it was before. No server is asked, so it is known
-// before one starts: 0 where there is no store yet. A block that cannot be read counts as its file does.
+// before one starts: 0 where there is no store yet. A block that cannot be read counts with the size of its file.
 // It fails when a folder of the store cannot be listed.
 func Stored(storeDir string) (int64, error) {
 	total := int64(0)

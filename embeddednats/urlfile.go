@@ -25,7 +25,7 @@ func savedPassword(dir, file, user string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("read the password of NATS user %s: %w", user, err)
 	}
-	// Its words are not repeated: they may hold the password.
+	// The text of the error is not repeated: it may hold the password.
 	u, err := url.Parse(strings.TrimSpace(string(text)))
 	if err == nil && u.User != nil && u.User.Username() == user {
 		if password, ok := u.User.Password(); ok && password != "" {

@@ -6,7 +6,7 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 )
 
-// User is one that may connect to the listener.
+// User is a user of the listener.
 type User struct {
 	Name, Password string
 	// Account is where it lives: it meets only users of the same account. Empty means the engine's own, where

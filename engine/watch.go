@@ -33,7 +33,7 @@ func (p *partition) follow(ctx context.Context) {
 	}
 }
 
-// watch reads on from what is dealt with, and applies it.
+// watch applies the records behind those that are dealt with, as they are written.
 func (p *partition) watch(ctx context.Context) error {
 	for _, r := range p.all() {
 		if !r.workflow.behind.Load() {
@@ -48,7 +48,8 @@ func (p *partition) watch(ctx context.Context) error {
 	p.mu.Unlock()
 	for r, err := range p.process.Config.Log.Watch(ctx, p.number, from) {
 		if r.Position.Seq != 0 {
-			// Every sequence is accounted for, and all before this one is dealt with: what is not yielded was accepted as lost.
+			// Every sequence is accounted for, and all before this one are dealt with: a sequence that is not yielded was
+			// accepted as lost.
 			p.skipTo(r.Position.Seq)
 		}
 		if errors.Is(err, eventlog.ErrUnreadable) {

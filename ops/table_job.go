@@ -137,12 +137,25 @@ func onEvents(id string, action decide.EventAction, summary string) Operation {
 	})
 }
 
-// chosen names the events of a bulk request: those listed, each once, or those the filter fits.
+// chosen names the events of a bulk request: those listed, each once, or those that the filter fits. more says that the
+// filter fits others too.
 func (b *backend) chosen(ctx context.Context, r *bulkRequest, action decide.EventAction) (refs []eventlog.EventRef,
 	more bool, err error) {
 	if _, err := b.state(r.Workflow); err != nil {
 		return nil, false, err
 	}
+	if err := r.check(); err != nil {
+		return nil, false, err
+	}
+	if r.Items != nil {
+		refs, err := r.named()
+		return refs, false, err
+	}
+	return b.fitting(ctx, r, action)
+}
+
+// check refuses a request that names no events, or names them in two ways.
+func (r *bulkRequest) check() error {
 	filtered := r.Topic != "" || r.State != "" || r.Status != "" || r.Q != "" || r.Since != 0 || r.Until != 0
 	invalid := func(format string, args ...any) error {
 		return rpc.Problemf(http.StatusUnprocessableEntity, "bulk.invalid", format, args...).
@@ -151,13 +164,13 @@ func (b *backend) chosen(ctx context.Context, r *bulkRequest, action decide.Even
 	}
 	switch {
 	case r.Items != nil && filtered:
-		return nil, false, invalid("items and a filter exclude each other")
+		return invalid("items and a filter exclude each other")
 	case r.Items == nil && !filtered && r.Held == "":
-		return nil, false, invalid("nothing says which events are meant")
+		return invalid("nothing says which events are meant")
 	case len(r.Items) > maxChanged:
-		return nil, false, invalid("%d items are too many for one request, at most %d are allowed", len(r.Items), maxChanged)
+		return invalid("%d items are too many for one request, at most %d are allowed", len(r.Items), maxChanged)
 	case r.Limit < 0 || r.Limit > maxChanged:
-		return nil, false, invalid("limit is %d; it must be 1 to %d", r.Limit, maxChanged)
+		return invalid("limit is %d; it must be 1 to %d", r.Limit, maxChanged)
 	}
 	// A filter that is misspelt would find nothing to do, and say that all is done.
 	for _, filter := range []struct {
@@ -166,13 +179,19 @@ func (b *backend) chosen(ctx context.Context, r *bulkRequest, action decide.Even
 	}{{"topic", r.Topic}, {"state", r.State}, {"status", r.Status}, {"held", r.Held}} {
 		value := reflect.ValueOf(filter.value)
 		if err := knownTypes.Check(filter.name, value); err != nil && !value.IsZero() {
-			return nil, false, invalid("%v", err)
+			return invalid("%v", err)
 		}
 	}
+	return nil
+}
+
+// named are the events that the request lists, each once.
+func (r *bulkRequest) named() ([]eventlog.EventRef, error) {
+	var refs []eventlog.EventRef
 	seen := map[eventlog.EventRef]bool{}
 	for i, item := range r.Items {
 		if err := errors.Join(item.Topic.Validate(), item.MessageID.Validate()); err != nil {
-			return nil, false, rpc.Malformed("item.invalid", "item %d names no event: %s; nothing was changed", i,
+			return nil, rpc.Malformed("item.invalid", "item %d names no event: %s; nothing was changed", i,
 				strings.ReplaceAll(err.Error(), "\n", ", ")).
 				WithHint(`an item is {"topic": …, "messageId": …}`)
 		}
@@ -182,9 +201,12 @@ func (b *backend) chosen(ctx context.Context, r *bulkRequest, action decide.Even
 			refs = append(refs, ref)
 		}
 	}
-	if r.Items != nil {
-		return refs, false, nil
-	}
+	return refs, nil
+}
+
+// fitting lists the events that the filter of the request fits now.
+func (b *backend) fitting(ctx context.Context, r *bulkRequest, action decide.EventAction) (refs []eventlog.EventRef,
+	more bool, err error) {
 	limit := r.Limit
 	if limit == 0 {
 		limit = maxChanged
@@ -197,7 +219,7 @@ func (b *backend) chosen(ctx context.Context, r *bulkRequest, action decide.Even
 			return nil, false, err
 		}
 		for _, job := range page.Items {
-			if r.State == "" && r.Status == "" && r.Held == "" && !action.Changes(job.State, job.Held.For()) {
+			if !action.Meant(r.State != "" || r.Status != "" || r.Held != "", job.State, job.Held.For()) {
 				continue
 			}
 			if job.PublishedAt < r.Since || r.Until != 0 && job.PublishedAt >= r.Until {

@@ -81,6 +81,12 @@ func (a EventAction) Changes(job projections.JobState, held eventlog.HeldReason)
 	return frees || slices.Contains(actions[a].changes, job)
 }
 
+// Meant reports whether a bulk change means a job that its filter fits: any job where the filter names states, statuses
+// or holds (narrowed), and else each job that the action changes (C11).
+func (a EventAction) Meant(narrowed bool, job projections.JobState, held eventlog.HeldReason) bool {
+	return narrowed || a.Changes(job, held)
+}
+
 // Done reports whether the action has nothing left to do for a job that stands so: repeating it is no error.
 func (a EventAction) Done(job projections.JobState) bool { return actions[a].done == job }
 

@@ -4,13 +4,10 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"runtime"
-	"slices"
 	"sync"
 
-	"github.com/pawl-run/pawl/engine/decide"
 	"github.com/pawl-run/pawl/engine/difference"
 	"github.com/pawl-run/pawl/engine/recording"
 	"github.com/pawl-run/pawl/eventlog"
@@ -68,16 +65,6 @@ type Effect struct {
 	Fields  []difference.Difference `json:"fields,omitempty" jsonschema:"the parameters in which the calls differ; (reserved) and (cancelled) are the events that prepare chooses"`
 	Error   string                  `json:"error,omitempty" jsonschema:"why it fails, or could not be replayed"`
 	Line    int                     `json:"line,omitempty" jsonschema:"the line of the script that fails"`
-}
-
-// outcome is what one script does in one run.
-type outcome struct {
-	call *Call
-	// reserved and cancelled are the events that prepare chooses, ids by topic.
-	reserved, cancelled chosen
-	fault               *sandbox.Error
-	// lacks names what was not recorded.
-	lacks string
 }
 
 // Compare runs both scripts on each recording, on all processors. The effects are in the order of the recordings.
@@ -160,28 +147,6 @@ func compare(ctx context.Context, cfg Config, before, after Script, r *recording
 	return e, nil
 }
 
-// chosen are events: their ids by topic, in the order in which prepare names them.
-type chosen map[eventlog.Topic][]eventlog.MessageID
-
-func (c *chosen) add(topic eventlog.Topic, id eventlog.MessageID) {
-	if *c == nil {
-		*c = chosen{}
-	}
-	(*c)[topic] = append((*c)[topic], id)
-}
-
-// encode writes them, nil for none.
-func (c chosen) encode() (json.RawMessage, error) {
-	if len(c) == 0 {
-		return nil, nil
-	}
-	written, err := json.Marshal(c)
-	if err != nil {
-		return nil, fmt.Errorf("compare the events that prepare chooses: %w", err)
-	}
-	return written, nil
-}
-
 // compareChosen notes where the scripts do not choose the same events: what is reserved is consumed with the run.
 func (e *Effect) compareChosen(old, changed *outcome) error {
 	for _, part := range []struct {
@@ -210,133 +175,4 @@ func asks(c *Call) json.RawMessage {
 		return json.RawMessage(`"the script asks a person"`)
 	}
 	return json.RawMessage(`"as granted"`)
-}
-
-// replay runs prepare, and mutate where prepare has chosen something.
-func replay(ctx context.Context, cfg Config, script Script, r *recording.Recording) (outcome, error) {
-	consumer, ok := script.Definition.Consumer(r.Handler)
-	if !ok {
-		return outcome{}, nil // it does nothing with these events
-	}
-	call := sandbox.Invocation{
-		Workflow: string(cfg.Workflow), Source: script.Source, Phase: sandbox.Prepare, Handler: string(r.Handler),
-		Vars: cfg.Vars, Now: r.At, Still: true, Seed: r.Seed, Limits: cfg.Limits, Pending: map[string][]sandbox.Event{},
-	}
-	for _, topic := range consumer.Subscribe {
-		if call.Pending[string(topic)] = r.Pending[string(topic)]; slices.Contains(r.More, string(topic)) {
-			call.More = append(call.More, string(topic))
-		}
-		if _, known := r.Pending[string(topic)]; !known {
-			return outcome{lacks: fmt.Sprintf("the events of topic %s are not recorded", topic)}, nil
-		}
-	}
-	if consumer.Concurrent() != (r.Event != nil) {
-		return outcome{lacks: "a run of one event is not like one of many"}, nil
-	}
-	if !consumer.Concurrent() {
-		call.State = r.State
-	}
-	for _, op := range script.Definition.Operations {
-		call.Operations = append(call.Operations, sandbox.Operation{Connector: op.Connector, Operation: op.Operation,
-			Kind: sandbox.OperationKind(op.Kind)})
-	}
-	host := &host{reads: r.Reads}
-	out, done, err := invoke(ctx, cfg, call, host)
-	if err != nil || done.fault != nil || done.lacks != "" {
-		return done, err
-	}
-	prepared, bad := decide.ParsePrepared(out.Value)
-	if bad != nil {
-		return outcome{fault: sandbox.ScriptFault(bad.Code, "%s", bad.Message)}, nil
-	}
-	var does outcome
-	for _, ref := range prepared.Reservations {
-		does.reserved.add(ref.Topic, ref.MessageID)
-	}
-	for _, drop := range prepared.Cancel {
-		does.cancelled.add(drop.Topic, drop.MessageID)
-	}
-	if len(prepared.Reservations) == 0 || !consumer.HasMutate {
-		return does, nil
-	}
-	if consumer.MutateReadsByID {
-		return outcome{lacks: "mutate reads, and its reads are not recorded"}, nil
-	}
-	call.Phase, call.Prepared, call.Pending, call.More, call.State = sandbox.Mutate, prepared.Raw, nil, nil, nil
-	out, done, err = invoke(ctx, cfg, call, host)
-	if err != nil || done.fault != nil || done.lacks != "" {
-		return done, err
-	}
-	if out.Call != nil {
-		does.call = &Call{Operation: out.Call.Connector + "." + out.Call.Operation, Params: out.Call.Params,
-			Title: prepared.UITitle, Asks: out.Call.Ask}
-	}
-	return does, nil
-}
-
-// invoke makes one call. An error is none of the script.
-func invoke(ctx context.Context, cfg Config, call sandbox.Invocation, host *host) (sandbox.Result, outcome, error) {
-	out, err := cfg.Scripts.Invoke(ctx, call, host)
-	var fault *sandbox.Error
-	var lacking *lackingError
-	switch {
-	case err == nil:
-		return out, outcome{}, nil
-	case errors.As(err, &lacking):
-		return out, outcome{lacks: lacking.Error()}, nil
-	case !errors.As(err, &fault):
-		return out, outcome{}, err
-	case fault.Code == sandbox.CodeMore:
-		return out, outcome{lacks: "it looks at more events than are recorded"}, nil
-	case fault.Fault == sandbox.FaultScript, fault.Fault == sandbox.FaultRead:
-		return out, outcome{fault: fault}, nil
-	case ctx.Err() != nil:
-		return out, outcome{}, ctx.Err()
-	}
-	return out, outcome{lacks: fault.Message}, nil // the machine's doing
-}
-
-// host answers reads as they were answered then.
-type host struct{ reads []recording.Read }
-
-// lackingError is a read that was not recorded.
-type lackingError struct{ operation, params string }
-
-func (e *lackingError) Error() string {
-	return fmt.Sprintf("%s(%s) was not read then", e.operation, e.params)
-}
-
-// Read implements sandbox.Host.
-func (h *host) Read(_ context.Context, connector, operation string, params json.RawMessage) (json.RawMessage, error) {
-	for _, read := range h.reads {
-		if read.Connector != connector || read.Operation != operation || !bytes.Equal(read.Params, params) {
-			continue
-		}
-		if read.Failure != nil {
-			return nil, read.Failure
-		}
-		return read.Answer, nil
-	}
-	if found := h.alike(connector, operation, params); found != nil {
-		return found.Answer, nil
-	}
-	name := connector + "." + operation
-	if connector == sandbox.OwnConnector {
-		name = "ctx." + operation
-	}
-	return nil, &lackingError{name, eventlog.Clip(params, 200)}
-}
-
-// alike is an answered read whose parameters are the same but for their order.
-func (h *host) alike(connector, operation string, params json.RawMessage) *recording.Read {
-	for i := range h.reads {
-		read := &h.reads[i]
-		if read.Connector != connector || read.Operation != operation || read.Failure != nil {
-			continue
-		}
-		if found, err := difference.Of(read.Params, params); err == nil && len(found) == 0 {
-			return read
-		}
-	}
-	return nil
 }

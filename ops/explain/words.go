@@ -74,16 +74,20 @@ func because(f *eventlog.Failure) string {
 // titled is the title of an event behind its id.
 func titled(title string) string { return " (" + quoted(title) + ")" }
 
-// quoted is what a script or the outside has said: marked as theirs, in one line, and not longer than a person
-// reads. It reaches language models too, and may be written to mislead them: nothing in it ends the quotation, begins a
-// line or turns the direction of the text.
+// quoted is a text of a script or of the outside in quotation marks, in one line, and not longer than a person reads.
+// It reaches language models too, and may be written to mislead them: nothing in it ends the quotation, begins a line
+// or turns the direction of the text.
 func quoted(text string) string { return quotedWithin(text, maxCause) }
 
-// quotedWithin bounds it, in bytes.
+// quotedWithin is quoted with a bound in bytes.
 func quotedWithin(text string, most int) string {
-	text = strings.NewReplacer("“", "\"", "”", "\"").Replace(visible(strings.Join(strings.Fields(text), " ")))
+	text = strings.NewReplacer("“", "\"", "”", "\"").Replace(OneLine(text))
 	return "“" + strings.TrimSuffix(eventlog.Clip(text, most), ".") + "”"
 }
+
+// OneLine is a text of a script or of the outside in one line, in which each character can be seen: so it cannot look
+// like a line of its own.
+func OneLine(text string) string { return visible(strings.Join(strings.Fields(text), " ")) }
 
 // visible replaces each character that cannot be seen.
 func visible(text string) string {
@@ -95,7 +99,7 @@ func visible(text string) string {
 	}, text)
 }
 
-// holdOf is why the system holds a workflow: a message of ours with what a script or the other side has said in it.
+// holdOf is why the system holds a workflow: a message of Pawl, in which a script or the other side may be quoted.
 func holdOf(b *projections.Block) string { return quotedWithin(b.Message, maxHold) + "." }
 
 func sentence(text string) string {

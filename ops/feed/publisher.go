@@ -50,7 +50,8 @@ func newPublisher(f *Feeder, at cursor) (*publisher, error) {
 
 func (p *publisher) close() { _ = p.answers.Unsubscribe() }
 
-// follow publishes what is observed. It reads the log where a record does not come, or nothing is heard of the log.
+// follow publishes the records that the engine observes. It reads the log where a record is missing among them, or none
+// has come for a while.
 func (p *publisher) follow(ctx context.Context) error {
 	timer := time.NewTimer(p.cfg.Idle)
 	defer timer.Stop()

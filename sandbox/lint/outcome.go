@@ -52,7 +52,8 @@ func (c *collector) outcomes(next ast.Expression) {
 	}
 }
 
-// withinResult takes what is taken out of the result instead, which may be absent where next has not asked.
+// withinResult is the edit that takes the member from the result instead. The result may be absent where next has not
+// tested the status.
 func (c *collector) withinResult(next ast.Expression, g flow.Taking) sandbox.Edit {
 	switch {
 	case c.testsBefore(next, g.At):

@@ -74,7 +74,7 @@ func (c *collector) given() {
 // maxResultReads bounds what is taken down of the results that a script reads.
 const maxResultReads = 2000
 
-// result takes down a member that is taken of a result: whether it is there is judged where the schemas are known.
+// result notes a member that is taken of a result. Whether the result has it is judged where the schemas are known.
 func (c *collector) result(r sandbox.ResultRead, g flow.Taking) {
 	if len(c.definition.Results) == maxResultReads {
 		return
@@ -156,12 +156,12 @@ func (c *collector) notOfEvent(g flow.Taking) {
 		"an event has no %s, so this is undefined: it has messageId, topic, title and payload", name)
 }
 
-// renamed gives what is taken another name.
+// renamed is the edit that takes a member of another name.
 func (c *collector) renamed(g flow.Taking, to string) sandbox.Edit {
 	return c.Amend().Rename(c.in.Position(g.At), g.Name, to)
 }
 
-// within takes what is taken out of a member instead.
+// within is the edit that takes the member from another member, such as payload, instead.
 func (c *collector) within(g flow.Taking, member string) sandbox.Edit {
 	if g.E == nil {
 		return c.Amend().Nest(c.in.Position(g.At), g.Name, member)
@@ -185,8 +185,8 @@ type payloadRead struct {
 	flow.Taking
 }
 
-// readPayloads judges them once all that is published is known. Topics to which requests of other systems are
-// published hold whatever those send.
+// readPayloads judges the members that are taken of payloads, once all publishes are known. Topics to which requests of
+// other systems are published hold whatever those send.
 func (c *collector) readPayloads() {
 	for _, r := range c.payloadReads {
 		published := c.payloads.of[r.topic]

@@ -9,6 +9,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/pawl-run/pawl/ops/explain"
 	"github.com/pawl-run/pawl/ops/rpc"
 	"github.com/pawl-run/pawl/sandbox"
 )
@@ -40,9 +41,9 @@ func failed(called string, err error) *mcp.CallToolResult {
 		return misused(err.Error(), "tell the person; nothing is known to be changed")
 	}
 	var said strings.Builder
-	fmt.Fprintf(&said, "%s (%s)", oneLine(p.Detail), p.Code)
+	fmt.Fprintf(&said, "%s (%s)", explain.OneLine(p.Detail), p.Code)
 	for _, found := range p.Problems {
-		said.WriteString("\n" + oneLine(problemText(found)))
+		said.WriteString("\n" + explain.OneLine(problemText(found)))
 	}
 	step := steps[p.Code]
 	if step == "" {

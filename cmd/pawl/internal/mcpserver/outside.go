@@ -29,13 +29,3 @@ func visible(answer json.RawMessage) json.RawMessage {
 	}
 	return json.RawMessage(out.String())
 }
-
-// oneLine is a saying in which a part may come from outside, so that it cannot look like an item of its own.
-func oneLine(said string) string {
-	return strings.Map(func(r rune) rune {
-		if !unicode.IsPrint(r) {
-			return unicode.ReplacementChar
-		}
-		return r
-	}, strings.Join(strings.Fields(said), " "))
-}

@@ -59,8 +59,7 @@ func (c *jobsAction) choose(connected *client.Connection, action decide.EventAct
 			return nil, err
 		}
 		for _, job := range page.Items {
-			applies := byState || byStatus || byHeld || action.Changes(job.State, job.Held.For())
-			if !applies || !c.period.holds(job.PublishedAt) {
+			if !action.Meant(byState || byStatus || byHeld, job.State, job.Held.For()) || !c.period.holds(job.PublishedAt) {
 				continue
 			}
 			if limited && len(refs) == most {

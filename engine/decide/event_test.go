@@ -1,0 +1,38 @@
+package decide_test
+
+import (
+	"testing"
+
+	"github.com/pawl-run/pawl/engine/decide"
+	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/projections"
+)
+
+// Rule C11: a filter that names neither states, statuses nor holds means the jobs that the action changes (J3, J4, O7);
+// any other filter means all that fit it.
+func TestMeant(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		action decide.EventAction
+		job    projections.JobState
+		held   eventlog.HeldReason
+		meant  bool
+	}{
+		{decide.ActionSkip, projections.JobRunning, "", true},
+		{decide.ActionSkip, projections.JobCompleted, "", false},
+		{decide.ActionCancel, projections.JobRetryable, "", true},
+		{decide.ActionCancel, projections.JobRunning, "", false},
+		{decide.ActionRedrive, projections.JobDiscarded, "", true},
+		{decide.ActionRedrive, projections.JobRetryable, "", false},
+		{decide.ActionRedrive, projections.JobRetryable, eventlog.HeldPerson, true},
+		{decide.ActionRedrive, projections.JobRetryable, eventlog.HeldRepair, true},
+		{decide.ActionRedrive, projections.JobRunning, eventlog.HeldApproval, false},
+	} {
+		if got := test.action.Meant(false, test.job, test.held); got != test.meant {
+			t.Errorf("%s of a %s job, held %q: meant %t without a filter by state", test.action, test.job, test.held, got)
+		}
+		if !test.action.Meant(true, test.job, test.held) {
+			t.Errorf("%s of a %s job, held %q: not meant by a filter that names its state", test.action, test.job, test.held)
+		}
+	}
+}
