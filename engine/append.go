@@ -14,10 +14,10 @@ import (
 )
 
 // finishAppend appends what is on its way until its fate is known, however long that takes: a lost acknowledgement is
-// no failure. It returns how many entries are written, and the error of the one that follows. What follows from entries
-// that are written is done before it returns, once the fate of all is known. ErrConflict: not written, another writer
-// was first. It gives up when ctx ends, or when the log takes nothing any more: then the engine ends, and the next
-// one finds out.
+// no failure. It returns how many entries are written, and the error of the first entry that is not. What follows from
+// the written entries is done before it returns, once the fate of all is known. ErrConflict: not written, another
+// writer was first. It gives up when ctx ends, or when the log takes nothing any more: then the engine ends, and the
+// next engine finds out.
 func (a *aggregate) finishAppend(ctx context.Context) (int, error) {
 	u := a.pendingAppend
 	if u == nil {

@@ -66,8 +66,8 @@ type Config struct {
 	Doctor func(context.Context, *doctor.HealthReport)
 	// Source says whose log a backup was made of; nil: none can be made.
 	Source func() backup.Source
-	// Token is asked of every caller over HTTP, but for health. It opens everything, and gives no name:
-	// transitions carry the one that the caller claims. Required unless NoAuth, and never shown.
+	// Token is asked of every caller over HTTP, except for health. It opens everything, and has no name of its own:
+	// transitions carry the name that the caller claims. Required unless NoAuth, and never shown.
 	Token string
 	// NoAuth lets in whatever reaches this engine, without a token. Serve refuses it beyond loopback.
 	NoAuth bool

@@ -46,7 +46,7 @@ type EventError struct {
 	Message string `json:"message"`
 }
 
-// Size is what the event takes of what a handler is given.
+// Size is the event's share of what a handler is given, in bytes.
 func (e *Event) Size() int {
 	size := len(e.MessageID) + len(e.Title) + len(e.Payload)
 	if e.LastError != nil {

@@ -233,7 +233,7 @@ func (d *decision) emit(f eventlog.Fact) {
 }
 
 // dropRetryAfter leaves out of a fact what the log does not store of a failure (F13), so that the state that is folded
-// now is the one that a replay folds.
+// now is the same as the state that a replay folds.
 func dropRetryAfter(f eventlog.Fact) {
 	switch f := f.(type) {
 	case *eventlog.RunFailed:

@@ -264,8 +264,8 @@ func (d *decision) askAgain(run *projections.Run, m *projections.Mutation, c Set
 	})
 }
 
-// found is what a reconcile found out, behind what the call itself came to: that is what a person
-// has to look at. What follows from the failure is up to the finding, so its class and code stay.
+// found is the failure that a reconcile found out. Its message begins with that of the call itself, which a person has
+// to look at. Its class and code are those of the finding, which decides what follows.
 func (c SettleMutation) found(run *projections.Run, f eventlog.Failure) eventlog.Failure {
 	if c.By != eventlog.ResolvedByReconcile {
 		return f

@@ -209,7 +209,7 @@ var usualPlaces = map[string]string{"data": "body", "json": "body", "text": "bod
 	"messages": "mails", "emails": "mails",
 	"mail": "mails", "cursor": "next", "nextCursor": "next", "body": "content"}
 
-// resultUnknown says what is wrong with a member, and where one of its name or what was meant is.
+// resultUnknown says that a result has no such member, and where a member of that name, or the one that was meant, is.
 func (c *check) resultUnknown(r *sandbox.ResultRead, name, operation string, schema any, found foundMembers) {
 	full := "ctx." + eventlog.ClipName(name) + "." + eventlog.ClipName(operation)
 	member := eventlog.ClipName(r.Name)
@@ -278,8 +278,8 @@ func byPart(name string, names []string) (found string) {
 	return found
 }
 
-// insideOf is the member in which the one that is taken is, or may be: the only one that lists it, else the only one
-// that may hold anything, as the body of an answer does.
+// insideOf is the member inside of which the taken member is, or may be: the only member that lists it, else the only
+// member that may hold anything, such as the body of an answer.
 func insideOf(schema any, r *sandbox.ResultRead, found foundMembers) string {
 	if found.list || slices.Contains(found.names, usualPlaces[r.Name]) {
 		return ""

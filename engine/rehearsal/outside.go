@@ -12,7 +12,7 @@ import (
 	"github.com/pawl-run/pawl/eventlog"
 )
 
-// outside stands for all that a workflow can call in one case: what it answers is what the case says.
+// outside stands for everything that a workflow can call in one case. It answers as the case says.
 //
 // Locking: mu guards all that is below it.
 type outside struct {

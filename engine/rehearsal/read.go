@@ -117,8 +117,8 @@ func IsYAML(name string) bool {
 	return strings.HasSuffix(name, ".yaml") || strings.HasSuffix(name, ".yml")
 }
 
-// load puts what a recorded case is given and does in the place of the step that names it. The case that names it
-// says what is expected, and what it is given itself counts.
+// load replaces each step that names a recorded case by what that case is given and does. The case with the step says
+// what is expected, and what it is given itself comes before what the recorded case is given.
 func (s *Suite) load(ctx context.Context, scripts sandbox.Executor, beside Beside) error {
 	for i := range s.Cases {
 		c := &s.Cases[i]

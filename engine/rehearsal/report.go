@@ -38,7 +38,7 @@ type Problem struct {
 	// Line is that of the test file, 0 for what belongs to no step.
 	Line    int    `json:"line,omitempty"`
 	Message string `json:"message"`
-	// Differences are the parts in which what happened is not what was expected: before is what was expected.
+	// Differences are the parts that are not as expected: before is what was expected, after what there was.
 	Differences []difference.Difference `json:"differences,omitempty"`
 }
 

@@ -13,7 +13,8 @@ import (
 	"github.com/pawl-run/pawl/sandbox"
 )
 
-// standIn is one connector of the outside. It offers what the real one does, and refuses what that refuses.
+// standIn stands for one connector of the outside. It offers the operations of the real connector, and refuses the
+// calls that the real one refuses.
 type standIn struct {
 	name       string
 	operations []connector.Operation

@@ -6,15 +6,15 @@ import (
 	"github.com/pawl-run/pawl/engine/clock"
 )
 
-// Moment is a time by both clocks: the one that the log's times come from, which a person may set, and
-// the one that cannot be set.
+// Moment is a time by both clocks: the clock of the log's times, which a person may set, and the clock that cannot be
+// set.
 type Moment struct {
 	Clock   time.Time
 	Elapsed time.Duration
 }
 
 // Until returns the time that is left until both clocks agree that it is over: the clock that can be set reads at, and
-// wait has passed since m on the one that cannot be set.
+// wait has passed since m on the clock that cannot be set.
 func (m Moment) Until(now Moment, at time.Time, wait time.Duration) time.Duration {
 	return max(at.Sub(now.Clock), m.Elapsed+wait-now.Elapsed, 0)
 }

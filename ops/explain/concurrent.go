@@ -19,7 +19,8 @@ func Owed(s *projections.State, at decide.Present) decide.Todo {
 	return owed[0]
 }
 
-// Stepper is the process that holds the workflow's work, as its facts name it: the one that asks is its engine.
+// Stepper is the process that does the workflow's work, as the facts of the workflow name it. An explanation speaks for
+// that process, whichever process makes it.
 func Stepper(s *projections.State) string {
 	if run := s.CurrentRun(); run != nil {
 		return run.Engine
@@ -39,8 +40,8 @@ func Stepper(s *projections.State) string {
 	return ""
 }
 
-// foremost is what a workflow with concurrent consumers waits for before all else: what holds all of it, then what only
-// a person ends, then what comes first by itself.
+// foremost is the most important wait of a workflow with concurrent consumers: one that holds the whole workflow, else
+// one that only a person ends, else the one that ends first by itself.
 func foremost(s *projections.State, wait decide.Wait, standings []decide.Standing, at decide.Present) decide.Wait {
 	switch wait.Reason {
 	case decide.ReasonEngine, decide.ReasonNoWorker, decide.ReasonNoOwner:

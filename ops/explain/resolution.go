@@ -34,8 +34,8 @@ func (w *Why) explainIndeterminate(s *projections.State, wait decide.Wait, m *pr
 	}
 }
 
-// resolutions are the commands that end an indeterminate mutation, each of which is taken now. What is not taken yet is
-// said with its time.
+// resolutions are the commands that end an indeterminate mutation and that the engine accepts now. A command that it
+// does not accept yet is named in the message, with the time from which it does.
 func (w *Why) resolutions(name eventlog.WorkflowName, m *projections.Mutation, id string) []string {
 	if m == nil {
 		return resolutions(id, engine.Outlook{})

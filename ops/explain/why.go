@@ -187,8 +187,8 @@ func (w Why) First(of ...Part) Why {
 // maxTried bounds the commands of a headline.
 const maxTried = 3
 
-// Headline says what needs a person, if anything does, and what else there is after that; with the commands that belong
-// to what it says first, at most three.
+// Headline says first what needs a person, if anything does, and then the rest. The commands are those of its first
+// sentence, at most three.
 func (w Why) Headline() (message string, commands []string) {
 	headline := w
 	switch waits := w.Reason != nil; {

@@ -74,8 +74,8 @@ type readRecord struct {
 	last   bool // nothing follows the error
 }
 
-// foreign says that it is of another workflow than the one that is asked for, whether or not it can be
-// read, or not among what is asked for: it only moves the reader on.
+// foreign says that the record is of another workflow than the query's, whether or not it can be read, or that the
+// query does not ask for it: it only moves the reader on.
 func (r readRecord) foreign(q *Query) bool {
 	if r.err == nil && !q.shows(r.record) {
 		return true

@@ -21,7 +21,7 @@ type Progress struct {
 	open map[eventlog.RunID]timing
 }
 
-// timing is since when the run and what it does now are under way; zero for what is not.
+// timing is since when each phase of a run is under way; zero for a phase that is not.
 type timing struct {
 	prepare, produce, call, next eventlog.Instant
 }

@@ -134,7 +134,7 @@ func (p *Past) take(ctx context.Context) bool {
 	}
 }
 
-// journey finds the fold of the workflow, or begins it; the one that was not asked for longest makes room.
+// journey finds the fold of the workflow, or begins it. The fold that was used least recently makes room.
 func (p *Past) journey(name eventlog.WorkflowName) (*journey, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

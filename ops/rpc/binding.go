@@ -235,7 +235,7 @@ func (b *Binding) decode(object []byte, request reflect.Value, expected func(bou
 	return nil
 }
 
-// fieldsHint is what to do about a field that cannot be what it is.
+// fieldsHint is what to do about a field whose value is refused.
 const fieldsHint = OpenAPIPath + " says what each field can be"
 
 func (b *Binding) listFields(expected func(boundField) bool) string {

@@ -74,7 +74,7 @@ type NATSCall struct {
 	Traceparent string
 	// After is the header AfterHeader: up to which positions the answer to a read holds what stands in the log.
 	After string
-	// Head is what the answer's headers say beside what all answers have.
+	// Head are the headers of the answer beside those that all answers have.
 	Head nats.Header
 }
 

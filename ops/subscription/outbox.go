@@ -15,13 +15,14 @@ import (
 
 // What is on its way at once, to one target.
 const (
-	// maxWaiting bounds the messages that are read and not delivered. One workflow alone may fill it: then the others wait
-	// too.
+	// maxWaiting bounds the messages that are read and not delivered. One workflow alone may fill it: then the others
+	// wait too.
 	maxWaiting = 64
 	// maxAhead bounds the messages from the first that is not delivered on, those between that were delivered included: a
 	// restart delivers these once more.
 	maxAhead = 4096
-	// maxWaitingBytes bounds what their bodies take together, but for one: a receiver that hangs must not fill the memory.
+	// maxWaitingBytes bounds what their bodies take together, but for one: a receiver that hangs must not fill the
+	// memory.
 	maxWaitingBytes = 16 << 20
 	// maxAttempts bounds the attempts under way at once.
 	maxAttempts = 8
@@ -40,7 +41,7 @@ type item struct {
 	// kind is the message's ce-type.
 	kind     string
 	recorded time.Time
-	// at is what a position says of the message; the zero value for what is in no stream.
+	// at is the message's place, as a position holds it; the zero value for a message that is in no stream.
 	at        place
 	delivered bool
 }

@@ -33,8 +33,8 @@ type position struct {
 	Parked *parked `json:"parked,omitempty"`
 	// Gap is what the stream has dropped undelivered and the receiver is not told of yet.
 	Gap *gap `json:"gap,omitempty"`
-	// Skipped are the ids of the messages that a person chose to leave undelivered, the newest last. They are needed until
-	// Next has passed them.
+	// Skipped are the ids of the messages that a person chose to leave undelivered, the newest last. They are needed
+	// until Next has passed them.
 	Skipped []string `json:"skipped,omitempty"`
 }
 
@@ -76,7 +76,7 @@ type parked struct {
 	// Since is when the message that could not be delivered was recorded.
 	Since time.Time `json:"since"`
 	Error string    `json:"error"`
-	// Message is the one that could not be delivered. Positions of earlier versions do not name it: then it is nil.
+	// Message is the message that could not be delivered. It is nil in positions of earlier versions.
 	Message *eventlog.SkippedMessage `json:"message,omitempty"`
 }
 

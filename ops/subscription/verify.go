@@ -15,8 +15,8 @@ import (
 // more: what a person has accepted as lost is noted in the place of what is lost.
 const againAfterLoss = 1000
 
-// verified compares the stream with the one that the position is of, and finds what it has dropped. ready is false
-// while the stream is filled and does not hold again what was delivered.
+// verified compares the stream with that of the position, and finds what it has dropped. ready is false while the
+// stream is being filled and does not yet hold again what was delivered.
 func (d *delivery) verified(ctx context.Context, stream jetstream.Stream, at position) (verified position, ready bool,
 	err error) {
 	info, err := stream.Info(ctx)

@@ -61,7 +61,7 @@ type Config struct {
 	Data int64
 }
 
-// measures collects what was taken and what could not be.
+// measures counts the measures that were taken, and names those that could not be taken.
 type measures struct {
 	held    int
 	missing []string
