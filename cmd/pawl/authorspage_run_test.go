@@ -19,7 +19,7 @@ import (
 )
 
 // Every piece of code on the page is one that a test runs: those under a recipe's number by the tests of recipes, the
-// others here. Code that is added belongs into this list together with what runs it.
+// others here. Code that is added belongs in this list together with what runs it.
 func TestAuthorsPageCodeRuns(t *testing.T) {
 	t.Parallel()
 	recipes := map[string]string{"2": "ts sh http", "3": "ts sh", "8": "ts sh", "10": "ts sh",

@@ -12,7 +12,7 @@ var byHand = []struct{ code, why string }{
 	{"publish.stringified", "consumers may parse the text, also of events that are there already"},
 	{"publish.invalid", "what identifies the thing is known to the author only"},
 	{"mutate.", "which of the calls is meant to be made in this run, and where the others belong, is the author's choice"},
-	{"phase.forbidden", "the call belongs into another handler, whose data has to be handed on"},
+	{"phase.forbidden", "the call belongs in another handler, to which its data has to be handed on"},
 	{"global.shared", "what has to be remembered, and by which handler, does not show in the text"},
 	{"global.", "what is meant instead depends on what the value is for"},
 	{"script.", "a text that cannot be read, or fails as it is read, shows no place to change"},

@@ -109,7 +109,7 @@ func (c *collector) reservations(result *ast.ObjectLiteral, names []string, at m
 		case name == "title" && !slices.Contains(names, "ui"):
 			c.With(c.Amend().Nest(c.in.Position(at[name]), name, "ui")).Warn("prepare.unknownMember", at[name],
 				"put it into ui: ui: { title: … }",
-				"the title of what prepare returns belongs into ui")
+				"the title of what prepare returns belongs in ui")
 		}
 	}
 	if list == nil {

@@ -14,7 +14,7 @@ var Absent = map[string]string{
 	"WebSocket":            throughConnectors,
 	"Response":             throughConnectors,
 	"Request":              throughConnectors,
-	"process":              "there is no process; settings belong into the configuration of a connector",
+	"process":              "there is no process; settings belong in the configuration of a connector",
 	"require":              "one file is one workflow; " + throughConnectors,
 	"Deno":                 throughConnectors,
 	"Bun":                  throughConnectors,
