@@ -329,6 +329,10 @@ func TestConsoleDeploys(t *testing.T) {
 		t.Errorf("after the deploy:\n%s", body)
 	}
 
+	if body := u.get("/ui/edit"); !strings.Contains(body, `href="/ui/edit?workflow=shop"`) {
+		t.Errorf("the page of a new script does not lead to those that run:\n%s", body)
+	}
+
 	// A script of another name than that of its page replaces no other workflow.
 	b.deploy("till", "send", eventlog.GrantAllow)
 	form.Set("source", strings.Replace(orders("shop", "send"), `"1h"`, `"2h"`, 1))

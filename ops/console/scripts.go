@@ -29,6 +29,8 @@ type editView struct {
 	Sent, Unsaved bool
 	// Effects is what the script would have done otherwise, where it was compared.
 	Effects *effectsView
+	// Running are the workflows that there are, on the page of a new one.
+	Running []eventlog.WorkflowName
 	// Failed is the run whose failure asks for a repair, nil for none.
 	Failed *readmodel.Run
 }
@@ -96,6 +98,16 @@ func (c *Console) edit(v *visit) (string, page, error) {
 			view.Failed = failed.Run
 			if e := failed.Run.Error; e.Line != nil && failed.Run.Version == s.Version {
 				view.mark(sandbox.Problem{Severity: sandbox.SeverityError, Code: e.Code, Line: *e.Line, Message: e.Message})
+			}
+		}
+	} else {
+		workflows, err := wholeList[readmodel.Workflow](v, "listWorkflows", nil)
+		if err != nil {
+			return "", page{}, err
+		}
+		for _, w := range workflows {
+			if w.Status != "archived" {
+				view.Running = append(view.Running, w.Name)
 			}
 		}
 	}
