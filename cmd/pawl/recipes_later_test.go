@@ -99,7 +99,7 @@ func TestRecipeLookUntilDone(t *testing.T) {
 	r.wantSheet("films.csv", "film,state", "f1,ready", "f2,late")
 }
 
-// Recipe 14: each guest is greeted once in 24 hours, and forgotten then.
+// Recipe 14: each guest is greeted once in 24 hours, also where visits are heard of late, and forgotten later.
 func TestRecipeRememberForATime(t *testing.T) {
 	r := cook(t, 14, nil).ready()
 	seen := func(id, guest, at string) {
@@ -110,12 +110,15 @@ func TestRecipeRememberForATime(t *testing.T) {
 	seen("2", "bob", "2026-03-01T07:00:00Z")
 	seen("3", "ann", "2026-03-01T20:00:00Z")
 	r.wantReceived(`POST /greetings {"guest":"ann"}`, `POST /greetings {"guest":"bob"}`)
+	r.advance("24h30m")
 	seen("4", "ann", "2026-03-02T06:30:00Z")
 	r.wantReceived(`POST /greetings {"guest":"ann"}`)
-	r.wantState("decide", `{"bob":"2026-03-01T07:00:00Z","ann":"2026-03-02T06:30:00Z"}`)
-	seen("5", "eve", "2026-03-04T06:30:00Z")
+	seen("5", "bob", "2026-03-01T09:00:00Z") // which is heard of late, and lies within the day of the first
+	r.wantReceived()
+	r.advance("48h")
+	seen("6", "eve", "2026-03-04T06:30:00Z")
 	r.wantReceived(`POST /greetings {"guest":"eve"}`)
-	r.wantState("decide", `{"eve":"2026-03-04T06:30:00Z"}`)
+	r.wantState("decide", `{"eve":{"at":"2026-03-04T06:30:00Z","heard":1772605800000}}`)
 }
 
 // Recipe 15: nothing leaves at night, and no more than three a day.
