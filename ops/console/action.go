@@ -224,45 +224,58 @@ func (v *visit) actionView(a *action, form url.Values) (actionView, error) {
 // chooseMany names what the action is about: the items that were ticked, or those that a filter fits now. They are what
 // the form sends, so that nothing is acted on that was not shown.
 func (v *visit) chooseMany(a *action, form url.Values, view *actionView, hide func(name, value string)) error {
-	id, _ := a.operation()
-	if strings.HasSuffix(id, "Mutations") {
-		chosen := form["item"]
-		view.Matched = len(chosen)
-		if len(chosen) == 0 {
-			fields := given(form, "workflow", "held", "q")
-			if len(fields) == 0 {
-				return rpc.Problemf(http.StatusUnprocessableEntity, "items.none", "Nothing is chosen.").
-					WithHint("Go back and tick at least one, or take the button for all of them.")
-			}
-			fields["dryRun"] = true
-			fields["limit"] = maxManyAtOnce
-			if _, resolution := a.operation(); resolution != "" {
-				fields["resolution"] = resolution
-			}
-			found, err := ask[manyAnswer](v, id, fields)
-			if err != nil {
-				return err
-			}
-			view.Matched, view.More = found.Matched, found.More
-			for _, m := range found.Items {
-				chosen = append(chosen, string(m.ID))
-			}
-		}
-		for _, id := range chosen {
-			m, err := ask[readmodel.Mutation](v, "getMutation", map[string]any{"mutation": id})
-			if err != nil {
-				return err
-			}
-			view.Mutations = append(view.Mutations, mutationItem{ID: m.ID, Workflow: m.Workflow, ParamsHash: m.ParamsHash,
-				Connector: m.Connector, Operation: m.Operation, UITitle: m.UITitle, Params: m.Params})
-			encoded, err := json.Marshal(mutationItem{ID: m.ID, Workflow: m.Workflow, ParamsHash: m.ParamsHash})
-			if err != nil {
-				return err
-			}
-			hide("items", string(encoded))
-		}
-		return nil
+	if id, _ := a.operation(); strings.HasSuffix(id, "Mutations") {
+		return v.chooseMutations(a, form, view, hide)
 	}
+	return v.chooseEvents(form, view, hide)
+}
+
+func (v *visit) chooseMutations(a *action, form url.Values, view *actionView, hide func(name, value string)) error {
+	chosen := form["item"]
+	view.Matched = len(chosen)
+	if len(chosen) == 0 {
+		found, err := v.fittingMutations(a, form)
+		if err != nil {
+			return err
+		}
+		view.Matched, view.More = found.Matched, found.More
+		for _, m := range found.Items {
+			chosen = append(chosen, string(m.ID))
+		}
+	}
+	for _, id := range chosen {
+		m, err := ask[readmodel.Mutation](v, "getMutation", map[string]any{"mutation": id})
+		if err != nil {
+			return err
+		}
+		view.Mutations = append(view.Mutations, mutationItem{ID: m.ID, Workflow: m.Workflow, ParamsHash: m.ParamsHash,
+			Connector: m.Connector, Operation: m.Operation, UITitle: m.UITitle, Params: m.Params})
+		encoded, err := json.Marshal(mutationItem{ID: m.ID, Workflow: m.Workflow, ParamsHash: m.ParamsHash})
+		if err != nil {
+			return err
+		}
+		hide("items", string(encoded))
+	}
+	return nil
+}
+
+// fittingMutations asks the operation which mutations the filter of the form fits now.
+func (v *visit) fittingMutations(a *action, form url.Values) (manyAnswer, error) {
+	fields := given(form, "workflow", "held", "q")
+	if len(fields) == 0 {
+		return manyAnswer{}, rpc.Problemf(http.StatusUnprocessableEntity, "items.none", "Nothing is chosen.").
+			WithHint("Go back and tick at least one, or take the button for all of them.")
+	}
+	fields["dryRun"] = true
+	fields["limit"] = maxManyAtOnce
+	id, resolution := a.operation()
+	if resolution != "" {
+		fields["resolution"] = resolution
+	}
+	return ask[manyAnswer](v, id, fields)
+}
+
+func (v *visit) chooseEvents(form url.Values, view *actionView, hide func(name, value string)) error {
 	for _, p := range form["item"] {
 		topic, message, _ := strings.Cut(p, "/")
 		job, err := ask[readmodel.Job](v, "getJob", map[string]any{"workflow": form.Get("workflow"), "topic": topic,
