@@ -22,7 +22,7 @@ func (c *collector) mutateCalls(f ast.Expression, e entry) {
 		return
 	}
 	_, body, _ := script.Function(f)
-	script.Walk(body, func(node ast.Node) bool {
+	c.in.Walk(body, func(node ast.Node) bool {
 		if calls := m.made[node]; calls != nil {
 			from := len(c.definition.MutateCalls)
 			for _, call := range calls {
@@ -32,7 +32,7 @@ func (c *collector) mutateCalls(f ast.Expression, e entry) {
 		}
 		return true
 	})
-	script.Walk(body, func(node ast.Node) bool {
+	c.in.Walk(body, func(node ast.Node) bool {
 		switch node := node.(type) {
 		case *ast.BlockStatement:
 			m.after(node.List)
@@ -79,7 +79,7 @@ func (m *mutateBody) noted(call madeCall, e entry) sandbox.MutateCall {
 // within are the calls below a node, in whatever branch.
 func (m *mutateBody) within(n ast.Node) sandbox.CallRange {
 	var found sandbox.CallRange
-	script.Walk(n, func(n ast.Node) bool {
+	m.in.Walk(n, func(n ast.Node) bool {
 		if calls, ok := m.number[n]; ok {
 			found = onecall.Joined(found, calls)
 		}
@@ -188,7 +188,7 @@ func (m *mutateBody) certain(statement ast.Statement) (calls []int) {
 	default:
 		return nil
 	}
-	script.Walk(statement, func(node ast.Node) bool {
+	m.in.Walk(statement, func(node ast.Node) bool {
 		switch node := node.(type) {
 		case *ast.FunctionLiteral, *ast.ArrowFunctionLiteral, *ast.ConditionalExpression:
 			return false

@@ -91,7 +91,7 @@ func (c *collector) firstRead(next ast.Expression, parameter int, member string)
 		}
 	}
 	_, body, _ := script.Function(next)
-	script.Walk(body, func(n ast.Node) bool {
+	c.in.Walk(body, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.DotExpression:
 			if c.isPart(n.Left, next, parameter, member) {
@@ -167,7 +167,7 @@ func (c *collector) declares(pattern *ast.ObjectPattern, member string, v *scrip
 func (c *collector) testsBefore(next ast.Expression, at file.Idx) bool {
 	_, body, _ := script.Function(next)
 	tests := false
-	script.Walk(body, func(n ast.Node) bool {
+	c.in.Walk(body, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.IfStatement, *ast.SwitchStatement, *ast.ConditionalExpression, *ast.TryStatement,
 			*ast.WhileStatement, *ast.DoWhileStatement, *ast.ForStatement, *ast.ForOfStatement, *ast.ForInStatement:

@@ -136,7 +136,7 @@ func (c *collector) leavesBefore(list []ast.Statement, before ast.Node, f ast.Ex
 		}
 		if test, ok := s.(*ast.IfStatement); ok && !c.presence(test.Test, f) {
 			leaves := false
-			script.Walk(test, func(n ast.Node) bool {
+			c.in.Walk(test, func(n ast.Node) bool {
 				switch n.(type) {
 				case *ast.ReturnStatement, *ast.ThrowStatement:
 					leaves = true

@@ -143,7 +143,7 @@ func (c *collector) rest() {
 		}
 	}
 	for _, statement := range c.in.Body {
-		script.Walk(statement, func(n ast.Node) bool {
+		c.in.Walk(statement, func(n ast.Node) bool {
 			if dot, ok := n.(*ast.DotExpression); ok && dot.Identifier.Name.String() == "ctx" {
 				h := &holder{}
 				c.order = append(c.order, h)
@@ -234,9 +234,27 @@ func (c *collector) certain(find func()) {
 	}
 }
 
+// maxLooks bounds how often the checks look at a place of the text: a second's work or two, and more than ten times what
+// three hundred consumers in a script of the largest size take.
+const maxLooks = 3_000_000
+
 // Check judges what the text of a script shows about the handlers of its definition, and completes the
-// definition with what they call. exist are the names of the runtime's global object.
-func Check(in *script.Text, d *sandbox.Definition, exist []string) []sandbox.Problem {
+// definition with what they call. exist are the names of the runtime's global object. Where the text would keep the
+// checks at work without end, there is one problem, and the definition is incomplete.
+func Check(in *script.Text, d *sandbox.Definition, exist []string) (problems []sandbox.Problem) {
+	in.Allow(maxLooks)
+	defer func() {
+		in.Allow(0)
+		if x := recover(); x == (script.Exhausted{}) {
+			d.Uses, d.Incomplete = nil, true
+			problems = []sandbox.Problem{sandbox.NewProblem("limit.checks", in.Position(in.Start(in.Body[0])),
+				"the text of this script takes too long to check: its names and calls refer to each other in too many ways",
+				"write values out where they are used instead of composing them of names that are made of names, and split "+
+					"large tables and long chains of functions")}
+		} else if x != nil {
+			panic(x)
+		}
+	}()
 	uses, problems := checkHandlers(in, d)
 	d.Uses = uses
 	problems = append(problems, onecall.Problems(d, func(string, string) sandbox.OperationKind { return "" })...)

@@ -68,7 +68,7 @@ func (c *collector) always(call ast.Node, f ast.Expression) bool {
 	}
 	_, body, _ := script.Function(f)
 	ends := false
-	script.Walk(body, func(n ast.Node) bool {
+	c.in.Walk(body, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.FunctionLiteral, *ast.ArrowFunctionLiteral, *ast.ClassLiteral:
 			return false
@@ -209,7 +209,7 @@ func (m *mutateBody) subjects(s *ast.IfStatement) subjects {
 // mentioned adds what an expression mentions: of a.b.c both a.b and a.b.c. It goes on to the values of names, follow
 // names deep.
 func (m *mutateBody) mentioned(e ast.Expression, into subjects, follow int) {
-	script.Walk(e, func(n ast.Node) bool {
+	m.in.Walk(e, func(n ast.Node) bool {
 		expression, _ := n.(ast.Expression)
 		if left, name, _, ok := script.SplitProperty(expression); ok {
 			m.mentioned(left, into, follow)

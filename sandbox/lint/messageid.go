@@ -41,7 +41,7 @@ func (c *collector) random(e ast.Expression, depth int) (by string) {
 	if depth > maxHelpers {
 		return ""
 	}
-	script.Walk(e, func(n ast.Node) bool {
+	c.in.Walk(e, func(n ast.Node) bool {
 		if by != "" {
 			return false
 		}
@@ -164,7 +164,7 @@ func (c *collector) varies(e ast.Node, loop ast.Node, depth int) bool {
 		return true
 	}
 	varies := false
-	script.Walk(e, func(n ast.Node) bool {
+	c.in.Walk(e, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.CallExpression, *ast.NewExpression:
 			varies = varies || !c.plainCall(n)

@@ -168,7 +168,7 @@ func (c *collector) stringifiedPayload(value, topic ast.Expression) {
 // parsed reports whether the script parses a payload of one of the topics.
 func (c *collector) parsed(topics []string) (parsed bool) {
 	for _, statement := range c.in.Body {
-		script.Walk(statement, func(n ast.Node) bool {
+		c.in.Walk(statement, func(n ast.Node) bool {
 			dot, ok := n.(*ast.DotExpression)
 			if !ok || dot.Identifier.Name.String() != "parse" {
 				return true

@@ -167,6 +167,7 @@ func (r *reserving) width(ids, data ast.Expression) {
 		left, name, _, ok := script.SplitProperty(call.Callee)
 		if from := r.origins[left]; ok && name == "map" && left != nil && from.list() && !limitedToOne(r.in, from.touch) {
 			r.tooWide(ids, call, left, from)
+			r.part(ids, data, left, from)
 		}
 		return
 	}
@@ -245,6 +246,10 @@ func (r *reserving) wholeUse(e ast.Expression) bool {
 		return !named // what the name is used for counts
 	case *ast.AwaitExpression:
 		return r.wholeUse(p)
+	case *ast.CallExpression:
+		return !r.handed(p, whole) // what the parameter is used for counts
+	case *ast.ReturnStatement, *ast.ExpressionBody:
+		return !r.handedBack(p) // what the call is used for counts
 	case *ast.UnaryExpression, *ast.IfStatement, *ast.ExpressionStatement:
 		return false
 	}
@@ -279,8 +284,12 @@ func (r *reserving) tooWide(ids ast.Expression, reserve *ast.CallExpression, lis
 		return
 	}
 	// No edit: it would make one call for each event of what may be meant as one call for all.
+	one := "ids: [" + first + ".id]"
+	if !r.within(ids, r.prepare) {
+		one = "give the function that makes the reservation the one event, and write ids: [event.id] there"
+	}
 	r.Warn("reservation.wider", r.in.Start(ids),
-		"reserve what is used: ids: ["+first+".id]; the consumer runs again for the others. If one call is meant for all "+
+		"reserve what is used: "+one+"; the consumer runs again for the others. If one call is meant for all "+
 			"of them, put their number into the title or the data",
 		"all events are reserved, and only the first is used: the others are consumed unhandled")
 }

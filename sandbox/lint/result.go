@@ -75,7 +75,7 @@ func (c *collector) endsItself(f ast.Expression) bool {
 		return false
 	}
 	ends := true
-	script.Walk(block, func(n ast.Node) bool {
+	c.in.Walk(block, func(n ast.Node) bool {
 		switch n.(type) {
 		case *ast.WhileStatement, *ast.DoWhileStatement, *ast.ForStatement:
 			ends = false
@@ -200,7 +200,7 @@ func (c *collector) ofNoEvent(prepare, returned ast.Expression) bool {
 
 // asksForEvent reports a test in which an event or a list of events stands by itself, or the length of a list.
 func (c *collector) asksForEvent(test ast.Expression) (asks bool) {
-	script.Walk(test, func(n ast.Node) bool {
+	c.in.Walk(test, func(n ast.Node) bool {
 		e, ok := n.(ast.Expression)
 		if !ok || asks {
 			return !asks

@@ -214,7 +214,7 @@ func (c *collector) site(h *holder, e ast.Expression, at file.Idx, r role) {
 // onlyHostCalls reports whether nothing in a block but calls of ctx looks as if it could throw.
 func (c *collector) onlyHostCalls(block *ast.BlockStatement) bool {
 	only := true
-	script.Walk(block, func(n ast.Node) bool {
+	c.in.Walk(block, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.CallExpression:
 			if !c.hostCalls()[n] {

@@ -279,7 +279,7 @@ func (c *collector) mentions(e ast.Node, of func(ast.Expression) bool, depth int
 	if depth > 10 {
 		return false
 	}
-	script.Walk(e, func(n ast.Node) bool {
+	c.in.Walk(e, func(n ast.Node) bool {
 		expression, ok := n.(ast.Expression)
 		if !ok || found {
 			return !found

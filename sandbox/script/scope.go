@@ -3,6 +3,7 @@ package script
 import (
 	"github.com/dop251/goja/ast"
 	"github.com/dop251/goja/file"
+	"github.com/dop251/goja/token"
 )
 
 // Variable is one declared name: what the text shows of its value and where it is used.
@@ -29,6 +30,7 @@ type Variable struct {
 	ofArray bool
 	// Hoisted tells that a var declares it: before that, or where it is not reached, it is undefined.
 	Hoisted bool
+	blank   bool // declared without a value
 }
 
 // Scope is a part of the text with names of its own.
@@ -67,6 +69,7 @@ type scopes struct {
 	Free []*ast.Identifier
 	All  []*Variable // in the order of their declaration
 	top  *Scope
+	looks
 }
 
 func resolveNames(body []ast.Statement) *scopes {
@@ -141,7 +144,10 @@ func (s *scopes) open(n, parent ast.Node) bool {
 }
 
 // Parent is what a node is a part of, nil for a statement of the top level.
-func (s *scopes) Parent(n ast.Node) ast.Node { return s.nodes[n].parent }
+func (s *scopes) Parent(n ast.Node) ast.Node {
+	s.look()
+	return s.nodes[n].parent
+}
 
 // Around is the scope at a node.
 func (s *scopes) Around(n ast.Node) *Scope {
@@ -216,7 +222,8 @@ func (s *scopes) parameters(f ast.Node, list *ast.ParameterList) {
 func (s *scopes) bindings(in *Scope, list []*ast.Binding, hoisted bool) {
 	for _, b := range list {
 		if id, ok := b.Target.(*ast.Identifier); ok {
-			s.add(in, id, b.Initializer).Hoisted = hoisted
+			v := s.add(in, id, b.Initializer)
+			v.Hoisted, v.blank = hoisted, b.Initializer == nil
 		} else {
 			s.pattern(in, b.Target, b)
 		}
@@ -339,6 +346,22 @@ func (s *scopes) Assigned(v *Variable) bool {
 		}
 	}
 	return false
+}
+
+// AssignedHere is the variable that an assignment gives its one value: it is declared without any, and no other
+// assignment changes it. It is nil for any other.
+func (s *scopes) AssignedHere(a *ast.AssignExpression) *Variable {
+	id, named := a.Left.(*ast.Identifier)
+	v := s.Refers[id]
+	if !named || v == nil || !v.blank || v.declared > 1 || a.Operator != token.ASSIGN {
+		return nil
+	}
+	for _, use := range v.Uses {
+		if use != id && s.IsAssigned(use) {
+			return nil
+		}
+	}
+	return v
 }
 
 // IsAssigned reports whether an expression is the target of an assignment.

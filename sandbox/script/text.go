@@ -71,6 +71,7 @@ func (in *Text) isGlobal(e ast.Expression) bool {
 // Resolve follows names, members of constant objects and Pawl.consumer(…) to the expression they
 // stand for; nil where the text does not show it.
 func (in *Text) Resolve(e ast.Expression) ast.Expression {
+	in.look()
 	for range 10 { // a name may stand for itself
 		switch x := e.(type) {
 		case *ast.Identifier:

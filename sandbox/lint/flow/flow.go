@@ -75,6 +75,13 @@ func (f *Flow) From(e ast.Expression, path []string) {
 		if p.Initializer == whole {
 			f.Bind(p.Target, path)
 		}
+	case *ast.AssignExpression:
+		if v := f.in.AssignedHere(p); v != nil && p.Right == whole && !f.seen[v] {
+			f.seen[v] = true
+			for _, use := range v.Uses {
+				f.From(use, path)
+			}
+		}
 	case *ast.BinaryExpression:
 		switch op := p.Operator.String(); {
 		case op == "??" || op == "||":
