@@ -31,6 +31,8 @@ type EffectDiffRequest struct {
 type EffectDiff struct {
 	Version eventlog.Version
 	Effects []effectdiff.Effect // the newest first
+	// NotCompared names what of the new script the effects say nothing of, in words; empty for nothing.
+	NotCompared string
 	// Problems are the problems of the new script; with Refused it could not be deployed, and nothing is compared.
 	Problems []deploy.Problem
 	Refused  bool
@@ -96,6 +98,7 @@ func (e *Engine) EffectDiff(ctx context.Context, name eventlog.WorkflowName, req
 		Source:     sandbox.Source{Filename: req.Filename, Code: req.Source},
 		Definition: &checked.definition,
 	}, recordings)
+	diff.NotCompared = effectdiff.NotCompared(&checked.definition, diff.Effects)
 	return diff, err
 }
 

@@ -32,7 +32,7 @@ type (
 		Items    []effectdiff.Effect     `json:"items" jsonschema:"the runs that are not the same, the newest first, at most 1000"`
 		Warnings []sandbox.Problem       `json:"warnings"`
 		// NotCompared stands in each answer, since same is said of what was compared only.
-		NotCompared string `json:"notCompared" jsonschema:"what the comparison leaves out, in words"`
+		NotCompared string `json:"notCompared" jsonschema:"what of the new script the comparison says nothing of, in words; empty for nothing"`
 	}
 )
 
@@ -90,7 +90,7 @@ func diffWorkflow(ctx context.Context, c *Call, r *diffRequest) (diffAnswer, err
 		return diffAnswer{}, p
 	}
 	answer := diffAnswer{Workflow: r.Workflow, Version: diff.Version, Runs: len(diff.Effects),
-		Counts: map[effectdiff.Kind]int{}, Warnings: neverNull(problems), NotCompared: effectdiff.NotCompared}
+		Counts: map[effectdiff.Kind]int{}, Warnings: neverNull(problems), NotCompared: diff.NotCompared}
 	for _, effect := range diff.Effects {
 		answer.Counts[effect.Kind]++
 	}

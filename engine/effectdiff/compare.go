@@ -28,9 +28,6 @@ type Config struct {
 	Limits   sandbox.Limits
 }
 
-// NotCompared says what a comparison leaves out, to whom it is shown.
-const NotCompared = "What next does is not compared, and producers are not run: try both with pawl test"
-
 // Kind says how the effect of a run differs.
 type Kind string
 

@@ -19,6 +19,8 @@ type differences struct {
 	Counts   map[effectdiff.Kind]int
 	Items    []effectdiff.Effect
 	Warnings []sandbox.Problem
+	// NotCompared names what the comparison says nothing of.
+	NotCompared string
 }
 
 // PrintDifferences shows a person what the engine has answered to diffWorkflow.
@@ -69,7 +71,9 @@ func (d *differences) print(screen term.Screen, workflow string) {
 	}
 	fmt.Fprintf(screen.Out, "%s of %s %s: %s\n", eventlog.Count(d.Runs, "recorded run"), workflow, d.Version,
 		strings.Join(counts, ", "))
-	fmt.Fprintln(screen.Out, effectdiff.NotCompared)
+	if d.NotCompared != "" {
+		fmt.Fprintln(screen.Out, d.NotCompared)
+	}
 }
 
 func titled(call *effectdiff.Call) string {
