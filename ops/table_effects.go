@@ -51,11 +51,8 @@ type (
 	}
 )
 
-// The bounds of what one answer of recordRuns holds: a larger test file would not be read.
-const (
-	maxRecordedRuns  = 100
-	maxRecordedBytes = rehearsal.MaxYAML
-)
+// maxRecordedRuns bounds how many runs one answer of recordRuns holds.
+const maxRecordedRuns = 100
 
 var effectsTable = []Operation{
 	define(operation("diffWorkflow", "POST /v1/workflows/{workflow}/diff", rpc.Operator,
@@ -131,9 +128,9 @@ func recordRuns(ctx context.Context, c *Call, r *recordRequest) (recordAnswer, e
 	if err != nil {
 		return recordAnswer{}, err
 	}
-	if len(text) > maxRecordedBytes {
+	if err := rehearsal.BoundYAML(text); err != nil {
 		return recordAnswer{}, rpc.Problemf(http.StatusUnprocessableEntity, "record.large", "the test file of these %d runs "+
-			"would have %d bytes; it may have %d", len(runs), len(text), maxRecordedBytes).WithHint("name fewer runs")
+			"could not be read: %v", len(runs), err).WithHint("name fewer runs")
 	}
 	return recordAnswer{Workflow: r.Workflow, Runs: len(runs), YAML: text}, nil
 }

@@ -64,7 +64,7 @@ func translate(text string) (string, error) {
 
 // documentOf is what the file holds.
 func documentOf(text string) (ast.Node, error) {
-	if err := boundYAML(text); err != nil {
+	if err := BoundYAML(text); err != nil {
 		return nil, err
 	}
 	file, err := parser.ParseBytes([]byte(text), 0)

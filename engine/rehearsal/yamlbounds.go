@@ -7,29 +7,37 @@ import (
 	"github.com/goccy/go-yaml/token"
 )
 
-// MaxYAML bounds a test file in the YAML form, in bytes. To read it takes some 800 times as much memory.
+// MaxYAML bounds a test file in the YAML form, in bytes.
 const MaxYAML = 1 << 20
+
+// maxYAMLTokens bounds how many names, values and signs it has. To read one takes about 800 bytes, however short it is:
+// a file that is nearly all signs would take 800 times its size. A usual file of MaxYAML bytes has fewer.
+const maxYAMLTokens = 150_000
 
 // maxYAMLDepth is how deep its lists and mappings may stand in each other.
 const maxYAMLDepth = 64
 
-// boundYAML refuses a file that is too large or nested too deep. It is read in this process, by a parser that calls
-// itself for each level: a small file of many levels would take all memory. So its tokens are counted before, without
-// keeping them.
-func boundYAML(text string) error {
+// BoundYAML refuses a file that is too large, has too many tokens or is nested too deep, with a *ReadError. It is read in
+// this process, by a parser that calls itself for each level: a small file of many levels would take all memory. So its
+// tokens are counted before, without keeping them.
+func BoundYAML(text string) error {
 	if len(text) > MaxYAML {
 		return &ReadError{Message: fmt.Sprintf("the file has %d bytes, at most %d are allowed: make several files of it",
 			len(text), MaxYAML)}
 	}
 	var s scanner.Scanner
 	s.Init(text)
-	levels := nesting{}
+	levels, count := nesting{}, 0
 	for {
 		tokens, err := s.Scan()
 		if err != nil {
 			return nil // the end of the file; what is no YAML is said by the parser
 		}
 		for _, t := range tokens {
+			if count++; count > maxYAMLTokens {
+				return &ReadError{Line: t.Position.Line, Message: fmt.Sprintf("the file has more than %d names, values and "+
+					"signs: make several files of it", maxYAMLTokens)}
+			}
 			if levels.add(t) > maxYAMLDepth {
 				return &ReadError{Line: t.Position.Line, Message: fmt.Sprintf("this is nested too deep: lists and mappings "+
 					"may stand %d levels deep in each other", maxYAMLDepth)}
