@@ -47,7 +47,7 @@
 //	prepare.unknownMember      result.go       a member of the result that means nothing
 //	prepare.wakeAt             result.go       a time that is ignored (S4, C6)
 //	reservation.wider          reserved.go     all events reserved, and the first one used
-//	reservation.narrower       reserved.go     one event or a part reserved (part.go), and all of them used
+//	reservation.narrower       reserved.go     one event or a part of them reserved, and all of them used
 //	reservation.half           reserved.go     an event of a topic used of which none is reserved
 //	reservation.never          reserved.go     a topic of which no event is ever reserved
 //	reservation.unknown        reservation.go  a reservation of a topic that the consumer does not subscribe to
