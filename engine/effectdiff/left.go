@@ -11,8 +11,8 @@ import (
 // maxNamed bounds how many handlers of a kind NotCompared names.
 const maxNamed = 10
 
-// NotCompared says which parts of the new script the effects say nothing of: next, which is not run, producers, of which
-// nothing is recorded, and consumers without a recorded run. It is empty where there are none.
+// NotCompared says which parts of the new script the effects say nothing of: next, which is not run, producers, of
+// which nothing is recorded, and consumers without a recorded run. It is empty where there are none.
 func NotCompared(after *eventlog.Definition, effects []Effect) string {
 	var nexts, producers, unseen []eventlog.Handler
 	for _, c := range after.Consumers {

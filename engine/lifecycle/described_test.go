@@ -74,11 +74,12 @@ func TestDescribedServiceIsCalled(t *testing.T) {
 		class       eventlog.Class
 		code        string
 	}{
-		"applied":       {200, 201, "data.total", 1, "consumed", eventlog.MutationStatusApplied, "", ""},
-		"refused":       {200, 422, "data.total", 1, "pending", eventlog.MutationStatusFailed, eventlog.Logic, "http.status"},
-		"unknown":       {200, 502, "data.total", 1, "reserved", eventlog.MutationIndeterminate, "", ""},
-		"no such item":  {404, 201, "data.total", 0, "pending", "", eventlog.Precondition, "http.status"},
-		"not as it was": {200, 201, "String(data.total)", 0, "pending", eventlog.MutationStatusFailed, eventlog.Logic, connector.CodeParams},
+		"applied":      {200, 201, "data.total", 1, "consumed", eventlog.MutationStatusApplied, "", ""},
+		"refused":      {200, 422, "data.total", 1, "pending", eventlog.MutationStatusFailed, eventlog.Logic, "http.status"},
+		"unknown":      {200, 502, "data.total", 1, "reserved", eventlog.MutationIndeterminate, "", ""},
+		"no such item": {404, 201, "data.total", 0, "pending", "", eventlog.Precondition, "http.status"},
+		"other kind": {200, 201, "String(data.total)", 0, "pending", eventlog.MutationStatusFailed, eventlog.Logic,
+			connector.CodeParams},
 	} {
 		t.Run(name, func(t *testing.T) {
 			service := &described{item: c.item, order: c.order}
@@ -120,7 +121,8 @@ func TestDescribedServiceIsCalled(t *testing.T) {
 				c.mutation == eventlog.MutationStatusApplied && !strings.Contains(string(m.Result), `"number":7`) {
 				t.Errorf("the ledger has %+v", m)
 			}
-			if run := l.run("send"); c.class != "" && (run.Error == nil || run.Error.Class != c.class || run.Error.Code != c.code) {
+			if run := l.run("send"); c.class != "" && (run.Error == nil || run.Error.Class != c.class ||
+				run.Error.Code != c.code) {
 				t.Errorf("the run's error: %+v", run.Error)
 			}
 			l.sound()

@@ -17,9 +17,9 @@ const maxYAMLTokens = 150_000
 // maxYAMLDepth is how deep its lists and mappings may stand in each other.
 const maxYAMLDepth = 64
 
-// BoundYAML refuses a file that is too large, has too many tokens or is nested too deep, with a *ReadError. It is read in
-// this process, by a parser that calls itself for each level: a small file of many levels would take all memory. So its
-// tokens are counted before, without keeping them.
+// BoundYAML refuses a file that is too large, has too many tokens or is nested too deep, with a *ReadError. It is read
+// in this process, by a parser that calls itself for each level: a small file of many levels would take all memory. So
+// its tokens are counted before, without keeping them.
 func BoundYAML(text string) error {
 	if len(text) > MaxYAML {
 		return &ReadError{Message: fmt.Sprintf("the file has %d bytes, at most %d are allowed: make several files of it",

@@ -234,8 +234,8 @@ func (c *collector) certain(find func()) {
 	}
 }
 
-// maxLooks bounds how often the checks look at a place of the text: a second's work or two, and more than ten times what
-// three hundred consumers in a script of the largest size take.
+// maxLooks bounds how often the checks look at a place of the text: a second's work or two, and more than ten times
+// what three hundred consumers in a script of the largest size take.
 const maxLooks = 3_000_000
 
 // Check judges what the text of a script shows about the handlers of its definition, and completes the
