@@ -84,10 +84,7 @@ func (e *Engine) Deploy(ctx context.Context, actor eventlog.Actor, req DeployReq
 		KeepRepairBudget: req.KeepRepairBudget,
 	}
 	result := checked.DeployResult
-	if _, err := e.decideOn(ctx, result.Workflow, cmd, actor, "deploy"); err != nil {
-		return result, err
-	}
-	now, err := e.deployed(result.Workflow, cmd)
+	now, err := e.deployed(ctx, result.Workflow, cmd, actor)
 	if err != nil {
 		return result, err
 	}
@@ -108,20 +105,26 @@ func (e *Engine) Deploy(ctx context.Context, actor eventlog.Actor, req DeployReq
 	return result, nil
 }
 
-// deployed is the workflow's state after the deploy. Where another engine has recorded it and this one has not read
-// that yet, what it came to is not known here: the error is ErrUnknownOutcome, and to deploy the same again does no
-// harm.
-func (e *Engine) deployed(name eventlog.WorkflowName, cmd decide.Deploy) (*projections.State, error) {
-	a, ok := e.workflow(name)
-	if ok {
-		now := a.state()
-		script := now.Script(now.Version)
-		if e.process.Config.Leases == nil || script != nil && script.SourceHash == cmd.SourceHash {
-			return now, nil
+// deployed has the deploy recorded, and returns the workflow's state after it. Where another engine has recorded it,
+// this one reads that first, which may take seconds after a leader or a node has changed. ErrNotRead: it has not before
+// ctx ended; to deploy the same again does no harm.
+func (e *Engine) deployed(ctx context.Context, name eventlog.WorkflowName, cmd decide.Deploy,
+	actor eventlog.Actor) (*projections.State, error) {
+	noting, recorded := WithRecorded(ctx)
+	if _, err := e.decideOn(noting, name, cmd, actor, "deploy"); err != nil {
+		return nil, err
+	}
+	a := e.partitionOf(name).open(name)
+	for _, at := range recorded.Positions() {
+		noteRecorded(ctx, at)
+		if a.state().Head.Seq >= at.Seq {
+			continue
+		}
+		if err := e.AwaitPositions(ctx, at); err != nil {
+			return nil, fmt.Errorf("deploy %s: %w; deploy the same again to see what it came to: %w", name, ErrNotRead, err)
 		}
 	}
-	return nil, fmt.Errorf("%w: %s is deployed at the owner of its partition, and this engine has not read that yet; "+
-		"deploy the same again to see it", ErrUnknownOutcome, name)
+	return a.state(), nil
 }
 
 type checkedScript struct {

@@ -43,6 +43,8 @@ var (
 	ErrNoDiskSpace = process.ErrNoDiskSpace
 	// ErrUnknownOutcome is an ErrUnavailable: the caller left before the log had answered.
 	ErrUnknownOutcome = process.ErrUnknownOutcome
+	// ErrNotRead is an ErrUnavailable: another engine has recorded the request, and this one has not read that yet.
+	ErrNotRead = process.ErrNotRead
 )
 
 // Engine runs all workflows of a log. Its methods are safe for concurrent use.

@@ -31,8 +31,11 @@ type question struct {
 	Workflow  eventlog.WorkflowName
 	Actor     eventlog.Actor
 	Operation string
-	Command   string // the name of its type
-	Body      []byte
+	// Format is the one that a log needs for what is to be recorded, as far as the asker knows it. The owner refuses what
+	// it does not read itself: it would leave out what it does not know.
+	Format  int
+	Command string // the name of its type
+	Body    []byte
 }
 
 // reply is the owner's answer: one of its errors, or the decision.
@@ -118,7 +121,11 @@ func decodeQuestion(text []byte) (q question, cmd decide.Command, err error) {
 func (e *Engine) decideAtOwner(ctx context.Context, name eventlog.WorkflowName, cmd decide.Command,
 	actor eventlog.Actor, operation string) (decide.Decision, error) {
 	p := e.partitionOf(name)
-	request, err := question{Workflow: name, Actor: actor, Operation: operation}.encode(cmd)
+	format, err := e.formatOf(ctx, p, name, cmd)
+	if err != nil {
+		return decide.Decision{}, fmt.Errorf("record on %s: %w", name, err)
+	}
+	request, err := question{Workflow: name, Actor: actor, Operation: operation, Format: format}.encode(cmd)
 	if err != nil {
 		return decide.Decision{}, err
 	}
@@ -135,6 +142,29 @@ func (e *Engine) decideAtOwner(ctx context.Context, name eventlog.WorkflowName, 
 			return decide.Decision{}, fmt.Errorf("record on %s: %w: %w", name, process.ErrNothingRecorded, ctx.Err())
 		}
 	}
+}
+
+// formatOf is the format that a log needs for a script, if the log has it: an owner of an older version would record
+// the script without what it does not know of, such as that a person has to approve its calls. ErrHeldFormat: it has
+// not.
+func (e *Engine) formatOf(ctx context.Context, p *partition, name eventlog.WorkflowName,
+	cmd decide.Command) (int, error) {
+	deploy, ok := cmd.(decide.Deploy)
+	holder, holds := e.process.Config.Log.(eventlog.FormatHolder)
+	if !ok || !holds {
+		return 0, nil
+	}
+	f := &eventlog.WorkflowDeployed{Filename: deploy.Filename, Source: deploy.Source, Definition: deploy.Definition}
+	entry, err := eventlog.NewEntry(eventlog.Transition{Workflow: name, Kind: f.FactType(), Facts: []eventlog.Fact{f}},
+		eventlog.Head{})
+	if err != nil {
+		return 0, err
+	}
+	err = holder.Admits(ctx, p.number, entry.Format)
+	if err != nil && !errors.Is(err, eventlog.ErrHeldFormat) {
+		err = fmt.Errorf("%w: %w", process.ErrNothingRecorded, err)
+	}
+	return entry.Format, err
 }
 
 func (e *Engine) tryOwner(ctx context.Context, p *partition, name eventlog.WorkflowName, cmd decide.Command,
@@ -231,6 +261,10 @@ func (p *partition) reply(ctx context.Context, request []byte) reply {
 	}
 	if !p.tenure().Holds() {
 		return replyError(process.ErrNotOwner)
+	}
+	if q.Format > eventlog.FormatVersion {
+		return replyError(fmt.Errorf("%w: the owner of the partition reads up to format %d, and this needs %d",
+			eventlog.ErrHeldFormat, eventlog.FormatVersion, q.Format))
 	}
 	if err := e.admit(ctx, p, q.Workflow, cmd); err != nil {
 		return replyError(err)

@@ -112,6 +112,14 @@ type PlaceChecker interface {
 	CheckPlace(ctx context.Context, partition int, seq uint64, hash Hash) error
 }
 
+// FormatHolder is a Log that programs of several versions write to, so that it does not take every format yet.
+type FormatHolder interface {
+	Log
+	// Admits reports whether the partition takes what needs the format: nil, ErrHeldFormat, or that the leader could not
+	// be asked. Once it does, each program that runs on the log reads it.
+	Admits(ctx context.Context, partition, format int) error
+}
+
 // GroupLog is a Log that writes several entries of one workflow at once.
 type GroupLog interface {
 	Log

@@ -374,6 +374,7 @@ func TestHintSaysWhetherItWasRecorded(t *testing.T) {
 			fmt.Errorf("record: %w: %w", engine.ErrUnknownOutcome, context.Canceled),
 			"it may have been recorded nevertheless, repeating it is safe",
 		},
+		{fmt.Errorf("deploy: %w", engine.ErrNotRead), "repeating it is safe, and says what it came to"},
 		{fmt.Errorf("record: %w", eventlog.ErrUnconfirmed), "it may have been recorded nevertheless, repeating it is safe"},
 	} {
 		if p := problem.Of(c.err); p.Status != 503 || !strings.Contains(p.Hint, c.hint) {

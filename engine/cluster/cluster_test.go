@@ -57,6 +57,7 @@ type cluster struct {
 	replicas   int
 	renew      time.Duration
 	connect    func(node int) *nats.Conn
+	holds      bool                            // the log keeps its format until it is raised
 	leases     func(lease.Bucket) lease.Bucket // what an engine reaches of the leases
 	world      *enginetest.World
 	logs       enginetest.LogCapture
@@ -96,7 +97,8 @@ func (c *cluster) start(name string, server int) *node {
 		n.conns = append(n.conns, nc)
 		return nc
 	}
-	log, err := jslog.Open(c.t.Context(), dial(), jslog.Config{Partitions: c.partitions, Replicas: c.replicas})
+	log, err := jslog.Open(c.t.Context(), dial(), jslog.Config{Partitions: c.partitions, Replicas: c.replicas,
+		HoldFormat: c.holds})
 	if err != nil {
 		c.t.Fatal(err)
 	}

@@ -12,6 +12,8 @@ import (
 
 	"github.com/nats-io/nats.go/jetstream"
 
+	"github.com/pawl-run/pawl/engine"
+	"github.com/pawl-run/pawl/engine/enginetest"
 	"github.com/pawl-run/pawl/engine/lease"
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/eventlog/jslog"
@@ -19,12 +21,15 @@ import (
 
 // raise has the log say that it has a newer format than this version reads, as pawl cluster upgrade of a newer pawl
 // does.
-func (c *cluster) raise(js jetstream.JetStream) {
+func (c *cluster) raise(js jetstream.JetStream) { c.setFormat(js, eventlog.FormatVersion+1) }
+
+// setFormat has the log say that it has the format.
+func (c *cluster) setFormat(js jetstream.JetStream, format int) {
 	for p := range c.partitions {
 		s, err := js.Stream(c.t.Context(), jslog.StreamName("", p))
 		if err == nil {
 			config := s.CachedInfo().Config
-			config.Metadata["pawl.format"] = strconv.Itoa(eventlog.FormatVersion + 1)
+			config.Metadata["pawl.format"] = strconv.Itoa(format)
 			_, err = js.UpdateStream(c.t.Context(), config)
 		}
 		if err != nil {
@@ -140,5 +145,33 @@ func (c *cluster) publishNewer(log *jslog.Log, w eventlog.WorkflowName, head eve
 	}
 	if err != nil {
 		c.t.Fatal(err)
+	}
+}
+
+// A deploy that needs a newer format than the log has is refused by the engine that is asked, before it goes to the
+// owner of the partition: one of an older version would leave out what it does not know, and take the rest.
+func TestADeployOfANewerFormatReachesNoOwner(t *testing.T) {
+	t.Parallel()
+	c := onOneServer(t)
+	c.holds = true
+	a, b := c.start("a", 0), c.start("b", 0)
+	c.until(20*time.Second, "each owns two partitions", func() bool { return a.owns() == 2 && b.owns() == 2 })
+	c.setFormat(c.jetStream(), eventlog.FormatVersion-1)
+	asked, err := c.connect(0).SubscribeSync("pawl.own.>")
+	if err != nil {
+		t.Fatal(err)
+	}
+	duties := strings.Replace(orders, "subscribe:", "approval: () => true, subscribe:", 1) // of the newest format
+	for i := range 8 {
+		result, err := a.Deploy(t.Context(), enginetest.Tester, engine.DeployRequest{
+			Source: strings.Replace(duties, "NAME", string(name(i)), 1), Filename: "w.js", GrantUsed: true})
+		if !errors.Is(err, eventlog.ErrHeldFormat) || !strings.Contains(err.Error(), "record on "+string(name(i))) {
+			t.Errorf("%s, owned by a: %t: %v, %+v", name(i), a.Partitions()[a.log.PartitionOf(name(i))].Owned, err,
+				result.Problems)
+		}
+	}
+	a.deploy(1) // it needs none
+	if n, _, err := asked.Pending(); err != nil || n > 1 {
+		t.Errorf("%d requests have gone to an owner, %v; want that of the last deploy at most", n, err)
 	}
 }

@@ -28,6 +28,15 @@ func (unknownOutcome) Error() string {
 
 func (unknownOutcome) Unwrap() error { return ErrUnavailable }
 
+// ErrNotRead is an ErrUnavailable: another engine has recorded the request, and this one has not read that yet.
+var ErrNotRead error = notRead{}
+
+type notRead struct{}
+
+func (notRead) Error() string { return "it is recorded, but this engine has not read that yet" }
+
+func (notRead) Unwrap() error { return ErrUnavailable }
+
 // ErrNotOwner: another engine owns the partition, or none does.
 var ErrNotOwner = errors.New("this engine does not own the workflow's partition")
 

@@ -189,6 +189,14 @@ func (l *Log) RaiseFormat(ctx context.Context, format int) error {
 	return nil
 }
 
+// Admits implements eventlog.FormatHolder.
+func (l *Log) Admits(ctx context.Context, p, format int) error {
+	if err := l.usable(p); err != nil || !l.cfg.HoldFormat {
+		return err
+	}
+	return l.raiseFormat(ctx, p, format, true)
+}
+
 // Format is the newest format that each partition may hold.
 func (l *Log) Format(ctx context.Context) (int, error) {
 	lowest := eventlog.FormatVersion

@@ -137,6 +137,12 @@ func TestTheFormatOfASharedLogIsHeld(t *testing.T) {
 	if err := append("w", restored); !errors.Is(err, eventlog.ErrHeldFormat) || errors.Is(err, eventlog.ErrUnconfirmed) {
 		t.Errorf("a message that needs a newer format: %v", err)
 	}
+	if err := l.Admits(t.Context(), 0, 7); !errors.Is(err, eventlog.ErrHeldFormat) {
+		t.Errorf("format 7 is admitted: %v", err)
+	}
+	if err := l.Admits(t.Context(), 0, 6); err != nil {
+		t.Errorf("format 6 is not admitted: %v", err)
+	}
 	if err := append("other", &eventlog.EventTraced{}); err != nil {
 		t.Errorf("a message that the format knows: %v", err)
 	}
@@ -148,6 +154,9 @@ func TestTheFormatOfASharedLogIsHeld(t *testing.T) {
 	}
 	if got, err := l.Format(t.Context()); err != nil || got != 7 {
 		t.Errorf("the log has format %d, %v; want 7", got, err)
+	}
+	if err := l.Admits(t.Context(), 0, 7); err != nil {
+		t.Errorf("format 7, after it was raised: %v", err)
 	}
 	if err := append("w", restored); err != nil {
 		t.Errorf("after the format was raised: %v", err)

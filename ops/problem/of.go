@@ -64,6 +64,9 @@ func Of(err error) *rpc.Problem {
 	case errors.Is(err, engine.ErrNoDiskSpace):
 		return rpc.Problemf(http.StatusServiceUnavailable, "storage.unavailable", "%v", err).
 			WithHint("nothing was recorded; send it again when there is disk space").WithCause(err)
+	case errors.Is(err, engine.ErrNotRead):
+		return rpc.Problemf(http.StatusServiceUnavailable, "storage.unavailable", "%v", err).
+			WithHint("repeating it is safe, and says what it came to once this node has caught up").WithCause(err)
 	case errors.Is(err, engine.ErrNothingRecorded):
 		return rpc.Problemf(http.StatusServiceUnavailable, "storage.unavailable", "%v", err).
 			WithHint("nothing was recorded; send it again in a moment").WithCause(err)

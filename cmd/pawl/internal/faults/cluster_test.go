@@ -317,20 +317,8 @@ func (l *load) finish() {
 	c.t.Helper()
 	l.stop()
 	l.all.Wait()
-	end := time.Now().Add(2 * time.Minute)
-	again := time.NewTicker(100 * time.Millisecond)
-	defer again.Stop()
-	for missing := c.sink.lacks(l.acknowledged); len(missing) > 0; missing = c.sink.lacks(l.acknowledged) {
-		if time.Now().After(end) {
-			w, _, _ := strings.Cut(missing[0], "-")
-			why, _ := c.nodes[0].ask(context.WithoutCancel(c.t.Context()), http.MethodGet, "/why?workflow="+w, "")
-			c.t.Fatalf("%d of %d acknowledged orders have not arrived: %v...; %s: %s", len(missing), len(l.acknowledged),
-				missing[:min(5, len(missing))], w, why)
-		}
-		<-again.C
-	}
-	if twice := c.sink.twice(); len(twice) > 0 {
-		c.t.Errorf("orders were sent twice: %v", twice)
-	}
-	c.t.Logf("%d orders were acknowledged, all have arrived once", len(l.acknowledged))
+	c.sink.wantOnce(c.t, l.acknowledged, func(workflow string) string {
+		why, _ := c.nodes[0].ask(context.WithoutCancel(c.t.Context()), http.MethodGet, "/why?workflow="+workflow, "")
+		return why
+	})
 }

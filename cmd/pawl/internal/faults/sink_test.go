@@ -109,3 +109,24 @@ func (s *sink) twice() (orders []string) {
 	}
 	return orders
 }
+
+// wantOnce waits until each of the orders has arrived, and holds that none has twice. why says what a workflow waits
+// for.
+func (s *sink) wantOnce(t *testing.T, orders []string, why func(workflow string) string) {
+	t.Helper()
+	end := time.Now().Add(2 * time.Minute)
+	again := time.NewTicker(100 * time.Millisecond)
+	defer again.Stop()
+	for missing := s.lacks(orders); len(missing) > 0; missing = s.lacks(orders) {
+		if time.Now().After(end) {
+			w, _, _ := strings.Cut(missing[0], "-")
+			t.Fatalf("%d of %d acknowledged orders have not arrived: %v...; %s: %s", len(missing), len(orders),
+				missing[:min(5, len(missing))], w, why(w))
+		}
+		<-again.C
+	}
+	if twice := s.twice(); len(twice) > 0 {
+		t.Errorf("orders were sent twice: %v", twice)
+	}
+	t.Logf("%d orders were acknowledged, all have arrived once", len(orders))
+}
