@@ -73,6 +73,8 @@ type Servers struct {
 	Creds, SysCreds string
 	// Node is the name of this engine among those that share the log.
 	Node string
+	// Nodes: the servers are those of nodes, which sync their writes as the nodes are configured.
+	Nodes bool
 }
 
 // Cluster is the cluster that the server inside of pawl forms with those of other nodes. The zero value is for a server

@@ -36,7 +36,7 @@ func lookAtServers(ctx context.Context, nc *nats.Conn, servers config.Servers, l
 			return exit.Failed(f.Remedy, errors.New("the NATS servers cannot keep a log: "+f.Check+": "+f.Says))
 		case f.Verdict == doctor.Problem, f.Verdict == doctor.Weak:
 			logger.Warn("the NATS servers: "+f.Check+": "+f.Says, "hint", f.Remedy)
-		case f.Verdict == doctor.Unknown && f.Check == doctor.CheckSync:
+		case f.Verdict == doctor.Unknown && f.Check == doctor.CheckSync && !servers.Nodes:
 			logger.Warn("the NATS servers: "+f.Says+": what is promised covers killed processes, not the loss of power",
 				"hint", f.Remedy)
 		}

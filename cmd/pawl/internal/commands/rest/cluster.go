@@ -113,7 +113,7 @@ func reachCluster(
 	}
 	at := &reached{}
 	if s.Servers.URL == "" {
-		at.local = true
+		at.local, s.Servers.Nodes = true, true
 		if s.Servers.URL, err = storage.LocalCluster(s.Data, false); err != nil {
 			return nil, exit.Failed("", err)
 		}
