@@ -17,7 +17,7 @@ import (
 
 // sequential are packages in whose tests no two things happen at once, or only in programs that they build and start
 // without the race detector themselves. It could find nothing there, and would take minutes.
-var sequential = []string{"cmd/check", "cmd/screenshots", "engine/decide", "engine/simulation"}
+var sequential = []string{"cmd/screenshots", "engine/decide", "engine/simulation"}
 
 // tests runs the tests and prints each package as it ends, with what failed in it; at the end the step
 // and the names of all that failed and was skipped.
@@ -45,6 +45,8 @@ func (r *report) tests(ctx context.Context, root string, short, all bool, packag
 		if raced, packages, err = r.split(ctx, root, packages); len(raced) > 0 && err == nil {
 			said, err = results.of(ctx, root, append(environment, noRaceSleep()), slices.Concat(args, []string{"-race"}, raced))
 		}
+		// As the programs that the others start are built: what they share is compiled once.
+		environment = append(environment, "CGO_ENABLED=0")
 	}
 	if len(packages) > 0 {
 		more, failed := results.of(ctx, root, environment, append(args, packages...))

@@ -7,7 +7,6 @@ import (
 	"math/rand/v2"
 	"net"
 	"net/http"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -24,10 +23,7 @@ func TestFeedThroughKills(t *testing.T) {
 	long(t)
 	t.Parallel()
 	program := filepath.Join(t.TempDir(), "follower")
-	if out, err := exec.CommandContext(t.Context(), "go", "build", "-buildvcs=false", "-o", program,
-		"./example/follower").CombinedOutput(); err != nil {
-		t.Fatalf("build the follower: %v\n%s", err, out)
-	}
+	goBuild(t, program, "./example/follower", "CGO_ENABLED=0")
 	followThroughKills(t, program)
 }
 

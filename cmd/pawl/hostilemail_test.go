@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"maps"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -70,12 +69,7 @@ func TestHostileMailsInAnInbox(t *testing.T) {
 		"inbox/new/5.good": head + "\r\nlast\r\n",
 	})
 	parser := filepath.Join(t.TempDir(), "parser") // as a release has it: with its own speed and memory
-	build := exec.Command("go", "build", "-buildvcs=false", "-o", parser,
-		"../../engine/connector/mailparse/testdata/parser")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("build a parser: %v\n%s", err, out)
-	}
+	goBuild(t, parser, "../../engine/connector/mailparse/testdata/parser", "CGO_ENABLED=0")
 	want := map[string]string{
 		"1.good": " | first",
 		"2.html": "its HTML nests more than 100 elements that format text",

@@ -5,7 +5,6 @@ import (
 	"io"
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -243,10 +242,7 @@ func TestExampleTool(t *testing.T) {
 	dir := place(t, map[string]string{"counting.ts": read(t, "example/tool/counting.ts")})
 	w := &toolWorld{t: t, dir: dir}
 	program := filepath.Join(dir, "tool")
-	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", program,
-		"./example/tool").CombinedOutput(); err != nil {
-		t.Fatalf("build: %v\n%s", err, out)
-	}
+	goBuild(t, program, "./example/tool", "CGO_ENABLED=0")
 	w.engine = w.spawn("pawl", "up", "counting.ts", "--nats-listen", ":0")
 	w.await(w.engine, `counting.ts waits for counter.add`)
 	mustRun(t, dir, 0, "pawl", "connectors", "add", "counter")

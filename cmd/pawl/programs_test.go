@@ -89,7 +89,8 @@ func plainPrograms(t *testing.T) string {
 	return folder
 }
 
-// buildPlain builds this test binary without the race detector, and gives it the names of the programs.
+// buildPlain builds this test binary without the race detector and without the C library, as a release is built, and
+// gives it the names of the programs.
 var buildPlain = sync.OnceValues(func() (string, error) {
 	folder, err := folderOfBuilt()
 	if err != nil {
@@ -97,6 +98,7 @@ var buildPlain = sync.OnceValues(func() (string, error) {
 	}
 	binary := filepath.Join(folder, "plain.test")
 	build := exec.Command("go", "test", "-c", "-vet=off", "-ldflags=-s -w", "-o", binary, ".")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("build the programs: %w\n%s", err, out)
 	}

@@ -6,7 +6,6 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"net/url"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -299,10 +298,7 @@ func TestRecipeTool(t *testing.T) {
 	if !slices.Equal(command2[:3], []string{"go", "run", "./cmd/pawl/example/tool"}) {
 		t.Fatalf("the last command is %s", commands[2])
 	}
-	build := exec.CommandContext(t.Context(), "go", "build", "-o", program, "./example/tool")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("build: %v\n%s", err, out)
-	}
+	goBuild(t, program, "./example/tool", "CGO_ENABLED=0")
 	tool := spawn(t, command(t, r.dir, program, command2[3:]...))
 	t.Cleanup(func() {
 		_ = tool.cmd.Process.Kill()

@@ -120,6 +120,7 @@ func build(ctx context.Context, dir string) (string, error) {
 	}
 	program := filepath.Join(dir, "pawl")
 	making := exec.CommandContext(ctx, "go", "build", "-o", program, "github.com/pawl-run/pawl/cmd/pawl")
+	making.Env = append(os.Environ(), "CGO_ENABLED=0") // as it is released
 	out, err := making.CombinedOutput()
 	if err != nil {
 		return "", fmt.Errorf("build pawl: %w\n%s", err, out)
