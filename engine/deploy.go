@@ -84,7 +84,7 @@ func (e *Engine) Deploy(ctx context.Context, actor eventlog.Actor, req DeployReq
 		KeepRepairBudget: req.KeepRepairBudget,
 	}
 	result := checked.DeployResult
-	now, err := e.deployed(ctx, result.Workflow, cmd, actor)
+	now, err := e.deployed(ctx, result.Workflow, cmd, actor, "deploy")
 	if err != nil {
 		return result, err
 	}
@@ -108,10 +108,10 @@ func (e *Engine) Deploy(ctx context.Context, actor eventlog.Actor, req DeployReq
 // deployed has the deploy recorded, and returns the workflow's state after it. Where another engine has recorded it,
 // this one reads that first, which may take seconds after a leader or a node has changed. ErrNotRead: it has not before
 // ctx ended; to deploy the same again does no harm.
-func (e *Engine) deployed(ctx context.Context, name eventlog.WorkflowName, cmd decide.Deploy,
-	actor eventlog.Actor) (*projections.State, error) {
+func (e *Engine) deployed(ctx context.Context, name eventlog.WorkflowName, cmd decide.Deploy, actor eventlog.Actor,
+	operation string) (*projections.State, error) {
 	noting, recorded := WithRecorded(ctx)
-	if _, err := e.decideOn(noting, name, cmd, actor, "deploy"); err != nil {
+	if _, err := e.decideOn(noting, name, cmd, actor, operation); err != nil {
 		return nil, err
 	}
 	a := e.partitionOf(name).open(name)
@@ -121,7 +121,7 @@ func (e *Engine) deployed(ctx context.Context, name eventlog.WorkflowName, cmd d
 			continue
 		}
 		if err := e.AwaitPositions(ctx, at); err != nil {
-			return nil, fmt.Errorf("deploy %s: %w; deploy the same again to see what it came to: %w", name, ErrNotRead, err)
+			return nil, fmt.Errorf("%s %s: %w; look at its version to see what it came to: %w", operation, name, ErrNotRead, err)
 		}
 	}
 	return a.state(), nil
@@ -193,6 +193,9 @@ type RepairRequest struct {
 // the result.
 func (e *Engine) Repair(ctx context.Context, actor eventlog.Actor, name eventlog.WorkflowName,
 	req RepairRequest) (DeployResult, error) {
+	if err := e.available(ctx); err != nil {
+		return DeployResult{}, err
+	}
 	state, ok := e.State(name)
 	if !ok {
 		return DeployResult{}, unknownWorkflow(name)
@@ -223,10 +226,10 @@ func (e *Engine) Repair(ctx context.Context, actor eventlog.Actor, name eventlog
 		Definition: checked.definition, Filename: req.Filename, Source: req.Source, SourceHash: sourceHash(req.Source),
 		Expected: &state.Version, Repair: true, Note: eventlog.Clip(req.Note, eventlog.MaxMessage),
 	}
-	if err := e.Operate(ctx, actor, name, cmd, "repair"); err != nil {
+	now, err := e.deployed(ctx, name, cmd, actor, "repair")
+	if err != nil {
 		return result, err
 	}
-	now, _ := e.State(name)
 	result.Version, result.Changed = now.Version, true
 	return result, nil
 }

@@ -175,9 +175,17 @@ func (e *Engine) tryOwner(ctx context.Context, p *partition, name eventlog.Workf
 		}
 		return e.decideHere(ctx, name, cmd, actor, operation)
 	}
+	owner, held := e.process.Config.Leases.Holder(p.number)
+	if owner.Engine != "" && !held {
+		return decide.Decision{}, peer.ErrNobody // its lease is over: it may stand still, and would not answer
+	}
+	epoch := uint64(0) // any engine is asked
+	if owner.AnswersByEpoch {
+		epoch = owner.Epoch
+	}
 	asked, cancel := context.WithTimeout(ctx, OwnerPatience)
 	defer cancel()
-	text, err := e.process.Config.Peers.Ask(asked, p.number, request)
+	text, err := e.process.Config.Peers.Ask(asked, p.number, epoch, request)
 	switch {
 	case errors.Is(err, peer.ErrNobody), errors.Is(err, eventlog.ErrTooLarge):
 		return decide.Decision{}, err
@@ -238,9 +246,10 @@ func (e *Engine) admit(ctx context.Context, p *partition, name eventlog.Workflow
 	return nil
 }
 
-// answer has the requests of peers answered that are about the partition, until stop is called.
-func (p *partition) answer(ctx context.Context) (stop func(), err error) {
-	return p.process.Config.Peers.Answer(ctx, p.number, func(ctx context.Context, request []byte) []byte {
+// answer has the requests of peers answered that are about the partition, until stop is called. This engine owns it
+// since that epoch.
+func (p *partition) answer(ctx context.Context, epoch uint64) (stop func(), err error) {
+	return p.process.Config.Peers.Answer(ctx, p.number, epoch, func(ctx context.Context, request []byte) []byte {
 		text, err := msgpack.Marshal(p.reply(ctx, request))
 		if err != nil {
 			p.process.Log.Error("the answer to another engine cannot be encoded", "error", err)

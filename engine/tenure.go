@@ -145,7 +145,7 @@ func (p *partition) checkAcknowledged(ctx context.Context) error {
 func (p *partition) own(ctx context.Context, t *process.Tenure) error {
 	work, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
-	stopAnswering, err := p.answer(p.process.Life)
+	stopAnswering, err := p.answer(p.process.Life, t.Epoch())
 	if err != nil {
 		return err
 	}

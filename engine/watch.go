@@ -111,12 +111,15 @@ func (p *partition) followRecord(ctx context.Context, r eventlog.Record) error {
 	return nil
 }
 
-// watchHead notes again and again whether the partition is read up to the log's head, until ctx ends.
+// watchHead notes again and again whether the partition is read up to the log's head, until ctx ends. Its owner has read
+// all, so an engine that has just handed a partition over is not behind.
 func (p *partition) watchHead(ctx context.Context) {
 	ticker := time.NewTicker(lookEvery)
 	defer ticker.Stop()
 	for {
-		if !p.tenure().Holds() {
+		if now := clock.Elapsed(); p.tenure().Holds() {
+			p.freshAt.Store(int64(now))
+		} else {
 			p.lookAtHead(ctx)
 		}
 		select {

@@ -103,3 +103,24 @@ func TestADeployIsAnsweredByAnEngineThatIsBehind(t *testing.T) {
 		}
 	})
 }
+
+// A repair through such an engine is answered with the version that it has made.
+func TestARepairIsAnsweredByAnEngineThatIsBehind(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		between, log := network.New(15*time.Second), memlog.New(memlog.Config{})
+		a, _ := startWith(t, between, 1, log, nil)
+		broken := ordersOf("w")
+		broken.Source = strings.Replace(broken.Source, `const [event] = await ctx.peek("in");`, `throw new Error("no"); const [event] = [];`, 1)
+		if result, err := a.Deploy(t.Context(), enginetest.Tester, broken); err != nil || result.Refused {
+			t.Fatalf("deploy: %v, %+v", err, result.Problems)
+		}
+		b, _ := startWith(t, between, 2, late{log, 4 * time.Second}, nil)
+		<-time.After(20 * time.Second) // in the time of the bubble: it has read that the workflow waits for a repair
+		result, err := b.Repair(t.Context(), enginetest.Tester, "w",
+			engine.RepairRequest{Source: ordersOf("w").Source, Filename: "w.js"})
+		if err != nil || result.Version != "1.1" || !result.Changed {
+			t.Errorf("repair: %+v, %v", result, err)
+		}
+	})
+}

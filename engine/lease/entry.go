@@ -20,6 +20,9 @@ type Entry struct {
 	Epoch uint64 `json:"epoch"`
 	// Renewal grows with each write, so that an owner recognises its own.
 	Renewal uint64 `json:"renewal,omitempty"`
+	// AnswersByEpoch says that the owner takes requests that are for this epoch alone. One of an older version takes those
+	// for any.
+	AnswersByEpoch bool `json:"answersByEpoch,omitempty"`
 }
 
 // Node is what the bucket holds for a node.

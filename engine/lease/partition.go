@@ -57,7 +57,8 @@ func (k *Keeper) look(ctx context.Context, partition int, seen *view) {
 	if !k.mayTake(partition, entry, seen) {
 		return
 	}
-	taken := Entry{Engine: k.cfg.Engine, Node: k.cfg.Node, URL: k.cfg.URL, Epoch: entry.Epoch + 1, Renewal: 1}
+	taken := Entry{Engine: k.cfg.Engine, Node: k.cfg.Node, URL: k.cfg.URL, Epoch: entry.Epoch + 1, Renewal: 1,
+		AnswersByEpoch: true}
 	sent := k.cfg.Elapsed()
 	revision, err = put(limited, k.cfg.Bucket, partitionKey(partition), taken, revision)
 	if err != nil {

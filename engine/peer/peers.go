@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -37,14 +38,20 @@ func New(nc *nats.Conn, prefix string) *Peers {
 	return &Peers{nc: nc, prefix: prefix}
 }
 
-// subject is where requests for the owner of a partition go.
-func (p *Peers) subject(partition int) string {
-	return p.prefix + ".own." + strconv.Itoa(partition) + ".record"
+// subject is where requests for the owner of a partition go: for the one of an epoch, or with 0 for any.
+func (p *Peers) subject(partition int, epoch uint64) string {
+	of := p.prefix + ".own." + strconv.Itoa(partition)
+	if epoch != 0 {
+		of += "." + strconv.FormatUint(epoch, 10)
+	}
+	return of + ".record"
 }
 
-// Ask sends a request to the engine that answers for the partition and returns its answer. ErrNobody: none has received
-// it; eventlog.ErrTooLarge: it cannot be sent. After any other error it may have been carried out.
-func (p *Peers) Ask(ctx context.Context, partition int, request []byte) ([]byte, error) {
+// Ask sends a request to the engine that answers for the partition since that epoch, and returns its answer. With epoch
+// 0 any engine is asked that answers for it, also one that does not know yet that it is not the owner any more, or that
+// stands still: servers see only minutes later that it says nothing. ErrNobody: none has received it;
+// eventlog.ErrTooLarge: it cannot be sent. After any other error it may have been carried out.
+func (p *Peers) Ask(ctx context.Context, partition int, epoch uint64, request []byte) ([]byte, error) {
 	if !p.nc.IsConnected() {
 		return nil, fmt.Errorf("ask for partition %d: %w: not connected", partition, ErrNobody)
 	}
@@ -52,7 +59,7 @@ func (p *Peers) Ask(ctx context.Context, partition int, request []byte) ([]byte,
 		return nil, fmt.Errorf("ask for partition %d: %w: the request has %d bytes, the server takes %d", partition,
 			eventlog.ErrTooLarge, size, most)
 	}
-	m, err := p.nc.RequestWithContext(ctx, p.subject(partition), request)
+	m, err := p.nc.RequestWithContext(ctx, p.subject(partition, epoch), request)
 	if errors.Is(err, nats.ErrNoResponders) {
 		return nil, fmt.Errorf("ask for partition %d: %w", partition, ErrNobody)
 	}
@@ -62,20 +69,33 @@ func (p *Peers) Ask(ctx context.Context, partition int, request []byte) ([]byte,
 	return m.Data, nil
 }
 
-// Answer has requests for the partition answered, each in a goroutine of its own, until stop is called. What has
-// arrived by then is answered too, unless ctx ends.
-func (p *Peers) Answer(ctx context.Context, partition int,
+// Answer has requests for the partition answered by the owner of this epoch, each in a goroutine of its own, until stop
+// is called. What has arrived by then is answered too, unless ctx ends.
+func (p *Peers) Answer(ctx context.Context, partition int, epoch uint64,
 	answer func(ctx context.Context, request []byte) []byte) (stop func(), err error) {
-	sub, err := p.nc.QueueSubscribe(p.subject(partition), group, func(m *nats.Msg) {
-		go func() { _ = m.Respond(answer(ctx, m.Data)) }() // a lost answer is the asker's to deal with
-	})
+	var subs []*nats.Subscription
+	stop = func() {
+		for _, sub := range subs {
+			_ = sub.Drain() // where the connection is gone, nothing arrives
+		}
+	}
+	for _, subject := range slices.Compact([]string{p.subject(partition, epoch), p.subject(partition, 0)}) {
+		sub, subErr := p.nc.QueueSubscribe(subject, group, func(m *nats.Msg) {
+			go func() { _ = m.Respond(answer(ctx, m.Data)) }() // a lost answer is the asker's to deal with
+		})
+		if err = subErr; err != nil {
+			break
+		}
+		subs = append(subs, sub)
+	}
 	if err == nil {
 		limited, cancel := context.WithTimeout(ctx, subscribeTimeout)
 		err = p.nc.FlushWithContext(limited)
 		cancel()
 	}
 	if err != nil {
+		stop()
 		return nil, fmt.Errorf("answer for partition %d: %w", partition, err)
 	}
-	return func() { _ = sub.Drain() }, nil // where the connection is gone, nothing arrives
+	return stop, nil
 }

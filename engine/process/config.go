@@ -114,13 +114,14 @@ type Config struct {
 
 // Peers carry requests between the engines of a cluster: see package peer.
 type Peers interface {
-	// Ask sends a request to the engine that answers for the partition and returns its answer. [peer.ErrNobody]: none
-	// has received it. After any other error but eventlog.ErrTooLarge it may have been carried out.
-	Ask(ctx context.Context, partition int, request []byte) ([]byte, error)
-	// Answer has requests for the partition answered, each in a goroutine of its own, until stop is called. What has
-	// arrived by then is answered too, unless ctx ends.
-	Answer(ctx context.Context, partition int, answer func(ctx context.Context, request []byte) []byte) (stop func(),
-		err error)
+	// Ask sends a request to the engine that answers for the partition since that epoch, with 0 to any that answers for
+	// it, and returns its answer. [peer.ErrNobody]: none has received it. After any other error but eventlog.ErrTooLarge
+	// it may have been carried out.
+	Ask(ctx context.Context, partition int, epoch uint64, request []byte) ([]byte, error)
+	// Answer has requests for the partition answered by the owner of this epoch, each in a goroutine of its own, until
+	// stop is called. What has arrived by then is answered too, unless ctx ends.
+	Answer(ctx context.Context, partition int, epoch uint64,
+		answer func(ctx context.Context, request []byte) []byte) (stop func(), err error)
 }
 
 // DecideFunc is the signature of decide.Decide.

@@ -109,8 +109,8 @@ type promising struct {
 	last []byte
 }
 
-func (p *promising) Ask(ctx context.Context, partition int, request []byte) ([]byte, error) {
-	text, err := p.Peers.Ask(ctx, partition, request)
+func (p *promising) Ask(ctx context.Context, partition int, epoch uint64, request []byte) ([]byte, error) {
+	text, err := p.Peers.Ask(ctx, partition, epoch, request)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if err == nil {

@@ -12,18 +12,19 @@ import (
 // answerer is an engine that answers for a partition.
 type answerer struct {
 	link   *Link
+	epoch  uint64
 	ctx    context.Context
 	answer func(ctx context.Context, request []byte) []byte
 }
 
-// Ask implements engine.Peers. Of two engines that answer for a partition the one that came last is asked, if there is
-// a way to it: what is sent to one that is cut off, or stands still, is not answered in time.
-func (l *Link) Ask(ctx context.Context, partition int, request []byte) ([]byte, error) {
+// Ask implements engine.Peers. Of two engines that answer for a partition, in any epoch, the one that came last is
+// asked, if there is a way to it: what is sent to one that is cut off, or stands still, is not answered in time.
+func (l *Link) Ask(ctx context.Context, partition int, epoch uint64, request []byte) ([]byte, error) {
 	if l.IsCut(ToPeers) {
 		return nil, fmt.Errorf("ask for partition %d: %w: not connected", partition, peer.ErrNobody)
 	}
 	var owner *answerer
-	if err := l.travel(ctx, ToPeers, func() { owner = l.network.answerer(partition) }); err != nil {
+	if err := l.travel(ctx, ToPeers, func() { owner = l.network.answerer(partition, epoch) }); err != nil {
 		return nil, err
 	}
 	if owner == nil {
@@ -49,11 +50,12 @@ func (l *Link) Ask(ctx context.Context, partition int, request []byte) ([]byte, 
 	return nil, errLost
 }
 
-// answerer is the engine that is asked for the partition; nil where none answers.
-func (n *Network) answerer(partition int) *answerer {
+// answerer is the engine that is asked for the partition, in that epoch or with 0 in any; nil where none answers.
+func (n *Network) answerer(partition int, epoch uint64) *answerer {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	all := n.answering[partition]
+	all := slices.DeleteFunc(slices.Clone(n.answering[partition]),
+		func(a *answerer) bool { return epoch != 0 && a.epoch != epoch })
 	for _, a := range slices.Backward(all) {
 		a.link.mu.Lock()
 		reachable := !a.link.dead && !a.link.cut[ToPeers]
@@ -77,9 +79,9 @@ func (n *Network) answerer(partition int) *answerer {
 const subscribeTimeout = 5 * time.Second
 
 // Answer implements engine.Peers.
-func (l *Link) Answer(ctx context.Context, partition int,
+func (l *Link) Answer(ctx context.Context, partition int, epoch uint64,
 	answer func(ctx context.Context, request []byte) []byte) (stop func(), err error) {
-	a := &answerer{l, ctx, answer}
+	a := &answerer{l, epoch, ctx, answer}
 	limited, cancel := context.WithTimeout(ctx, subscribeTimeout)
 	defer cancel()
 	err = l.travel(limited, ToPeers, func() {
