@@ -102,7 +102,7 @@ func (q question) encode(cmd decide.Command) ([]byte, error) {
 
 // decodeQuestion reads a question and its command.
 func decodeQuestion(text []byte) (q question, cmd decide.Command, err error) {
-	if err := msgpack.Unmarshal(text, &q); err != nil {
+	if err := eventlog.Unpack(text, &q); err != nil {
 		return q, nil, fmt.Errorf("read a request: %w", err)
 	}
 	kind, ok := commands[q.Command]
@@ -110,7 +110,7 @@ func decodeQuestion(text []byte) (q question, cmd decide.Command, err error) {
 		return q, nil, fmt.Errorf("read a request: there is no command %q in this version", q.Command)
 	}
 	into := reflect.New(kind)
-	if err := msgpack.Unmarshal(q.Body, into.Interface()); err != nil {
+	if err := eventlog.Unpack(q.Body, into.Interface()); err != nil {
 		return q, nil, fmt.Errorf("read a request of command %s: %w", q.Command, err)
 	}
 	return q, into.Elem().Interface().(decide.Command), nil
@@ -193,7 +193,7 @@ func (e *Engine) tryOwner(ctx context.Context, p *partition, name eventlog.Workf
 		return decide.Decision{}, fmt.Errorf("record on %s at its owner: %w: %w", name, process.ErrUnknownOutcome, err)
 	}
 	var r reply
-	if err := msgpack.Unmarshal(text, &r); err != nil {
+	if err := eventlog.Unpack(text, &r); err != nil {
 		return decide.Decision{}, fmt.Errorf("read the answer of the owner: %w: %w", process.ErrUnknownOutcome, err)
 	}
 	if err := r.err(); err != nil {

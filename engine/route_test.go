@@ -8,6 +8,7 @@ import (
 	"reflect"
 	"regexp"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/vmihailenco/msgpack/v5"
@@ -80,9 +81,11 @@ func TestCommandsTravelWhole(t *testing.T) {
 	if _, err := (question{}).encode(decide.Tick{}); !errors.Is(err, process.ErrDefect) {
 		t.Errorf("a command of a worker can be sent: %v", err)
 	}
-	for _, text := range []string{"", "x", "\x81\xa7Command\xa4Tick"} {
+	deep := "\x81\xa1x" + strings.Repeat("\x91", 8<<20) // of a field that is not known: more than the stack holds
+	long := "\x81\xa4Body\xc6\xff\xff\xff\xff"
+	for _, text := range []string{"", "x", "\x81\xa7Command\xa4Tick", deep, long} {
 		if _, _, err := decodeQuestion([]byte(text)); err == nil {
-			t.Errorf("%q is a question", text)
+			t.Errorf("%.40q is a question", text)
 		}
 	}
 }

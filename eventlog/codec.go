@@ -160,13 +160,25 @@ func decodeFact(f wireFact) (Fact, error) {
 	return fact, nil
 }
 
+// Unpack decodes msgpack that may be malformed, such as what another engine has sent, and leaves out the fields that v
+// has not. It fails with an error, and neither panics nor takes more memory than what is there needs.
+func Unpack(b []byte, v any) (err error) {
+	defer malformed(&err)
+	if _, err := wellFormed(b, 0); err != nil {
+		return err
+	}
+	return msgpack.Unmarshal(b, v)
+}
+
+// malformed is deferred: damaged bytes must end in an error, never in a panic.
+func malformed(err *error) {
+	if r := recover(); r != nil {
+		*err = fmt.Errorf("malformed: %v", r)
+	}
+}
+
 func strict(b []byte, v any) (err error) {
-	// A damaged record must end in an error, never in a panic.
-	defer func() {
-		if r := recover(); r != nil {
-			err = fmt.Errorf("malformed: %v", r)
-		}
-	}()
+	defer malformed(&err)
 	if _, err := wellFormed(b, 0); err != nil {
 		return err
 	}

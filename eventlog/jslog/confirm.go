@@ -74,6 +74,7 @@ func (l *Log) confirmFollowers(ctx context.Context, first *request, found findin
 // ended when that was found.
 func (l *Log) sendUntilKnown(ctx context.Context, r *request, a answer) (finding, error) {
 	pause, behind, unheard := busyPause, failures{least: l.patience}, 0
+	spaceless := failures{least: l.patience}
 	for {
 		switch a.verdict {
 		case accepted:
@@ -108,6 +109,12 @@ func (l *Log) sendUntilKnown(ctx context.Context, r *request, a answer) (finding
 			a = l.resend(ctx, r)
 			continue
 		case busy:
+		case full:
+			// In a cluster a leader that has no space left says so and gives its role to a server that has: the entry waits
+			// for that one.
+			if spaceless.failed(); spaceless.over(1) {
+				return finding{}, r.refuse(refusal(a))
+			}
 		case lost:
 			r.uncertain = true
 			if errors.Is(a.err, nats.ErrTimeout) || errors.Is(a.err, context.DeadlineExceeded) {

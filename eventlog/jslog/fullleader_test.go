@@ -1,0 +1,65 @@
+package jslog_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/pawl-run/pawl/embeddednats"
+	"github.com/pawl-run/pawl/embeddednats/natstest"
+	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/eventlog/jslog"
+	"github.com/pawl-run/pawl/eventlog/logtest"
+)
+
+// One of three servers has no space left, and it leads the log: it says so and gives its role to another. Nothing is
+// lost by that, and no append is refused.
+func TestALeaderWithoutSpaceIsReplaced(t *testing.T) {
+	if testing.Short() {
+		t.Skip("three servers elect a leader, which takes up to 9 s")
+	}
+	t.Parallel()
+	const limit, size = 2 << 20, 64 << 10
+	servers := natstest.NewCluster(t, 3, natstest.Fast, func(c *embeddednats.Config) {
+		if c.Name == "n1" {
+			c.JetStreamMaxStore = limit
+		}
+	})
+	nc := servers.Connect(1)
+	l := mustOpen(t, nc, jslog.Config{Replicas: 3})
+	js, err := jetstream.New(nc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	leader := func() string {
+		s, err := js.Stream(ctx, jslog.StreamName("", 0))
+		if err != nil {
+			return ""
+		}
+		return s.CachedInfo().Cluster.Leader
+	}
+	for leader() != "n1" {
+		if ctx.Err() != nil {
+			t.Fatal("the server with little space was never chosen as the leader")
+		}
+		servers.StepDown(ctx, nc, jslog.StreamName("", 0))
+	}
+	var head eventlog.Head
+	var acks []eventlog.Head
+	for range 2 * limit / size {
+		written, err := l.Append(ctx, logtest.PaddedEntry(t, "a", head, size))
+		if err != nil {
+			t.Fatalf("append %d: %v", len(acks)+1, err)
+		}
+		head = written.Head
+		acks = append(acks, head)
+	}
+	if now := leader(); now == "n1" {
+		t.Error("the server without space still leads: the test has shown nothing")
+	}
+	mustHold(t, l, acks)
+}
