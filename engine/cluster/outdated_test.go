@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -50,13 +51,12 @@ func (c *cluster) jetStream() jetstream.JetStream {
 // raisedWhenTaken raises the format right before an engine writes that it takes its first partition.
 type raisedWhenTaken struct {
 	lease.Bucket
-	raise func()
+	raise func() // once; several partitions are taken at the same time
 }
 
 func (b *raisedWhenTaken) Put(ctx context.Context, key string, value []byte, revision uint64) (uint64, error) {
-	if b.raise != nil && strings.HasPrefix(key, "partition.") {
+	if strings.HasPrefix(key, "partition.") {
 		b.raise()
-		b.raise = nil
 	}
 	return b.Bucket.Put(ctx, key, value, revision)
 }
@@ -90,7 +90,7 @@ func TestAnEngineDoesNotWorkOnANewerLog(t *testing.T) {
 	c := onOneServer(t)
 	other := c.jetStream()
 	c.leases = func(b lease.Bucket) lease.Bucket {
-		return &raisedWhenTaken{b, func() { c.raise(other) }}
+		return &raisedWhenTaken{b, sync.OnceFunc(func() { c.raise(other) })}
 	}
 	a := c.start("a", 0)
 	a.wantOutdated()
