@@ -2,12 +2,17 @@ package engine
 
 import (
 	"context"
+	"errors"
+	"iter"
+	"log/slog"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/pawl-run/pawl/engine/clock"
 	"github.com/pawl-run/pawl/engine/lease"
 	"github.com/pawl-run/pawl/engine/process"
+	"github.com/pawl-run/pawl/eventlog"
 )
 
 // An engine that hands a partition over has read all of it until then: it is not behind by the time for which it has
@@ -24,4 +29,37 @@ func TestAnEngineThatHandsAPartitionOverIsNotBehind(t *testing.T) {
 	if behind := p.behindBy(); behind != 0 {
 		t.Errorf("right after it has handed the partition over it is behind by %s", behind)
 	}
+}
+
+// unwatched is a log that cannot be watched until a time.
+type unwatched struct {
+	eventlog.Log
+	until time.Time
+	late  time.Duration // how long after that it was watched
+}
+
+func (l *unwatched) Watch(ctx context.Context, _ int, _ uint64) iter.Seq2[eventlog.Record, error] {
+	return func(yield func(eventlog.Record, error) bool) {
+		if time.Now().Before(l.until) {
+			yield(eventlog.Record{}, errors.New("cannot be read"))
+			return
+		}
+		l.late = time.Since(l.until)
+		<-ctx.Done()
+	}
+}
+
+// After a long outage an engine follows a partition again within seconds: it may be given the lease at any time.
+func TestAPartitionIsFollowedSoonAfterALongOutage(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		log := &unwatched{until: time.Now().Add(time.Hour), late: -1}
+		p := &partition{process: &process.Process{Config: Config{Log: log}, Log: slog.New(slog.DiscardHandler)}}
+		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Hour) // in the time of the bubble
+		defer cancel()
+		p.follow(ctx)
+		if log.late < 0 || log.late > 10*time.Second {
+			t.Errorf("it is followed %s after it can be", log.late)
+		}
+	})
 }

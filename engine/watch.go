@@ -15,10 +15,14 @@ import (
 	"github.com/pawl-run/pawl/projections"
 )
 
+// followPauses are the pauses between two attempts to follow a partition. Failures of a long time count together, and an
+// engine that is given the partition's lease has to read on at once, so they stay short.
+var followPauses = schedule.Transient{Base: time.Second, Factor: 2, Max: 5 * time.Second}
+
 // follow applies what other engines write to the partition, until ctx ends or the partition is damaged. This engine
 // does not own it meanwhile.
 func (p *partition) follow(ctx context.Context) {
-	trouble := schedule.Pacer{Pauses: rereadPauses}
+	trouble := schedule.Pacer{Pauses: followPauses}
 	for ctx.Err() == nil && p.stoppedBy() == nil {
 		err := p.watch(ctx)
 		if err == nil || ctx.Err() != nil || p.stoppedBy() != nil {
