@@ -121,7 +121,7 @@ func (e *Engine) deployed(ctx context.Context, name eventlog.WorkflowName, cmd d
 			continue
 		}
 		if err := e.AwaitPositions(ctx, at); err != nil {
-			return nil, fmt.Errorf("%s %s: %w; look at its version to see what it came to: %w", operation, name, ErrNotRead, err)
+			return nil, fmt.Errorf("%s %s: %w; its version says later what it came to: %w", operation, name, ErrNotRead, err)
 		}
 	}
 	return a.state(), nil

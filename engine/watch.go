@@ -15,8 +15,8 @@ import (
 	"github.com/pawl-run/pawl/projections"
 )
 
-// followPauses are the pauses between two attempts to follow a partition. Failures of a long time count together, and an
-// engine that is given the partition's lease has to read on at once, so they stay short.
+// followPauses are the pauses between two attempts to follow a partition. Failures of a long time count together, and
+// an engine that is given the partition's lease has to read on at once, so they stay short.
 var followPauses = schedule.Transient{Base: time.Second, Factor: 2, Max: 5 * time.Second}
 
 // follow applies what other engines write to the partition, until ctx ends or the partition is damaged. This engine
@@ -115,8 +115,8 @@ func (p *partition) followRecord(ctx context.Context, r eventlog.Record) error {
 	return nil
 }
 
-// watchHead notes again and again whether the partition is read up to the log's head, until ctx ends. Its owner has read
-// all, so an engine that has just handed a partition over is not behind.
+// watchHead notes again and again whether the partition is read up to the log's head, until ctx ends. Its owner has
+// read all, so an engine that has just handed a partition over is not behind.
 func (p *partition) watchHead(ctx context.Context) {
 	ticker := time.NewTicker(lookEvery)
 	defer ticker.Stop()

@@ -111,7 +111,8 @@ func TestARepairIsAnsweredByAnEngineThatIsBehind(t *testing.T) {
 		between, log := network.New(15*time.Second), memlog.New(memlog.Config{})
 		a, _ := startWith(t, between, 1, log, nil)
 		broken := ordersOf("w")
-		broken.Source = strings.Replace(broken.Source, `const [event] = await ctx.peek("in");`, `throw new Error("no"); const [event] = [];`, 1)
+		broken.Source = strings.Replace(broken.Source, `const [event] = await ctx.peek("in");`,
+			`throw new Error("no"); const [event] = [];`, 1)
 		if result, err := a.Deploy(t.Context(), enginetest.Tester, broken); err != nil || result.Refused {
 			t.Fatalf("deploy: %v, %+v", err, result.Problems)
 		}
