@@ -118,6 +118,12 @@ func (c *Restore) restore(ctx context.Context, screen term.Screen, conf config.R
 	if err != nil {
 		return backup.Restored{}, err
 	}
+	if file.Cluster != "" { // a log of one engine here would keep the node out of its cluster
+		return backup.Restored{}, exit.Misconfigured("start the nodes with pawl serve, which wait for the log, and repeat "+
+			"the command; or leave the cluster out of the file, for an engine that is alone",
+			"%s says that %s is of a node of the cluster %q, and no node runs there", term.Path(file.Path), term.Path(s.Data),
+			file.Cluster)
+	}
 	s.NATSListen = "" // nothing runs yet
 	begin(term.Path(s.Data))
 	return storage.Restore(ctx, s, with, logger, folder, wish)
