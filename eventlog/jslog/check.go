@@ -107,6 +107,9 @@ func (l *Log) survey(ctx context.Context, p int) (survey, error) {
 		if err == nil {
 			info, err = s.Info(ctx, jetstream.WithDeletedDetails(true))
 		}
+		if err == nil {
+			err = fromLeader(info)
+		}
 		return err
 	})
 	if err != nil {

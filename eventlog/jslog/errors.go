@@ -171,6 +171,9 @@ func notCreated(name string, replicas int, err error) error {
 	return fmt.Errorf("create stream %s: %w", name, err)
 }
 
+// errNoLeader: the server that has answered knows no leader of the stream.
+var errNoLeader = errors.New("the stream has no leader")
+
 // isTemporary reports whether asking the API again may help: a cluster without a leader, a
 // connection that is coming back.
 func isTemporary(err error) bool {
@@ -190,7 +193,7 @@ func isTemporary(err error) bool {
 		}
 		return api.Code >= 500
 	}
-	return errors.Is(err, nats.ErrNoResponders) || errors.Is(err, nats.ErrTimeout) ||
+	return errors.Is(err, errNoLeader) || errors.Is(err, nats.ErrNoResponders) || errors.Is(err, nats.ErrTimeout) ||
 		errors.Is(err, nats.ErrDisconnected) ||
 		errors.Is(err, context.DeadlineExceeded) || errors.Is(err, jetstream.ErrNoStreamResponse)
 }

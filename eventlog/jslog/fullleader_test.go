@@ -43,8 +43,10 @@ func TestALeaderWithoutSpaceIsReplaced(t *testing.T) {
 		return s.CachedInfo().Cluster.Leader
 	}
 	for leader() != "n1" {
-		answer, err := nc.RequestWithContext(ctx, "$JS.API.STREAM.LEADER.STEPDOWN."+jslog.StreamName("", 0),
+		once, end := context.WithTimeout(ctx, 2*time.Second) // what is asked during an election is never answered
+		answer, err := nc.RequestWithContext(once, "$JS.API.STREAM.LEADER.STEPDOWN."+jslog.StreamName("", 0),
 			[]byte(`{"placement":{"preferred":"n1"}}`))
+		end()
 		if ctx.Err() != nil {
 			t.Fatalf("the server with little space does not become the leader: %v, %+v", err, answer)
 		}
@@ -61,6 +63,11 @@ func TestALeaderWithoutSpaceIsReplaced(t *testing.T) {
 	}
 	if now := leader(); now == "n1" {
 		t.Error("the server without space still leads: the test has shown nothing")
+	}
+	for range 50 {
+		if last, err := l.Last(ctx, 0); err != nil || last != head.Seq {
+			t.Fatalf("the log ends at %d, %v; acknowledged is %d", last, err, head.Seq)
+		}
 	}
 	mustHold(t, l, acks)
 }

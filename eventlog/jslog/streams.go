@@ -129,7 +129,19 @@ func (l *Log) info(ctx context.Context, name string) (*jetstream.StreamInfo, err
 	if err != nil {
 		return nil, fmt.Errorf("look up stream %s: %w", name, err)
 	}
+	if err := fromLeader(s.CachedInfo()); err != nil {
+		return nil, fmt.Errorf("look up stream %s: %w", name, err)
+	}
 	return s.CachedInfo(), nil
+}
+
+// fromLeader refuses an answer about a stream that does not name its leader: nats-server 2.15.2 lets a server that has no
+// space left, and knows no leader therefore, answer for itself, which lacks what was acknowledged since.
+func fromLeader(info *jetstream.StreamInfo) error {
+	if info.Config.Replicas > 1 && info.Cluster != nil && info.Cluster.Leader == "" {
+		return errNoLeader
+	}
+	return nil
 }
 
 // patiently repeats what fails for want of a leader or a connection until ctx ends.
