@@ -351,13 +351,6 @@ func TestConsoleDeploys(t *testing.T) {
 	if res, body := u.send("POST", "/ui/deploy", form); res.StatusCode != http.StatusSeeOther {
 		t.Errorf("deployed from its own page: %d\n%s", res.StatusCode, body)
 	}
-
-	// A page that was opened before that deploy repairs nothing.
-	form.Set("do", "repair")
-	if res, body := u.send("POST", "/ui/deploy", form); res.StatusCode != http.StatusConflict ||
-		!strings.Contains(body, "workflow shop runs version 2.0, not 1.0") {
-		t.Errorf("repaired from an old page: %d\n%s", res.StatusCode, body)
-	}
 }
 
 // A filter that is not understood says so, and leads back to its list.
