@@ -111,6 +111,7 @@ func (p *partition) stop(err error) {
 		p.process.Log.Error("a partition of the log is damaged: this engine does not run its workflows", "partition",
 			p.number, "error", err, "hint", hint.Of(hint.Verify))
 	}
+	p.advanced.Notify()
 	p.process.Idle.Notify()
 }
 
@@ -130,13 +131,26 @@ func (p *partition) behindBy() time.Duration {
 	return since
 }
 
-// await returns once everything up to seq is dealt with, or with ctx's error.
+// await returns once everything up to seq is dealt with. Otherwise the error says why it will not be: ctx has ended, the
+// partition is damaged, or this engine has ended or cannot read the log any more.
 func (p *partition) await(ctx context.Context, seq uint64) error {
-	return p.advanced.Wait(ctx, func() bool {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	defer context.AfterFunc(p.process.Readable, func() { cancel(cmp.Or(p.engine.Outdated(), errEnded)) })()
+	var damaged error
+	err := p.advanced.Wait(ctx, func() bool {
 		p.mu.Lock()
 		defer p.mu.Unlock()
-		return p.progress.Next > seq
+		if p.progress.Next > seq {
+			return true
+		}
+		damaged = p.stoppedBy()
+		return damaged != nil
 	})
+	if err != nil {
+		return context.Cause(ctx)
+	}
+	return damaged
 }
 
 // open returns the workflow, whose runner is at work once the partition is; it makes both for a name not seen

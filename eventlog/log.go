@@ -86,7 +86,7 @@ type Log interface {
 	// append the same entry again). When ctx ends first the answer is ErrUnconfirmed.
 	Append(ctx context.Context, e Entry) (Written, error)
 	// Last returns the sequence of the partition's last message, 0 when empty. ErrNewerFormat: the partition may hold what
-	// this version does not read, by now. Who writes to a log that is shared says so before the first such message, so
+	// this version does not read, by now. A program that writes to a shared log says so before the first such message, so
 	// without this error nothing up to the sequence is newer.
 	Last(ctx context.Context, partition int) (uint64, error)
 	// Read yields the partition's records from sequence from (1 or more) up to the end at the

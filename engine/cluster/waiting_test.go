@@ -104,6 +104,35 @@ func TestADeployIsAnsweredByAnEngineThatIsBehind(t *testing.T) {
 	})
 }
 
+// A caller without a deadline does not wait for an engine that has ended before it has read its deploy.
+func TestADeployEndsWithItsEngine(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		between, log := network.New(15*time.Second), memlog.New(memlog.Config{})
+		startWith(t, between, 1, log, nil)
+		<-time.After(10 * time.Second) // in the time of the bubble: it owns the partition
+		b, _ := startWith(t, between, 2, late{log, time.Hour}, nil)
+		<-time.After(10 * time.Second)
+		deployed := make(chan error, 1)
+		go func() {
+			_, err := b.Deploy(context.WithoutCancel(t.Context()), enginetest.Tester, ordersOf("w"))
+			deployed <- err
+		}()
+		<-time.After(10 * time.Second)
+		if err := b.Stop(); err != nil {
+			t.Error(err)
+		}
+		select {
+		case err := <-deployed:
+			if !errors.Is(err, engine.ErrNotRead) || !errors.Is(err, eventlog.ErrClosed) {
+				t.Errorf("deploy: %v", err)
+			}
+		case <-time.After(time.Minute):
+			t.Fatal("the deploy is not answered")
+		}
+	})
+}
+
 // A repair through such an engine is answered with the version that it has made.
 func TestARepairIsAnsweredByAnEngineThatIsBehind(t *testing.T) {
 	t.Parallel()
