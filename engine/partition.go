@@ -131,8 +131,8 @@ func (p *partition) behindBy() time.Duration {
 	return since
 }
 
-// await returns once everything up to seq is dealt with. Otherwise the error says why it will not be: ctx has ended, the
-// partition is damaged, or this engine has ended or cannot read the log any more.
+// await returns once everything up to seq is dealt with. Otherwise the error says why it will not be: ctx has ended,
+// the partition is damaged, or this engine has ended or cannot read the log any more.
 func (p *partition) await(ctx context.Context, seq uint64) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

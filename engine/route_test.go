@@ -17,6 +17,7 @@ import (
 	"github.com/pawl-run/pawl/engine/hint"
 	"github.com/pawl-run/pawl/engine/process"
 	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/eventlog/memlog"
 )
 
 // fill puts something into every field.
@@ -117,6 +118,23 @@ func TestEveryCommandIsPlaced(t *testing.T) {
 	}
 	if found != len(commands)+len(inside) {
 		t.Errorf("%d commands are declared, %d are placed", found, len(commands)+len(inside))
+	}
+}
+
+// An owner that does not know what a request needs refuses it: it would record the rest.
+func TestAnOwnerRefusesWhatItDoesNotKnow(t *testing.T) {
+	t.Parallel()
+	e := &Engine{process: &process.Process{Config: Config{Log: memlog.New(memlog.Config{})}}}
+	p := &partition{engine: e, process: e.process}
+	p.owned.Store(&process.Tenure{})
+	newer := question{Workflow: "w", Operation: "deploy", Format: eventlog.FormatVersion + 1}
+	request, err := newer.encode(decide.Deploy{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := p.reply(t.Context(), request)
+	if err := r.err(); !errors.Is(err, eventlog.ErrHeldFormat) {
+		t.Errorf("a request of a newer format: %v", err)
 	}
 }
 

@@ -60,7 +60,7 @@ func startOn(t *testing.T, between *network.Network, number int, log eventlog.Lo
 
 // startWith is startOn for an engine with duties.
 func startWith(t *testing.T, between *network.Network, number int, log eventlog.Log,
-	duties func(context.Context)) (*enginetest.Engine, *network.Link) {
+	duties func(context.Context), changes ...func(*engine.Config)) (*enginetest.Engine, *network.Link) {
 	link := between.Join(number)
 	leases, err := lease.New(lease.Config{Bucket: link, Partitions: 1, Node: fmt.Sprintf("n%d", number),
 		Elapsed: link.Elapsed, Logger: slog.New(slog.DiscardHandler)})
@@ -69,6 +69,9 @@ func startWith(t *testing.T, between *network.Network, number int, log eventlog.
 	}
 	h := enginetest.NewOn(t, log)
 	h.Config = engine.Config{Leases: leases, Peers: link, DrainTimeout: time.Second, Duties: duties}
+	for _, change := range changes {
+		change(&h.Config)
+	}
 	return h.Start(), link
 }
 

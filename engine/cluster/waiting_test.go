@@ -57,6 +57,42 @@ func TestAWriteWaitsForAnOwner(t *testing.T) {
 	})
 }
 
+// asking notes in which epochs the owner is asked.
+type asking struct {
+	*network.Link
+	epochs []uint64
+}
+
+func (a *asking) Ask(ctx context.Context, partition int, epoch uint64, request []byte) ([]byte, error) {
+	a.epochs = append(a.epochs, epoch)
+	return a.Link.Ask(ctx, partition, epoch, request)
+}
+
+// Requests go to the owner of the epoch that the lease names, so none goes to an engine that owned the partition before
+// and stands still.
+func TestTheOwnerOfTheEpochIsAsked(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		between, log := network.New(15*time.Second), memlog.New(memlog.Config{})
+		startWith(t, between, 1, log, nil)
+		<-time.After(10 * time.Second) // in the time of the bubble: it owns the partition
+		var peers asking
+		b, _ := startWith(t, between, 2, log, nil, func(c *engine.Config) {
+			peers.Link = c.Peers.(*network.Link)
+			c.Peers = &peers
+		})
+		<-time.After(10 * time.Second)
+		if result, err := b.Deploy(t.Context(), enginetest.Tester, ordersOf("w")); err != nil || result.Refused {
+			t.Fatalf("deploy: %v, %+v", err, result.Problems)
+		}
+		if len(peers.epochs) != 1 || peers.epochs[0] != 1 {
+			t.Errorf("the owner was asked in the epochs %v, want 1 alone", peers.epochs)
+		}
+		between.Close()
+		<-time.After(time.Second) // what the compiler of scripts has begun ends
+	})
+}
+
 // late is a log of which an engine reads what others write only some time after.
 type late struct {
 	*memlog.Log
@@ -69,6 +105,7 @@ func (l late) Watch(ctx context.Context, p int, from uint64) iter.Seq2[eventlog.
 			select {
 			case <-time.After(l.by):
 			case <-ctx.Done():
+				return
 			}
 			if !yield(r, err) {
 				return
@@ -130,6 +167,8 @@ func TestADeployEndsWithItsEngine(t *testing.T) {
 		case <-time.After(time.Minute):
 			t.Fatal("the deploy is not answered")
 		}
+		between.Close()
+		<-time.After(time.Second) // what the compiler of scripts has begun ends
 	})
 }
 

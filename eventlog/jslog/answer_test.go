@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/pawl-run/pawl/eventlog"
 )
@@ -67,6 +68,21 @@ func TestNames(t *testing.T) {
 	} {
 		if err := checkKind(kind); (err == nil) != valid {
 			t.Errorf("kind %q: %v, want valid %t", kind, err, valid)
+		}
+	}
+}
+
+// What a server says of a stream for which it knows no leader is asked again: it may lack what was acknowledged.
+func TestFromLeader(t *testing.T) {
+	of := func(replicas int, cluster *jetstream.ClusterInfo) error {
+		return fromLeader(&jetstream.StreamInfo{Config: jetstream.StreamConfig{Replicas: replicas}, Cluster: cluster})
+	}
+	if err := of(3, &jetstream.ClusterInfo{}); err == nil || !isTemporary(err) {
+		t.Errorf("three replicas, no leader: %v", err)
+	}
+	for _, err := range []error{of(3, &jetstream.ClusterInfo{Leader: "a"}), of(1, &jetstream.ClusterInfo{}), of(1, nil)} {
+		if err != nil {
+			t.Error(err)
 		}
 	}
 }
