@@ -31,6 +31,16 @@ func TestAnEngineThatHandsAPartitionOverIsNotBehind(t *testing.T) {
 	}
 }
 
+// What a damaged partition has not read is not waited for: it reads no more.
+func TestADamagedPartitionIsNotAwaited(t *testing.T) {
+	t.Parallel()
+	p := &partition{process: &process.Process{Readable: t.Context()}}
+	p.stopped.Store(&eventlog.ErrDamaged)
+	if err := p.await(t.Context(), 1); !errors.Is(err, eventlog.ErrDamaged) {
+		t.Error(err)
+	}
+}
+
 // unwatched is a log that cannot be watched until a time.
 type unwatched struct {
 	eventlog.Log

@@ -69,12 +69,12 @@ func (a *asking) Ask(ctx context.Context, partition int, epoch uint64, request [
 }
 
 // Requests go to the owner of the epoch that the lease names, so none goes to an engine that owned the partition before
-// and stands still.
+// and stands still; and none goes to an owner whose lease is over.
 func TestTheOwnerOfTheEpochIsAsked(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		between, log := network.New(15*time.Second), memlog.New(memlog.Config{})
-		startWith(t, between, 1, log, nil)
+		_, owner := startWith(t, between, 1, log, nil)
 		<-time.After(10 * time.Second) // in the time of the bubble: it owns the partition
 		var peers asking
 		b, _ := startWith(t, between, 2, log, nil, func(c *engine.Config) {
@@ -87,6 +87,15 @@ func TestTheOwnerOfTheEpochIsAsked(t *testing.T) {
 		}
 		if len(peers.epochs) != 1 || peers.epochs[0] != 1 {
 			t.Errorf("the owner was asked in the epochs %v, want 1 alone", peers.epochs)
+		}
+		owner.Kill()
+		<-time.After(16 * time.Second)
+		if _, err := b.Push(t.Context(), enginetest.Tester, "w", "in",
+			[]decide.PushItem{{MessageID: "order", Title: "Order", Payload: json.RawMessage(`{}`)}}); err != nil {
+			t.Errorf("push: %v", err)
+		}
+		if len(peers.epochs) != 1 {
+			t.Errorf("after the end of its lease the owner was asked again: %v", peers.epochs)
 		}
 		between.Close()
 		<-time.After(time.Second) // what the compiler of scripts has begun ends
