@@ -165,15 +165,25 @@ func (r *recipe) wantEvents(topic string, want ...string) {
 	}
 }
 
-// wantState wants what a handler remembers.
-func (r *recipe) wantState(handler, want string) {
+// remembers is the state of a handler.
+func (r *recipe) remembers(handler string) string {
 	r.t.Helper()
 	var page readmodel.Page[readmodel.Handler]
 	r.get("/v1/workflows/"+r.workflow+"/handlers", &page)
 	for _, h := range page.Items {
-		if string(h.Name) == handler && string(h.State) != want {
-			r.t.Errorf("%s remembers %s, want %s", handler, h.State, want)
+		if string(h.Name) == handler {
+			return string(h.State)
 		}
+	}
+	r.t.Fatalf("no handler is called %s", handler)
+	return ""
+}
+
+// wantState wants what a handler remembers.
+func (r *recipe) wantState(handler, want string) {
+	r.t.Helper()
+	if got := r.remembers(handler); got != want {
+		r.t.Errorf("%s remembers %s, want %s", handler, got, want)
 	}
 }
 
