@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/projections"
 	"github.com/pawl-run/pawl/projections/readmodel"
 )
 
@@ -190,6 +191,12 @@ func TestConsoleApproves(t *testing.T) {
 	if m.Comment == nil || m.Comment.Text != "looks good" || m.Comment.By.Name != "ann" {
 		t.Errorf("the comment is %+v", m.Comment)
 	}
+	if d := m.Decision; d == nil || d.What != projections.DecidedApproved || d.By.Name != "ann" {
+		t.Errorf("the decision is %+v", d)
+	}
+	if body := u.get("/ui/mutations/" + items[0][1]); !strings.Contains(body, "approved by <bdi>ann</bdi>") {
+		t.Errorf("who approved it is not told:\n%s", body)
+	}
 	b.do("getMutation", map[string]any{"mutation": items[2][1]}, &m)
 	if m.Status != eventlog.MutationAwaitingApproval {
 		t.Errorf("what was not chosen is %s", m.Status)
@@ -259,6 +266,14 @@ func TestConsoleRedrives(t *testing.T) {
 	if !strings.Contains(said, "<b>30</b> in all") || strings.Count(said, "Order of Ann") != 30 ||
 		!strings.Contains(next, "Done: 30 of 30.") || !strings.Contains(next, "Redrive of 30 events") {
 		t.Errorf("before: %s\nafter: %s", said, next)
+	}
+	event := u.get("/ui/workflows/shop/events/order.in/bad-7")
+	input := regexp.MustCompile(`href="(/ui/workflows/shop/inputs/[^"]+)"`).FindStringSubmatch(event)
+	if !strings.Contains(event, "redriven by <bdi>ann</bdi>") || len(input) != 2 {
+		t.Fatalf("who redrove it is not told:\n%s", event)
+	}
+	if story := u.get(input[1]); !strings.Contains(story, "redriven by <b><bdi>ann</bdi></b>") {
+		t.Errorf("what happened to the input does not tell who redrove its event:\n%s", story)
 	}
 
 	// Where nothing is redriven there is no progress to show.

@@ -224,7 +224,10 @@ func (f *folding) apply(fact eventlog.Fact) error {
 	case *eventlog.EventDiscarded:
 		return f.eventTaken(e.Topic, e.MessageID, e.Run, eventlog.EventStatusDiscarded)
 	case *eventlog.EventSkipRequested:
-		return f.changeEvent(e.Topic, e.MessageID, func(x *TopicEvent) { x.SkipRequested = true })
+		return f.changeEvent(e.Topic, e.MessageID, func(x *TopicEvent) {
+			x.SkipRequested = true
+			f.decided(&x.Decision, DecidedSkip)
+		})
 	case *eventlog.EventRedriven:
 		return f.eventRedriven(e)
 	case *eventlog.EventGivenUp:

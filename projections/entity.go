@@ -282,7 +282,9 @@ type (
 		Contradiction string `msgpack:"contradiction,omitempty"`
 		// Comment is the latest of the people who decided on it, nil for none.
 		Comment *Comment `msgpack:"comment,omitempty"`
-		Created Ordinal  `msgpack:"created"`
+		// Decision is the latest that was taken on it from outside, nil for none.
+		Decision *Decision `msgpack:"decision,omitempty"`
+		Created  Ordinal   `msgpack:"created"`
 	}
 	// Comment is what a person has said with a decision.
 	Comment struct {
@@ -329,6 +331,8 @@ type (
 		Created   Ordinal          `msgpack:"created"`
 		// Held says what keeps it from going on, nil for nothing (C5).
 		Held *Held `msgpack:"held,omitempty"`
+		// Decision is the latest that was taken on it from outside, nil for none.
+		Decision *Decision `msgpack:"decision,omitempty"`
 		// Deferred: it is hidden because prepare chose nothing, until a deploy at the latest (C6).
 		Deferred bool `msgpack:"deferred,omitempty"`
 		// Counted: its last failure counts in Failures. Attention is since when it has failed so often that a

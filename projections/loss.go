@@ -46,6 +46,7 @@ func (f *folding) eventSkipped(e *eventlog.EventSkipped) error {
 		if x.Undecided = false; e.Reason != "" {
 			x.Reason = e.Reason
 		}
+		f.decided(&x.Decision, DecidedSkip)
 	})
 }
 

@@ -102,6 +102,7 @@ func (f *folding) mutationApproved(e *eventlog.MutationApproved) error {
 		if run := f.Run(m.Run); run != nil && run.Event != nil {
 			m.ApprovedAt = f.at() // it starts when its run gets a place (C3)
 		}
+		f.decided(&m.Decision, DecidedApproved)
 	})
 }
 
@@ -118,6 +119,11 @@ func (f *folding) settle(id eventlog.MutationID, status eventlog.MutationStatus,
 		m.Status, m.SettledAt, m.ReconcileAt, m.Resending = status, f.at(), 0, false
 		m.Failure = nil
 		change(m)
+		if m.ResolvedBy == eventlog.ResolvedByUserReject {
+			f.decided(&m.Decision, DecidedRejected)
+		} else {
+			f.decided(&m.Decision, DecidedResolved)
+		}
 	})
 }
 

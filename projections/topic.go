@@ -183,6 +183,8 @@ func (f *folding) eventFinal(topic eventlog.Topic, id eventlog.MessageID, status
 		// A skipped event of a run that still has to run `next` stays linked to it (O2).
 		if status != eventlog.EventStatusSkipped {
 			x.ReservedBy = ""
+		} else {
+			f.decided(&x.Decision, DecidedSkip)
 		}
 		x.Status, x.ScheduledAt, x.FinalizedAt, x.Reason = status, 0, f.at(), reason
 		x.Held, x.Deferred, x.Attention = nil, false, 0
@@ -201,6 +203,7 @@ func (f *folding) eventRedriven(e *eventlog.EventRedriven) error {
 	return f.changeEvent(e.Topic, e.MessageID, func(x *TopicEvent) {
 		x.Status, x.ReservedBy, x.FinalizedAt, x.Reason, x.SkipRequested = eventlog.EventPending, "", 0, "", false
 		x.Unknown, x.Undecided = false, false
+		f.decided(&x.Decision, DecidedRedrive)
 		x.Executions, x.Failures, x.Tries, x.FailedAt = 0, 0, 0, 0
 		x.Held, x.Counted, x.Attention = nil, false, 0
 	})

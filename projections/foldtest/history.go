@@ -31,6 +31,8 @@ func NewLog(seed uint64) *Log {
 type History struct {
 	// State is the fold of everything so far; nothing ever leaves it.
 	State projections.State
+	// Actor causes the transitions from now on; at the beginning it is Pawl itself.
+	Actor eventlog.Actor
 
 	log  *Log
 	name eventlog.WorkflowName
@@ -43,7 +45,7 @@ type History struct {
 
 // NewHistory returns a workflow without a past on the log.
 func NewHistory(log *Log, name eventlog.WorkflowName) *History {
-	return &History{log: log, name: name}
+	return &History{log: log, name: name, Actor: eventlog.System}
 }
 
 // Append appends one transition with the facts that add adds, and returns it as read back from
@@ -55,7 +57,7 @@ func (h *History) Append(add func()) (eventlog.Record, error) {
 	l.ids++
 	t := eventlog.Transition{
 		ID: eventlog.TransitionID(fmt.Sprintf("T%06d", l.ids)), Workflow: h.name, At: l.now,
-		Actor: eventlog.System, Cause: eventlog.Cause{Kind: "test"},
+		Actor: h.Actor, Cause: eventlog.Cause{Kind: "test"},
 	}
 	h.draft, h.err = projections.NewDraft(h.State, t, l.seq), nil
 	add()

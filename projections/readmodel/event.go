@@ -24,6 +24,8 @@ type Event struct {
 	CausedBy   []eventlog.InputID `json:"causedBy"`
 	// Held is what keeps it from going on, null for nothing.
 	Held *HeldEvent `json:"held"`
+	// Decision is the latest that a person or client has taken on it, null for none.
+	Decision *Decision `json:"decision"`
 	// Workflow is set in lists across workflows.
 	Workflow eventlog.WorkflowName `json:"workflow,omitempty"`
 }
@@ -75,7 +77,7 @@ func EventView(e *projections.TopicEvent, held *HeldEvent) Event {
 	v := Event{
 		Topic: e.Topic, MessageID: e.MessageID, Title: e.Title, Payload: raw(e.Payload), Status: e.Status,
 		PublishedAt: e.CreatedAt, CreatedBy: optional(e.CreatedBy), CausedBy: listed(e.CausedBy),
-		Held: held,
+		Held: held, Decision: decisionView(e.Decision),
 	}
 	if e.Status == eventlog.EventStatusReserved {
 		v.ReservedBy = optional(e.ReservedBy)

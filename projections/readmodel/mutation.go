@@ -31,6 +31,8 @@ type Mutation struct {
 	SettledAt eventlog.Instant `json:"settledAt"`
 	// Comment is what the person who decided on it last has said, null for nothing.
 	Comment *Comment `json:"comment"`
+	// Decision is the latest that a person or client has taken on it, null for none.
+	Decision *Decision `json:"decision"`
 	// Events are those that its run was about, at most the first ten; EventCount is how many there are.
 	Events     []RunEvent `json:"events"`
 	EventCount int        `json:"eventCount"`
@@ -41,6 +43,20 @@ type Comment struct {
 	Text string           `json:"text"`
 	By   eventlog.Actor   `json:"by"`
 	At   eventlog.Instant `json:"at"`
+}
+
+// Decision is what a person or client has decided on a mutation or an event (O10).
+type Decision struct {
+	What projections.DecisionKind `json:"what"`
+	By   eventlog.Actor           `json:"by"`
+	At   eventlog.Instant         `json:"at"`
+}
+
+func decisionView(d *projections.Decision) *Decision {
+	if d == nil {
+		return nil
+	}
+	return &Decision{d.What, d.By, d.At}
 }
 
 func (m Mutation) bulk() int {
@@ -79,7 +95,7 @@ func MutationView(w eventlog.WorkflowName, m *projections.Mutation, of Run) Muta
 		Params: raw(m.Call.Params), ParamsHash: m.Call.ParamsHash, UITitle: optional(m.Call.UITitle), Status: m.Status,
 		Result: raw(m.Result), Error: failureView(m.Failure), ResolvedBy: optional(m.ResolvedBy),
 		ReconcileAttempts: m.ReconcileAttempts, RequestedAt: m.RequestedAt, StartedAt: m.StartedAt, SettledAt: m.SettledAt,
-		Comment: comment, Events: listed(of.Events), EventCount: of.EventCount,
+		Comment: comment, Decision: decisionView(m.Decision), Events: listed(of.Events), EventCount: of.EventCount,
 	}
 }
 

@@ -1,0 +1,29 @@
+package projections
+
+import "github.com/pawl-run/pawl/eventlog"
+
+// Decision is what a person or client has decided on a mutation or an event (O10).
+type Decision struct {
+	What DecisionKind     `msgpack:"what"`
+	By   eventlog.Actor   `msgpack:"by"`
+	At   eventlog.Instant `msgpack:"at"`
+}
+
+// DecisionKind names a decision.
+type DecisionKind string
+
+// The decisions: the first three are about mutations, the others about events.
+const (
+	DecidedApproved DecisionKind = "approved"
+	DecidedRejected DecisionKind = "rejected"
+	DecidedResolved DecisionKind = "resolved"
+	DecidedSkip     DecisionKind = "skipped"
+	DecidedRedrive  DecisionKind = "redriven"
+)
+
+// decided notes what the transition decides; what Pawl does by itself decides nothing.
+func (f *folding) decided(on **Decision, what DecisionKind) {
+	if f.t.Actor.Kind != eventlog.System.Kind {
+		*on = &Decision{what, f.t.Actor, f.at()}
+	}
+}

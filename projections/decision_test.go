@@ -1,0 +1,60 @@
+package projections_test
+
+import (
+	"testing"
+
+	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/projections"
+)
+
+// O10: what a person decides on an event or a mutation is kept with it, until the next decision; what Pawl does by
+// itself decides nothing.
+func TestO10_Decisions(t *testing.T) {
+	t.Parallel()
+	ann, bob := eventlog.Actor{Kind: "user", Name: "ann"}, eventlog.Actor{Kind: "api", Name: "bob"}
+	call := eventlog.MutationCall{Connector: "mail", Operation: "send"}
+	p := deployed(t).published("a", "b").reserving("R", "a")
+	by := func(who eventlog.Actor, facts ...eventlog.Fact) {
+		t.Helper()
+		p.Actor = who
+		p.then(facts...)
+	}
+	event := func(id eventlog.MessageID, what projections.DecisionKind, who eventlog.Actor) {
+		t.Helper()
+		decides(t, p.event(id).Decision, what, who)
+	}
+	mutation := func(what projections.DecisionKind, who eventlog.Actor) {
+		t.Helper()
+		decides(t, p.State.Mutation("R").Decision, what, who)
+	}
+
+	by(eventlog.System, &eventlog.EventSkipped{Topic: "in", MessageID: "b"})
+	event("b", "", eventlog.Actor{})
+	by(ann, &eventlog.EventRedriven{Topic: "in", MessageID: "b"})
+	event("b", projections.DecidedRedrive, ann)
+	by(bob, &eventlog.EventSkipped{Topic: "in", MessageID: "b"})
+	event("b", projections.DecidedSkip, bob)
+
+	by(eventlog.System, &eventlog.MutationApprovalRequested{Mutation: "R", Run: "R", Call: call})
+	mutation("", eventlog.Actor{})
+	by(ann, &eventlog.MutationApproved{Mutation: "R"}, &eventlog.MutationStarted{Mutation: "R", Run: "R", Call: call})
+	mutation(projections.DecidedApproved, ann)
+	by(bob, &eventlog.EventSkipRequested{Topic: "in", MessageID: "a"})
+	by(eventlog.System, &eventlog.EventSkipped{Topic: "in", MessageID: "a", Run: "R"})
+	event("a", projections.DecidedSkip, bob)
+	by(bob, &eventlog.MutationApplied{Mutation: "R", Run: "R", ResolvedBy: eventlog.ResolvedByUserApplied})
+	mutation(projections.DecidedResolved, bob)
+}
+
+func decides(t *testing.T, d *projections.Decision, what projections.DecisionKind, who eventlog.Actor) {
+	t.Helper()
+	if what == "" {
+		if d != nil {
+			t.Errorf("decided: %+v, want nothing", *d)
+		}
+		return
+	}
+	if d == nil || d.What != what || d.By != who || d.At == 0 {
+		t.Errorf("decided: %+v, want %s by %s", d, what, who.Name)
+	}
+}
