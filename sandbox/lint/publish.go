@@ -189,10 +189,10 @@ func (c *collector) parsed(topics []string) (parsed bool) {
 
 // inPayload reports a payload, or a part of one, of an event of one of the topics.
 func (c *collector) inPayload(e ast.Expression, topics []string) bool {
-	o, ok := c.origins[e]
-	if !ok || !o.events() || len(o.path) < 2 || o.path[1] != "payload" || len(o.touch.call.ArgumentList) == 0 {
+	o := c.origins[e]
+	if !o.events() || len(o.path) < 2 || o.path[1] != "payload" || len(o.touch.call.ArgumentList) == 0 {
 		return false
 	}
-	topic, known := c.in.TextOf(o.touch.call.ArgumentList[0])
+	topic, known := c.topic(o)
 	return !known || slices.Contains(topics, topic)
 }

@@ -55,10 +55,8 @@ func (c *collector) reserved(prepare ast.Expression, d *sandbox.ConsumerDefiniti
 // looks reports whether prepare looks at the events of a topic.
 func (r *reserving) looks(topic string) bool {
 	for _, o := range r.origins {
-		if o.events() && len(o.touch.call.ArgumentList) > 0 && r.within(o.touch.call, r.prepare) {
-			if name, known := r.in.TextOf(o.touch.call.ArgumentList[0]); known && name == topic {
-				return true
-			}
+		if name, known := r.topic(o); known && name == topic && r.within(o.touch.call, r.prepare) {
+			return true
 		}
 	}
 	return false
@@ -120,25 +118,32 @@ func (r *reserving) note(result *ast.ObjectLiteral) {
 	for _, member := range []string{"reservations", "cancel"} {
 		for _, o := range r.elements(result, member) {
 			_, topic := r.in.Member(o, "topic")
-			name, known := r.in.TextOf(topic)
-			if !known {
-				if from, ok := r.topicOf(topic); ok {
-					name, known = from, true
-				}
+			names := r.topicsOf(topic)
+			if name, known := r.in.TextOf(topic); known {
+				names = []string{name}
 			}
-			r.topics = append(r.topics, name)
-			r.open = r.open || !known || !slices.Contains(r.d.Subscribe, name)
+			r.topics = append(r.topics, names...)
+			r.open = r.open || len(names) == 0 || slices.ContainsFunc(names, func(name string) bool {
+				return !slices.Contains(r.d.Subscribe, name)
+			})
 		}
 	}
 }
 
-// topicOf is the topic of event.topic.
-func (r *reserving) topicOf(e ast.Expression) (string, bool) {
-	o, ok := r.origins[e]
-	if !ok || !o.events() || len(o.path) != 2 || o.path[1] != "topic" {
-		return "", false
+// topicsOf are those that event.topic may be, none where the text does not show all of them.
+func (r *reserving) topicsOf(e ast.Expression) (names []string) {
+	first, known := r.origins[e]
+	if !known || len(r.others[e]) == maxOthers {
+		return nil
 	}
-	return r.in.TextOf(o.touch.call.ArgumentList[0])
+	for _, o := range append([]origin{first}, r.others[e]...) {
+		name, known := r.topic(o)
+		if !known || len(o.path) != 2 || o.path[1] != "topic" {
+			return nil
+		}
+		names = append(names, name)
+	}
+	return names
 }
 
 // result judges one result of prepare.
@@ -380,12 +385,10 @@ func (r *reserving) half(result *ast.ObjectLiteral, data ast.Expression, said ma
 		return
 	}
 	r.mentions(data, func(e ast.Expression) bool {
-		o, known := r.origins[e]
-		if !known || !o.event() && !o.list() || len(o.touch.call.ArgumentList) == 0 {
-			return false
-		}
-		topic, named := r.in.TextOf(o.touch.call.ArgumentList[0])
-		if !named || slices.Contains(r.topics, topic) || said[topic] || !slices.Contains(r.d.Subscribe, topic) {
+		o := r.origins[e]
+		topic, named := r.topic(o)
+		if !named || !o.event() && !o.list() || slices.Contains(r.topics, topic) || said[topic] ||
+			!slices.Contains(r.d.Subscribe, topic) {
 			return false
 		}
 		said[topic] = true

@@ -57,7 +57,7 @@ func (c *collector) results(prepare ast.Expression, d *sandbox.ConsumerDefinitio
 		closed = closed && whole
 		members = append(members, names...)
 		c.reservations(result, names, at, whole, d)
-		c.title(result, names, at, whole, d)
+		c.title(prepare, result, names, at, whole, d)
 		c.wakeAt(result, at, d)
 		if takes && whole {
 			c.forgotten(prepare, r.Value, result, names, d)

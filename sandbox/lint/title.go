@@ -12,13 +12,16 @@ import (
 )
 
 // title warns where people will not see what the mutation is about.
-func (c *collector) title(result *ast.ObjectLiteral, names []string, at map[string]file.Idx, whole bool,
-	d *sandbox.ConsumerDefinition) {
+func (c *collector) title(prepare ast.Expression, result *ast.ObjectLiteral, names []string, at map[string]file.Idx,
+	whole bool, d *sandbox.ConsumerDefinition) {
 	if !d.HasMutate || c.reservesNothing(result) {
 		return
 	}
 	const fix = "add ui: { title: `Add row for ${event.payload.from}` }, in your words and with what identifies it"
 	missing := func(at file.Idx) {
+		if c.perhapsNoCall(prepare, result, d) {
+			return
+		}
 		edit := sandbox.Edit{}
 		if id := c.reservedID(result); id != "" {
 			edit = c.Amend().Member(c.in.Position(result.LeftBrace), "ui: { title: `"+d.Name+" ${"+id+"}` }")
@@ -59,6 +62,26 @@ func (c *collector) title(result *ast.ObjectLiteral, names []string, at map[stri
 			"every mutation of %q gets the same title %q, so people cannot tell them apart", d.Name,
 			sandbox.Clip(text, 100))
 	}
+}
+
+// perhapsNoCall reports a result without a title that may be one for which no call is made: mutate does not always make
+// one, and another result of prepare has a title, or may have one.
+func (c *collector) perhapsNoCall(prepare ast.Expression, result *ast.ObjectLiteral,
+	d *sandbox.ConsumerDefinition) bool {
+	_, value := c.in.Find("consumers", d.Name, string(sandbox.Mutate))
+	mutate := c.in.Resolve(value)
+	if !isFunction(mutate) || slices.ContainsFunc(c.madeBy(mutate, 0, 0), func(m madeCall) bool { return m.certain }) {
+		return false
+	}
+	return slices.ContainsFunc(c.in.Returns(prepare), func(r script.Return) bool {
+		other, ok := c.in.Resolve(r.Value).(*ast.ObjectLiteral)
+		if !ok || other == result || c.reservesNothing(other) {
+			return false
+		}
+		_, _, whole := script.Keys(other)
+		_, ui := c.in.Member(other, "ui")
+		return ui != nil && c.in.Never(ui, "object") == "" || ui == nil && !whole
+	})
 }
 
 // reservedID is how the id of the only event that a result reserves is written, empty where there are others.

@@ -91,9 +91,11 @@ type collector struct {
 	calls      map[*ast.CallExpression]bool // of ctx, once all are known
 	recorded   map[*ast.CallExpression]bool // whose parameters are recorded
 	payloads   payloads
-	// flowed are the calls whose results are followed, and origins what is known of expressions by that.
+	// flowed are the calls whose results are followed, and origins what is known of expressions by that. An expression
+	// that may be of several calls, as first ?? second, has the further ones in others.
 	flowed       map[*ast.CallExpression]bool
 	origins      map[ast.Expression]origin
+	others       map[ast.Expression][]origin
 	payloadReads []payloadRead
 	// handedOn are the values that prepare has returned.
 	handedOn map[ast.Expression]handedOn

@@ -44,9 +44,20 @@ var listMembers = strings.Fields("length at concat entries every fill filter fin
 	"flat flatMap forEach includes indexOf join keys lastIndexOf map pop push reduce reduceRight reverse shift slice " +
 	"some sort splice toReversed toSorted toSpliced unshift values with toLocaleString toString then catch finally")
 
+// maxOthers bounds how many further origins of one expression are noted.
+const maxOthers = 20
+
+// topic is the topic of the events, where the text shows it.
+func (c *collector) topic(o origin) (string, bool) {
+	if !o.events() || len(o.touch.call.ArgumentList) == 0 {
+		return "", false
+	}
+	return c.in.TextOf(o.touch.call.ArgumentList[0])
+}
+
 // given follows what the calls of ctx give, and tells what is taken of it that is not there.
 func (c *collector) given() {
-	c.origins = make(map[ast.Expression]origin)
+	c.origins, c.others = make(map[ast.Expression]origin), make(map[ast.Expression][]origin)
 	for _, h := range c.order {
 		for i := range h.touches {
 			t := &h.touches[i]
@@ -63,8 +74,10 @@ func (c *collector) given() {
 				take = func(g flow.Taking) { c.result(sandbox.ResultRead{Connector: t.member, Operation: t.operation}, g) }
 			}
 			flow.New(c.in, take, func(path []string, e ast.Expression) {
-				if _, known := c.origins[e]; !known {
+				if first, known := c.origins[e]; !known {
 					c.origins[e] = origin{t, path}
+				} else if first.touch != t && len(c.others[e]) < maxOthers {
+					c.others[e] = append(c.others[e], origin{t, path})
 				}
 			}).From(t.call, nil)
 		}
@@ -171,10 +184,7 @@ func (c *collector) within(g flow.Taking, member string) sandbox.Edit {
 
 // ofPayload warns of a member of a payload that no publish of the script puts there.
 func (c *collector) ofPayload(t *touch, g flow.Taking) {
-	if len(t.call.ArgumentList) == 0 {
-		return
-	}
-	if topic, known := c.in.TextOf(t.call.ArgumentList[0]); known {
+	if topic, known := c.topic(origin{touch: t}); known {
 		c.payloadReads = append(c.payloadReads, payloadRead{topic, g})
 	}
 }

@@ -331,8 +331,11 @@ func (r *reader) misspelt(on *goja.Object, member string, known []string, fix st
 	return fix
 }
 
-// unknown warns of members that mean nothing, which are usually spelling mistakes.
+// unknown warns of members that mean nothing, which are usually spelling mistakes. An instance of a class has members
+// of its own for its methods: of these only those count that look like mistakes.
 func (r *reader) unknown(on *goja.Object, path []string, what string, known ...string) {
+	prototype := on.Prototype()
+	instance := prototype != nil && prototype.Prototype() != nil
 	for _, key := range on.Keys() {
 		if slices.Contains(known, key) {
 			continue
@@ -343,6 +346,8 @@ func (r *reader) unknown(on *goja.Object, path []string, what string, known ...s
 		fix := "remove it, or use one of " + strings.Join(known, ", ")
 		if meant := insteadOf(key, known); meant != "" && value.Undefined(on.Get(meant)) {
 			fix = fmt.Sprintf("rename %s to %s", sandbox.Clip(key, 100), meant)
+		} else if instance {
+			continue
 		}
 		r.problems = append(r.problems, sandbox.NewWarning("shape.unknownKey",
 			r.text.Place(append(slices.Clone(path), key)...),

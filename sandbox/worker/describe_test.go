@@ -159,6 +159,12 @@ func TestProblems(t *testing.T) {
 		"concurrency without end":  {consumer("concurrency: Infinity"), []string{"shape.concurrency@5:3"}},
 		"key is empty":             {consumer("concurrency: 4,\n  key: ''"), []string{"shape.concurrency@6:3"}},
 		"consumer unknown":         {consumer("nxt() {}"), []string{"!shape.unknownKey@5:3"}},
+		"an instance's members are its own": {"class C { topic = 't'; nxt() {}; subscribe = ['t']; " +
+			"prepare() { return { reservations: [] } } }\nexport default Keep.workflow({ " + ok +
+			"consumers: { c: new C() } })", nil},
+		"an instance's member that is misspelt": {"class C { subscribe = ['t'];\n  maxAttemps = 3; " +
+			"prepare() { return { reservations: [] } } }\nexport default Keep.workflow({ " + ok +
+			"consumers: { c: new C() } })", []string{"!shape.unknownKey@2:3"}},
 		"getter throws": {"export default Keep.workflow({ get name() { throw new Error('x') } })",
 			[]string{"script.threw@1:51"}},
 		"getter endless": {"export default Keep.workflow({ get name() { for (;;) Math.abs(1) } })",
