@@ -11,6 +11,7 @@ import (
 
 	"github.com/pawl-run/pawl/engine/connector"
 	"github.com/pawl-run/pawl/engine/decide"
+	"github.com/pawl-run/pawl/engine/lease"
 	"github.com/pawl-run/pawl/engine/process"
 	"github.com/pawl-run/pawl/engine/schedule"
 	"github.com/pawl-run/pawl/eventlog"
@@ -113,6 +114,14 @@ func (e *Engine) partitionOf(name eventlog.WorkflowName) *partition {
 
 // DiskSpace reports why no new work may start now (too little disk space); nil when there is enough.
 func (e *Engine) DiskSpace() error { return e.process.DiskSpace() }
+
+// Lacks is what this engine lacks to begin anything; empty where it lacks nothing. In a cluster it gives its partitions
+// to engines that lack nothing, once that has lasted for some seconds, and takes some again when it has lacked nothing
+// for a minute.
+func (e *Engine) Lacks() lease.Shortage {
+	lacks, _ := e.process.Shortage()
+	return lacks
+}
 
 // late notes the end of a call that was still open after its deadline, and records its outcome (F12).
 func (e *Engine) late(call connector.Call, outcome connector.Outcome) {
@@ -226,11 +235,17 @@ func (p *partition) waitsElsewhere(s *projections.State) (waits []decide.Wait) {
 	for _, todo := range decide.Owed(s, decide.Present{
 		Now: eventlog.At(p.process.Config.Clock.Now()), Engine: owner.Engine, MaxHeld: p.process.Config.Policies.Held.Max,
 	}) {
-		wait, ok := todo.(decide.Wait)
-		if !ok {
+		switch todo := todo.(type) {
+		case decide.Wait:
+			waits = append(waits, todo)
+		case decide.StartRun, decide.BeginEvent:
+			if p.process.Config.Leases.Nodes()[owner.Node].Lacks == "" {
+				return nil
+			}
+			return []decide.Wait{decide.HeldByEngine.Wait()} // no other engine could take it
+		default:
 			return nil
 		}
-		waits = append(waits, wait)
 	}
 	return waits
 }

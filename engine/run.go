@@ -88,7 +88,7 @@ func (e *Engine) runAll(ctx, work context.Context) (fatal error) {
 func (e *Engine) runShare(ctx context.Context) (fatal error) {
 	keeping, endKeeping := context.WithCancel(context.WithoutCancel(ctx))
 	kept := make(chan error, 1)
-	go func() { kept <- e.process.Config.Leases.Run(keeping) }()
+	go func() { kept <- e.process.Config.Leases.Run(keeping, e.Lacks) }()
 	sharing, endSharing := context.WithCancel(e.process.Readable)
 	defer endSharing()
 	var shared sync.WaitGroup

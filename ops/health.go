@@ -44,6 +44,23 @@ func (b *backend) healthz(context.Context) ([]byte, *rpc.Problem) {
 	return body, nil
 }
 
+// lacking says what keeps the engine from beginning anything; nil where nothing does.
+func (b *backend) lacking() *rpc.Problem {
+	means := "nothing new starts, and what is pushed is refused"
+	if _, shares := b.cfg.Engine.Behind(); shares {
+		means = "this node's partitions go to other nodes, and nothing new starts in those that no other one can take"
+	}
+	if err := b.cfg.Engine.DiskSpace(); err != nil {
+		return rpc.Problemf(http.StatusServiceUnavailable, "storage.unavailable", "%s: %v", means, err).
+			WithHint("work goes on by itself when there is disk space again")
+	}
+	if b.cfg.Engine.Lacks() != "" {
+		return rpc.Problemf(http.StatusServiceUnavailable, "storage.unavailable", "%s: the local store cannot be written",
+			means).WithHint("the engine's own output says what is wrong with its storage")
+	}
+	return nil
+}
+
 // readyz answers once every workflow is replayed, while the log answers, new work may start and the
 // server is not stopping.
 func (b *backend) readyz(ctx context.Context) ([]byte, *rpc.Problem) {
@@ -56,10 +73,8 @@ func (b *backend) readyz(ctx context.Context) ([]byte, *rpc.Problem) {
 	if b.life.Err() != nil {
 		return nil, rpc.Stopping()
 	}
-	if err := b.cfg.Engine.DiskSpace(); err != nil {
-		return nil, rpc.Problemf(http.StatusServiceUnavailable, "storage.unavailable",
-			"nothing new starts, and what is pushed is refused: %v", err).
-			WithHint("work goes on by itself when there is disk space again")
+	if p := b.lacking(); p != nil {
+		return nil, p
 	}
 	if err := b.cfg.Engine.Outdated(); err != nil {
 		return nil, rpc.Problemf(http.StatusServiceUnavailable, "format.newer",

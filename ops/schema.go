@@ -6,6 +6,7 @@ import (
 
 	"github.com/pawl-run/pawl/engine/connector"
 	"github.com/pawl-run/pawl/engine/decide"
+	"github.com/pawl-run/pawl/engine/lease"
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/ops/backup"
 	"github.com/pawl-run/pawl/ops/doctor"
@@ -23,6 +24,7 @@ var knownTypes = rpc.Types{
 	reflect.TypeFor[rpc.RawJSON]():     {},
 	reflect.TypeFor[backup.Bytes]():    {Type: "string"},
 	reflect.TypeFor[doctor.Verdict]():  rpc.Enum(doctor.OK, doctor.Weak, doctor.Problem, doctor.Unknown),
+	reflect.TypeFor[lease.Shortage]():  rpc.Enum(lease.LacksDiskSpace, lease.LacksStore),
 	reflect.TypeFor[eventlog.Instant](): {
 		Types: []string{"string", "null"}, Description: "RFC 3339 with up to microseconds, UTC",
 	},

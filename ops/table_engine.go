@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/pawl-run/pawl/engine/lease"
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/ops/backup"
 	"github.com/pawl-run/pawl/ops/doctor"
@@ -176,6 +177,8 @@ type (
 		Version string `json:"version" jsonschema:"the version of its program"`
 		Format  int    `json:"format" jsonschema:"the newest format of the log that it reads"`
 		Leaving bool   `json:"leaving" jsonschema:"whether it hands its partitions over and takes no other ones"`
+		// Lacks makes it Leaving for a time.
+		Lacks *lease.Shortage `json:"lacks" jsonschema:"what it lacks to begin anything, null for nothing; its partitions go to nodes that lack nothing, as far as there are any"`
 		// Outdated nodes are Leaving for good.
 		Outdated bool `json:"outdated" jsonschema:"whether its pawl cannot read the log any more and has to be replaced by a newer one"`
 		Owns     int  `json:"owns" jsonschema:"how many partitions it owns"`
@@ -224,8 +227,12 @@ func getCluster(ctx context.Context, c *Call, _ *noRequest) (clusterAnswer, erro
 		answer.Partitions = append(answer.Partitions, one)
 	}
 	for name, n := range engine.Nodes() {
-		answer.Nodes = append(answer.Nodes, clusterNode{Name: name, Engine: n.Engine, URL: n.URL, Version: n.Version,
-			Format: n.Format, Leaving: n.Leaving, Outdated: n.Outdated, Owns: owns[name]})
+		one := clusterNode{Name: name, Engine: n.Engine, URL: n.URL, Version: n.Version, Format: n.Format,
+			Leaving: n.Leaving, Outdated: n.Outdated, Owns: owns[name]}
+		if n.Lacks != "" {
+			one.Lacks = &n.Lacks
+		}
+		answer.Nodes = append(answer.Nodes, one)
 	}
 	if look := c.backend.cfg.Copies; look != nil {
 		limited, cancel := context.WithTimeout(ctx, copiesTime)

@@ -89,7 +89,7 @@ func newCluster(t *testing.T, connect func(int) *nats.Conn) *cluster {
 }
 
 // start starts an engine whose connections go to the server of that number.
-func (c *cluster) start(name string, server int) *node {
+func (c *cluster) start(name string, server int, changes ...func(*engine.Config)) *node {
 	c.t.Helper()
 	n := &node{cluster: c, name: name}
 	dial := func() *nats.Conn {
@@ -121,6 +121,9 @@ func (c *cluster) start(name string, server int) *node {
 	h.World, h.Logger = c.world, c.logs.Logger().With("node", name)
 	h.Config = engine.Config{Leases: n.leases, Peers: peer.New(dial(), ""), DrainTimeout: 5 * time.Second,
 		SettleTimeout: 5 * time.Second}
+	for _, change := range changes {
+		change(&h.Config)
+	}
 	n.Engine = h.Start()
 	return n
 }

@@ -31,7 +31,7 @@ func TestKeepersInJetStream(t *testing.T) {
 		}
 		ctx, end := context.WithCancel(t.Context())
 		done := make(chan error)
-		go func() { done <- k.Run(ctx) }()
+		go func() { done <- k.Run(ctx, func() lease.Shortage { return "" }) }()
 		return k, func() {
 			end()
 			if err := <-done; err != nil {

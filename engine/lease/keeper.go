@@ -27,7 +27,8 @@ type Keeper struct {
 	// partition.
 	leases  map[int]*Lease
 	waiting map[int]chan *Lease
-	share   int // how many partitions this engine should have; 0 while it does not know the others
+	share   int  // how many partitions this engine should have; 0 while it does not know the others
+	scarce  bool // every engine that does not end lacks something
 	nodes   map[string]Node
 	owners  map[int]Entry // as last seen
 	silent  map[int]bool  // the owner has not renewed for as long as it holds a lease

@@ -155,8 +155,22 @@ type owner struct {
 	kill, stop context.CancelFunc
 	ended      chan struct{}
 
-	mu   sync.Mutex
-	held map[int]*Lease
+	mu    sync.Mutex
+	held  map[int]*Lease
+	lacks Shortage
+}
+
+// lack has the engine lack something from now on.
+func (o *owner) lack(what Shortage) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.lacks = what
+}
+
+func (o *owner) lacking() Shortage {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.lacks
 }
 
 // engines starts engines on one table.
@@ -201,7 +215,7 @@ func (e *engines) start(name string) *owner {
 	}()
 	go func() {
 		defer close(o.ended)
-		if err := k.Run(keeping); err != nil && !errors.Is(err, context.Canceled) {
+		if err := k.Run(keeping, o.lacking); err != nil && !errors.Is(err, context.Canceled) {
 			e.t.Errorf("%s: %v", name, err)
 		}
 	}()
@@ -394,7 +408,7 @@ func TestNodeNames(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := k.Run(e.t.Context()); !errors.Is(err, ErrNodeName) {
+		if err := k.Run(e.t.Context(), a.lacking); !errors.Is(err, ErrNodeName) {
 			t.Errorf("a second engine of the name: %v", err)
 		}
 		a.kill()

@@ -74,15 +74,20 @@ func (k *Keeper) left(ctx context.Context) {
 	}
 }
 
-// keepNode tells the others that this engine runs, and learns which of the others do.
-func (k *Keeper) keepNode(ctx context.Context) error {
+// keepNode tells the others that this engine runs and what it lacks, and learns which of the others do.
+func (k *Keeper) keepNode(ctx context.Context, lacks func() Shortage) error {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	own := Node{Engine: k.cfg.Engine, URL: k.cfg.URL, Version: k.cfg.Version, Format: k.cfg.Format}
 	leaving := k.leaving.Done()
 	seen := map[string]*view{}
+	has := supply{renew: k.cfg.Renew}
 	entered, due := false, k.cfg.Elapsed()
 	for {
+		if now := k.cfg.Elapsed(); leaving != nil && has.see(lacks(), now) {
+			own.Lacks, own.Leaving, due = has.told, has.told != "", now
+			k.sayLacks(has.told)
+		}
 		var err error
 		if now := k.cfg.Elapsed(); now >= due {
 			if err = k.announce(ctx, &own, entered); errors.Is(err, ErrNodeName) {
@@ -110,11 +115,22 @@ func (k *Keeper) keepNode(ctx context.Context) error {
 		case <-timer.C:
 		case <-k.meetNow:
 		case <-leaving:
-			own.Leaving, own.Outdated, leaving, due = true, k.outdated.Load(), nil, k.cfg.Elapsed()
+			own.Leaving, own.Outdated, own.Lacks = true, k.outdated.Load(), ""
+			leaving, due = nil, k.cfg.Elapsed()
 		case <-ctx.Done():
 			return nil
 		}
 	}
+}
+
+// sayLacks logs what the others are told.
+func (k *Keeper) sayLacks(lacks Shortage) {
+	if lacks == "" {
+		k.cfg.Logger.Info("this engine lacks nothing any more: it takes partitions again")
+		return
+	}
+	k.cfg.Logger.Warn("this engine lacks what it needs to begin anything: others that can take its partitions get them",
+		"lacks", string(lacks))
 }
 
 // announce renews the own entry; the first time it replaces that of an earlier process.
@@ -161,13 +177,11 @@ func (k *Keeper) meet(ctx context.Context, seen map[string]*view) (again time.Du
 			live[name] = node
 		}
 	}
-	staying := maps.Clone(live)
-	maps.DeleteFunc(staying, func(_ string, n Node) bool { return n.Leaving })
-	names := slices.Sorted(maps.Keys(staying))
+	names, scarce := sharing(live)
 	place := slices.Index(names, k.cfg.Node)
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.nodes = live
+	k.nodes, k.scarce = live, scarce
 	mine := 0 // it is leaving
 	if place >= 0 {
 		mine = share(k.cfg.Partitions, place, len(names))
@@ -179,6 +193,25 @@ func (k *Keeper) meet(ctx context.Context, seen map[string]*view) (again time.Du
 		}
 	}
 	return again, nil
+}
+
+// sharing are the names of the nodes that share the partitions, sorted. Those that lack something do so where every
+// other one ends, and then say so with scarce.
+func sharing(live map[string]Node) (names []string, scarce bool) {
+	var lacking []string
+	for name, n := range live {
+		switch {
+		case n.Lacks != "":
+			lacking = append(lacking, name)
+		case !n.Leaving:
+			names = append(names, name)
+		}
+	}
+	if scarce = len(names) == 0; scarce {
+		names = lacking
+	}
+	slices.Sort(names)
+	return names, scarce
 }
 
 // Nodes are the nodes whose engines run, by name.

@@ -123,15 +123,16 @@ func (k *Keeper) renew(ctx context.Context, l *Lease) bool {
 	}
 }
 
-// handOverSurplus ends the lease if this engine has more partitions than its share, one after the other.
+// handOverSurplus ends the lease if this engine has more partitions than its share: one after the other, but all at
+// once where it lacks what it needs to run them. Among engines that all lack something, each keeps what it has.
 func (k *Keeper) handOverSurplus(l *Lease) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if len(k.leases) <= k.share || k.leaving.Err() != nil {
+	if len(k.leases) <= k.share || k.leaving.Err() != nil || k.scarce || l.Cause() != nil {
 		return
 	}
 	for p, other := range k.leases {
-		if p > l.partition || other.Cause() != nil {
+		if k.nodes[k.cfg.Node].Lacks == "" && (p > l.partition || other.Cause() != nil) {
 			return // that one goes first
 		}
 	}

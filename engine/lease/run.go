@@ -10,15 +10,15 @@ import (
 	"github.com/pawl-run/pawl/engine/clock"
 )
 
-// Run keeps the leases until ctx ends, which must be after they were given back. ErrNodeName says that another engine
-// runs under the name of this node.
-func (k *Keeper) Run(ctx context.Context) error {
+// Run keeps the leases until ctx ends, which must be after they were given back. It asks again and again what the
+// engine lacks. ErrNodeName says that another engine runs under the name of this node.
+func (k *Keeper) Run(ctx context.Context, lacks func() Shortage) error {
 	if err := k.enter(ctx); err != nil {
 		return err
 	}
 	defer k.left(context.WithoutCancel(ctx))
 	group, ctx := errgroup.WithContext(ctx)
-	group.Go(func() error { return k.keepNode(ctx) })
+	group.Go(func() error { return k.keepNode(ctx, lacks) })
 	for p := range k.cfg.Partitions {
 		group.Go(func() error {
 			k.tend(ctx, p)

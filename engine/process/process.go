@@ -13,6 +13,7 @@ import (
 	"github.com/pawl-run/pawl/engine/connector"
 	"github.com/pawl-run/pawl/engine/handler"
 	"github.com/pawl-run/pawl/engine/ids"
+	"github.com/pawl-run/pawl/engine/lease"
 	"github.com/pawl-run/pawl/engine/schedule"
 	"github.com/pawl-run/pawl/engine/signal"
 	"github.com/pawl-run/pawl/engine/underway"
@@ -98,15 +99,26 @@ func (p *Process) Hold() error {
 	if p.Draining.Load() {
 		return errors.New("the engine is shutting down")
 	}
-	if err := errors.Join(p.Config.Store.Err(), p.DiskSpace()); err != nil {
+	if _, err := p.Shortage(); err != nil {
 		return fmt.Errorf("start a run: %w", err)
+	}
+	return nil
+}
+
+// Shortage is what this engine lacks to begin anything, and reports why; empty and nil where it lacks nothing.
+func (p *Process) Shortage() (lease.Shortage, error) {
+	if err := p.DiskSpace(); err != nil {
+		return lease.LacksDiskSpace, err
+	}
+	if err := p.Config.Store.Err(); err != nil {
+		return lease.LacksStore, err
 	}
 	for _, lag := range p.Lags {
 		if err := lag.Stuck(); err != nil {
-			return fmt.Errorf("start a run: %w", err)
+			return lease.LacksStore, err
 		}
 	}
-	return nil
+	return "", nil
 }
 
 // DiskSpace reports why no new work may start now (too little disk space); nil when there is enough.

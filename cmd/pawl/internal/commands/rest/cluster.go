@@ -14,6 +14,7 @@ import (
 	"github.com/pawl-run/pawl/cmd/pawl/internal/exit"
 	"github.com/pawl-run/pawl/cmd/pawl/internal/storage"
 	"github.com/pawl-run/pawl/cmd/pawl/internal/term"
+	"github.com/pawl-run/pawl/engine/lease"
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/ops/doctor"
 )
@@ -168,6 +169,12 @@ func (c *ClusterRemove) Run(ctx context.Context, conf config.Reader, screen term
 	return nil
 }
 
+// shortages say what a node lacks, and what to do.
+var shortages = map[lease.Shortage]string{
+	lease.LacksDiskSpace: "lacks disk space (free some)",
+	lease.LacksStore:     "cannot write its local store (its output says why)",
+}
+
 // Run shows the nodes and what each runs.
 func (c *clusterStatus) Run(engine *client.Finder, screen term.Screen) error {
 	connected, err := engine.Connect(c.Flags)
@@ -179,6 +186,7 @@ func (c *clusterStatus) Run(engine *client.Finder, screen term.Screen) error {
 		Nodes  []struct {
 			Name, Version, URL string
 			Leaving, Outdated  bool
+			Lacks              lease.Shortage
 			Format, Owns       int
 		}
 		Partitions []struct {
@@ -202,6 +210,9 @@ func (c *clusterStatus) Run(engine *client.Finder, screen term.Screen) error {
 			case n.Outdated:
 				leaving = fmt.Sprintf(", reads the log up to format %d only: install the pawl of the other nodes there and "+
 					"start it again", n.Format)
+			case n.Lacks != "":
+				leaving = ", " + shortages[n.Lacks] + ": its partitions go to nodes that lack nothing, and it takes some again " +
+					"by itself"
 			case n.Leaving:
 				leaving = ", is leaving"
 			}
