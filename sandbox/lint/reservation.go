@@ -105,11 +105,11 @@ func (c *collector) reservesNothing(result *ast.ObjectLiteral) bool {
 
 // part warns of a result that reserves a slice of the events it has peeked, and whose data is made of all of them. Only
 // what is plainly of all counts: a reduce of the whole list, or the list itself as a value.
-func (r *reserving) part(ids, data, list ast.Expression, from origin) {
+func (r *reserving) part(at, data, list ast.Expression, from origin) {
 	all, sliced := r.slicedFrom(list)
 	if !sliced || data == nil || r.open || !r.mentions(data, func(e ast.Expression) bool {
 		o, ok := r.origins[e]
-		return ok && o.list() && o.touch == from.touch && r.madeOfAll(e, 0)
+		return ok && o.list() && o.same(from) && r.madeOfAll(e, 0)
 	}, 0) {
 		return
 	}
@@ -118,7 +118,7 @@ func (r *reserving) part(ids, data, list ast.Expression, from origin) {
 		some = "a name for the part, as in const part = " + r.in.Source(all) + ".slice(0, 10)"
 	}
 	// No edit: to reserve events that the author has not meant would lose them.
-	r.Warn("reservation.narrower", r.in.Start(ids),
+	r.Warn("reservation.narrower", r.in.Start(at),
 		"make the data of those that are reserved, of "+some+"; if all are meant, reserve "+
 			r.in.Source(all)+".map((each) => each.id)",
 		"a part of the events is reserved, and the data is made of all of them: the others are counted again in the next run")
@@ -165,6 +165,9 @@ func (r *reserving) narrowed(e ast.Expression, depth int) bool {
 		if o, ok := r.origins[value]; ok && o.touch.call == value {
 			return false
 		}
+		if made, by := r.madeBy(value); by != nil {
+			return r.narrowed(made, depth+1)
+		}
 		left, name, _, ok := script.SplitProperty(value.Callee)
 		if !ok || left == nil || !slices.Contains([]string{"sort", "toSorted", "reverse", "toReversed"}, name) {
 			return true
@@ -201,22 +204,16 @@ func (r *reserving) madeOfAll(e ast.Expression, depth int) bool {
 	return false
 }
 
-// handed reports an argument that is followed into a function of the script.
-func (r *reserving) handed(call *ast.CallExpression, argument ast.Expression) bool {
-	return r.given(call, argument) != nil
-}
-
-// given is the parameter that an argument is, of a function that has a name, is called here alone and leaves the
-// parameter as it is; nil for any other.
+// given is the parameter that an argument is, of a function that has a name and leaves the parameter as it is; nil for
+// any other.
 func (r *reserving) given(call *ast.CallExpression, argument ast.Expression) *ast.Identifier {
 	id, named := script.Bare(call.Callee).(*ast.Identifier)
 	at := slices.Index(call.ArgumentList, argument)
 	if !named || at < 0 {
 		return nil
 	}
-	function := r.in.Refers[id]
 	params, _, ok := script.Function(r.in.Resolve(id))
-	if function == nil || len(function.Uses) != 1 || !ok || at >= len(params.List) {
+	if r.in.Refers[id] == nil || !ok || at >= len(params.List) {
 		return nil
 	}
 	parameter, plain := params.List[at].Target.(*ast.Identifier)
@@ -227,6 +224,20 @@ func (r *reserving) given(call *ast.CallExpression, argument ast.Expression) *as
 		return nil
 	}
 	return parameter
+}
+
+// inParameter reports a use of a parameter in the function that a call gives it to. Where the function is called here
+// alone, its uses count by themselves.
+func (r *reserving) inParameter(call *ast.CallExpression, parameter *ast.Identifier,
+	of func(use ast.Expression) bool) bool {
+	return r.calledElsewhere(call) && slices.ContainsFunc(r.in.Declaring[parameter].Uses,
+		func(use *ast.Identifier) bool { return of(use) })
+}
+
+// calledElsewhere reports whether the function of a call is used in other places too.
+func (r *reserving) calledElsewhere(call *ast.CallExpression) bool {
+	id, named := script.Bare(call.Callee).(*ast.Identifier)
+	return named && r.in.Refers[id] != nil && len(r.in.Refers[id].Uses) > 1
 }
 
 // handedBack reports the return of a function with a name, whose calls are followed.

@@ -66,8 +66,12 @@ func (r *reserving) looks(topic string) bool {
 // reserved.
 func (r *reserving) results() (list []*ast.ObjectLiteral) {
 	for _, e := range r.in.Returns(r.prepare) {
-		result, ok := r.in.Resolve(e.Value).(*ast.ObjectLiteral)
-		if !ok || !r.in.Fixed(e.Value) {
+		made, by := r.madeBy(e.Value)
+		result, ok := r.in.Resolve(made).(*ast.ObjectLiteral)
+		if ok && by != nil && r.chooses(result) {
+			ok = false
+		}
+		if !ok || !r.in.Fixed(made) {
 			r.open = true
 			continue
 		}
@@ -76,49 +80,86 @@ func (r *reserving) results() (list []*ast.ObjectLiteral) {
 	return list
 }
 
+// element is an object of a list that is written out; by is the call of the function that makes the list, nil where the
+// result has it itself.
+type element struct {
+	*ast.ObjectLiteral
+	by *ast.CallExpression
+}
+
+// chooses reports a result that may reserve or cancel events.
+func (r *reserving) chooses(result *ast.ObjectLiteral) bool {
+	_, _, whole := script.Keys(result)
+	_, cancel := r.in.Member(result, "cancel")
+	return !whole || cancel != nil || !r.reservesNothing(result)
+}
+
 // elements are the objects of a list that is written out.
-func (r *reserving) elements(result *ast.ObjectLiteral, member string) []*ast.ObjectLiteral {
+func (r *reserving) elements(result *ast.ObjectLiteral, member string) []element {
 	_, list := r.in.Member(result, member)
 	if list == nil {
 		_, _, whole := script.Keys(result)
 		r.open = r.open || !whole || member == "reservations" // what is meant by them is said elsewhere
 		return nil
 	}
-	array, ok := r.in.Resolve(r.madeByHelper(list)).(*ast.ArrayLiteral)
-	if !ok || !r.in.Fixed(list) {
+	made, by := r.madeBy(list)
+	array, ok := r.in.Resolve(made).(*ast.ArrayLiteral)
+	if !ok || !r.in.Fixed(list) || !r.in.Fixed(made) {
 		r.open = true
 		return nil
 	}
-	var found []*ast.ObjectLiteral
+	var found []element
 	for _, e := range array.Value {
 		o, ok := r.in.Resolve(e).(*ast.ObjectLiteral)
 		if !ok {
 			r.open = true
 			continue
 		}
-		found = append(found, o)
+		found = append(found, element{o, by})
 	}
 	return found
 }
 
-// madeByHelper is what a function of the script returns where a list is made by a call of it, and else the list.
-func (r *reserving) madeByHelper(list ast.Expression) ast.Expression {
+// madeBy is what a function of the script returns where a list is made by a call of it, and the call; else the list.
+func (r *reserving) madeBy(list ast.Expression) (made ast.Expression, by *ast.CallExpression) {
 	call, ok := list.(*ast.CallExpression)
 	if !ok {
-		return list
+		return list, nil
 	}
 	f := r.in.Callee(call)
 	if returns := r.in.Returns(f); isFunction(f) && len(returns) == 1 {
-		return returns[0].Value
+		return returns[0].Value, call
 	}
-	return list
+	return list, nil
+}
+
+// from are the origins of an expression. One that the flow has not reached may be a part of a parameter, of which the
+// call says what it is.
+func (r *reserving) from(e ast.Expression, by *ast.CallExpression) (from []origin) {
+	if first, known := r.origins[e]; known && len(r.others[e]) < maxOthers {
+		return append([]origin{first}, r.others[e]...)
+	}
+	if argument := r.givenFor(e, by); argument != nil {
+		return r.from(argument, nil)
+	}
+	left, name, _, ok := script.SplitProperty(e)
+	if !ok || left == nil || by == nil {
+		return nil
+	}
+	for _, o := range r.from(left, by) {
+		from = append(from, origin{o.touch, append(slices.Clone(o.path), name), o.site})
+	}
+	return from
 }
 
 func (r *reserving) note(result *ast.ObjectLiteral) {
 	for _, member := range []string{"reservations", "cancel"} {
 		for _, o := range r.elements(result, member) {
-			_, topic := r.in.Member(o, "topic")
-			names := r.topicsOf(topic)
+			_, topic := r.in.Member(o.ObjectLiteral, "topic")
+			names := r.topicsOf(topic, o.by)
+			if given := r.givenFor(topic, o.by); given != nil {
+				topic = given
+			}
 			if name, known := r.in.TextOf(topic); known {
 				names = []string{name}
 			}
@@ -131,12 +172,8 @@ func (r *reserving) note(result *ast.ObjectLiteral) {
 }
 
 // topicsOf are those that event.topic may be, none where the text does not show all of them.
-func (r *reserving) topicsOf(e ast.Expression) (names []string) {
-	first, known := r.origins[e]
-	if !known || len(r.others[e]) == maxOthers {
-		return nil
-	}
-	for _, o := range append([]origin{first}, r.others[e]...) {
+func (r *reserving) topicsOf(e ast.Expression, by *ast.CallExpression) (names []string) {
+	for _, o := range r.from(e, by) {
 		name, known := r.topic(o)
 		if !known || len(o.path) != 2 || o.path[1] != "topic" {
 			return nil
@@ -150,8 +187,8 @@ func (r *reserving) topicsOf(e ast.Expression) (names []string) {
 func (r *reserving) result(result *ast.ObjectLiteral, half map[string]bool) {
 	_, data := r.in.Member(result, "data")
 	for _, o := range r.elements(result, "reservations") {
-		if _, ids := r.in.Member(o, "ids"); ids != nil {
-			r.width(ids, data)
+		if _, ids := r.in.Member(o.ObjectLiteral, "ids"); ids != nil {
+			r.width(ids, o.by, data)
 		}
 	}
 	if data == nil || r.open {
@@ -160,33 +197,39 @@ func (r *reserving) result(result *ast.ObjectLiteral, half map[string]bool) {
 	r.half(result, data, half)
 }
 
-// width compares how many events of a list are reserved with how many are used.
-func (r *reserving) width(ids, data ast.Expression) {
-	value := ids
+// width compares how many events of a list are reserved with how many are used. by is the call of the function that
+// makes the reservation, if there is one.
+func (r *reserving) width(ids ast.Expression, by *ast.CallExpression, data ast.Expression) {
+	value, at := ids, r.placeOf(ids, by)
 	if id, named := ids.(*ast.Identifier); named {
-		if v := r.in.Refers[id]; v != nil && v.Value != nil {
+		if given := r.givenFor(id, by); given != nil {
+			value, by = given, nil
+		} else if v := r.in.Refers[id]; v != nil && v.Value != nil {
 			value = v.Value
 		}
 	}
 	if call, ok := value.(*ast.CallExpression); ok {
 		left, name, _, ok := script.SplitProperty(call.Callee)
-		if from := r.origins[left]; ok && name == "map" && left != nil && from.list() && !limitedToOne(r.in, from.touch) {
-			r.tooWide(ids, call, left, from)
-			r.part(ids, data, left, from)
+		if given := r.givenFor(left, by); given != nil {
+			left = given
+		}
+		if from, known := r.origins[left]; ok && known && name == "map" && from.list() && !r.limitedToOne(from) {
+			r.tooWide(ids, call, by, left, from)
+			r.part(at, data, left, from)
 		}
 		return
 	}
 	array, ok := value.(*ast.ArrayLiteral)
-	if !ok || len(array.Value) != 1 || data == nil {
+	if !ok || len(array.Value) != 1 || data == nil || !r.isMessageID(array.Value[0]) {
 		return
 	}
-	from, ok := r.origins[array.Value[0]]
-	if !ok || !from.events() || len(from.path) != 2 || limitedToOne(r.in, from.touch) || !r.firstOf(array.Value[0], from) {
+	origins := r.from(array.Value[0], by)
+	if len(origins) != 1 || !origins[0].events() || len(origins[0].path) != 2 || r.limitedToOne(origins[0]) {
 		return
 	}
 	var list ast.Expression
 	if !r.mentions(data, func(e ast.Expression) bool {
-		if o, ok := r.origins[e]; ok && o.list() && o.touch == from.touch && r.wholeUse(e) && !r.looksUp(e) {
+		if o, ok := r.origins[e]; ok && o.list() && o.same(origins[0]) && r.wholeUse(e, 0) && !r.looksUp(e) {
 			list = e
 			return true
 		}
@@ -195,9 +238,18 @@ func (r *reserving) width(ids, data ast.Expression) {
 		return
 	}
 	// No edit: to reserve events that the author has not meant would lose them.
-	r.Warn("reservation.narrower", r.in.Start(ids), "if all of them are meant, reserve all, with "+r.in.Source(list)+
+	r.Warn("reservation.narrower", r.in.Start(at), "if all of them are meant, reserve all, with "+r.in.Source(list)+
 		".map((each) => each.id); if one is meant, make the data of that one",
 		"one event is reserved, and the data is made of all of them: the others are handled again in the next run")
+}
+
+// placeOf is what a finding about the ids of a reservation points at: a function that makes reservations for others too
+// is right.
+func (r *reserving) placeOf(ids ast.Expression, by *ast.CallExpression) ast.Expression {
+	if by != nil && !r.within(ids, r.prepare) && r.calledElsewhere(by) {
+		return by
+	}
+	return ids
 }
 
 // looksUp reports a mention that only says which other events prepare looks at.
@@ -218,14 +270,8 @@ func (r *reserving) looksUp(e ast.Expression) bool {
 	return false
 }
 
-// firstOf reports the id of one certain event of a list, not of the one that a loop is at.
-func (r *reserving) firstOf(e ast.Expression, _ origin) bool {
-	left, name, _, ok := script.SplitProperty(e)
-	return ok && left != nil && (name == "id" || name == "messageId")
-}
-
 // wholeUse reports a mention of a list that is about all of its elements.
-func (r *reserving) wholeUse(e ast.Expression) bool {
+func (r *reserving) wholeUse(e ast.Expression, depth int) bool {
 	whole := r.in.Dressed(e)
 	switch p := r.in.Parent(whole).(type) {
 	case *ast.DotExpression:
@@ -234,7 +280,7 @@ func (r *reserving) wholeUse(e ast.Expression) bool {
 			return false
 		case "sort", "reverse", "filter", "slice", "toSorted", "toReversed":
 			call, ok := r.in.Parent(r.in.Dressed(p)).(*ast.CallExpression)
-			return ok && r.wholeUse(call)
+			return ok && r.wholeUse(call, depth)
 		}
 		return true
 	case *ast.BracketExpression:
@@ -250,9 +296,12 @@ func (r *reserving) wholeUse(e ast.Expression) bool {
 		_, named := p.Target.(*ast.Identifier)
 		return !named // what the name is used for counts
 	case *ast.AwaitExpression:
-		return r.wholeUse(p)
+		return r.wholeUse(p, depth)
 	case *ast.CallExpression:
-		return !r.handed(p, whole) // what the parameter is used for counts
+		parameter := r.given(p, whole)
+		return parameter == nil || depth > maxHelpers || r.inParameter(p, parameter, func(use ast.Expression) bool {
+			return r.wholeUse(use, depth+1)
+		})
 	case *ast.ReturnStatement, *ast.ExpressionBody:
 		return !r.handedBack(p) // what the call is used for counts
 	case *ast.UnaryExpression, *ast.IfStatement, *ast.ExpressionStatement:
@@ -261,20 +310,22 @@ func (r *reserving) wholeUse(e ast.Expression) bool {
 	return true
 }
 
-// tooWide warns where all events of a list are reserved, and nothing but the first of them is used.
-func (r *reserving) tooWide(ids ast.Expression, reserve *ast.CallExpression, list ast.Expression, from origin) {
+// tooWide warns where all events of a list are reserved, and nothing but the first of them is used. reserve makes the
+// ids, and by is the call of the function that it stands in, if there is one.
+func (r *reserving) tooWide(ids ast.Expression, reserve, by *ast.CallExpression, list ast.Expression, from origin) {
 	first, all := "", false
 	id, named := list.(*ast.Identifier)
 	if !named || r.in.Refers[id] == nil {
 		return
 	}
-	for e, o := range r.origins {
-		if o.touch != from.touch || r.within(e, reserve) {
+	for e := range r.origins {
+		o, ok := r.sameOrigin(e, from)
+		if !ok || r.within(e, reserve) || r.within(e, by) {
 			continue
 		}
 		switch {
 		case o.list():
-			all = all || r.wholeUse(e) || r.counts(e)
+			all = all || r.wholeUse(e, 0) || r.counts(e, 0)
 		case o.event():
 			if text, ok := r.firstName(e); ok {
 				if first == "" || len(text) < len(first) || len(text) == len(first) && text < first {
@@ -289,20 +340,40 @@ func (r *reserving) tooWide(ids ast.Expression, reserve *ast.CallExpression, lis
 		return
 	}
 	// No edit: it would make one call for each event of what may be meant as one call for all.
-	one := "ids: [" + first + ".id]"
-	if !r.within(ids, r.prepare) {
+	one, at := "ids: ["+first+".id]", r.placeOf(ids, by)
+	switch {
+	case at != ids:
+		one = "give the function that makes the reservation a list of the one event: [" + first + "]"
+	case !r.within(ids, r.prepare):
 		one = "give the function that makes the reservation the one event, and write ids: [event.id] there"
 	}
-	r.Warn("reservation.wider", r.in.Start(ids),
+	r.Warn("reservation.wider", r.in.Start(at),
 		"reserve what is used: "+one+"; the consumer runs again for the others. If one call is meant for all "+
 			"of them, put their number into the title or the data",
 		"all events are reserved, and only the first is used: the others are consumed unhandled")
 }
 
+// sameOrigin is the origin of an expression that may be of the same list.
+func (r *reserving) sameOrigin(e ast.Expression, from origin) (origin, bool) {
+	for _, o := range append([]origin{r.origins[e]}, r.others[e]...) {
+		if o.same(from) {
+			return o, true
+		}
+	}
+	return origin{}, false
+}
+
 // counts reports a mention of a list that is about more than its first event: how many there are, beyond whether there
 // are any, or a choice among them.
-func (r *reserving) counts(e ast.Expression) bool {
-	dot, ok := r.in.Parent(r.in.Dressed(e)).(*ast.DotExpression)
+func (r *reserving) counts(e ast.Expression, depth int) bool {
+	whole := r.in.Dressed(e)
+	if call, ok := r.in.Parent(whole).(*ast.CallExpression); ok && depth < maxHelpers {
+		parameter := r.given(call, whole)
+		return parameter != nil && r.inParameter(call, parameter, func(use ast.Expression) bool {
+			return r.counts(use, depth+1)
+		})
+	}
+	dot, ok := r.in.Parent(whole).(*ast.DotExpression)
 	if !ok {
 		return false
 	}
@@ -380,7 +451,8 @@ func (r *reserving) within(e ast.Expression, outer ast.Node) bool {
 // half warns of a result whose data has events of a topic of which nothing is reserved.
 func (r *reserving) half(result *ast.ObjectLiteral, data ast.Expression, said map[string]bool) {
 	at, list := r.in.Member(result, "reservations")
-	array, ok := r.in.Resolve(list).(*ast.ArrayLiteral)
+	made, _ := r.madeBy(list)
+	array, ok := r.in.Resolve(made).(*ast.ArrayLiteral)
 	if !ok || len(array.Value) == 0 {
 		return
 	}
@@ -405,16 +477,16 @@ func (r *reserving) half(result *ast.ObjectLiteral, data ast.Expression, said ma
 	}, 0)
 }
 
-// limitedToOne reports a call of ctx.peek that gives one event at most.
-func limitedToOne(in *script.Text, t *touch) bool {
-	if len(t.call.ArgumentList) < 2 {
+// limitedToOne reports events of a call of ctx.peek that gives one event at most.
+func (c *collector) limitedToOne(o origin) bool {
+	if len(o.touch.call.ArgumentList) < 2 {
 		return false
 	}
-	options, ok := in.Resolve(t.call.ArgumentList[1]).(*ast.ObjectLiteral)
+	options, ok := c.in.Resolve(c.outside(o.touch.call.ArgumentList[1], o.site)).(*ast.ObjectLiteral)
 	if !ok {
 		return false
 	}
-	_, limit := in.Member(options, "limit")
-	n, ok := in.Resolve(limit).(*ast.NumberLiteral)
+	_, limit := c.in.Member(options, "limit")
+	n, ok := c.in.Resolve(c.outside(limit, o.site)).(*ast.NumberLiteral)
 	return ok && n.Literal == "1"
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/dop251/goja/ast"
+	"github.com/dop251/goja/file"
 
 	"github.com/pawl-run/pawl/sandbox"
 	"github.com/pawl-run/pawl/sandbox/lint/flow"
@@ -13,11 +14,17 @@ import (
 	"github.com/pawl-run/pawl/sandbox/similar"
 )
 
-// origin is where a value comes from: a call of ctx, and the path into what it gives.
+// origin is where a value comes from: a call of ctx, the path into what it gives, and the calls of functions of the
+// script through which it has come.
 type origin struct {
 	touch *touch
 	path  []string
+	site  *flow.Site
 }
+
+// same reports whether two values come from one call of ctx: one that stands in a function is another one for each call
+// of the function.
+func (o origin) same(other origin) bool { return o.touch == other.touch && o.site.MayBe(other.site) }
 
 // event reports whether a value is one event that ctx.peek or ctx.getByIds has given.
 func (o origin) event() bool { return o.events() && len(o.path) == 1 && o.path[0] == flow.Element }
@@ -52,7 +59,47 @@ func (c *collector) topic(o origin) (string, bool) {
 	if !o.events() || len(o.touch.call.ArgumentList) == 0 {
 		return "", false
 	}
-	return c.in.TextOf(o.touch.call.ArgumentList[0])
+	return c.in.TextOf(c.outside(o.touch.call.ArgumentList[0], o.site))
+}
+
+// outside is what an expression inside of functions stands for outside of them: a parameter for what the call gives for
+// it, and anything else for itself.
+func (c *collector) outside(e ast.Expression, site *flow.Site) ast.Expression {
+	for _, call := range site.Calls() {
+		if given := c.givenFor(e, call); given != nil {
+			e = given
+		}
+	}
+	return e
+}
+
+// givenFor is what a call gives for a parameter of the function that it calls, nil where the expression is no such
+// parameter, or the text does not show it.
+func (c *collector) givenFor(e ast.Expression, call *ast.CallExpression) ast.Expression {
+	id, named := e.(*ast.Identifier)
+	if !named || call == nil {
+		return nil
+	}
+	params, _, ok := script.Function(c.in.Callee(call))
+	v := c.in.Refers[id]
+	if v == nil || !ok || c.in.Assigned(v) {
+		return nil
+	}
+	for i, p := range params.List {
+		if i < len(call.ArgumentList) {
+			if _, spread := call.ArgumentList[i].(*ast.SpreadElement); spread {
+				return nil
+			}
+		}
+		if target, plain := p.Target.(*ast.Identifier); !plain || c.in.Declaring[target] != v {
+			continue
+		}
+		if i < len(call.ArgumentList) {
+			return call.ArgumentList[i]
+		}
+		return p.Initializer
+	}
+	return nil
 }
 
 // given follows what the calls of ctx give, and tells what is taken of it that is not there.
@@ -69,17 +116,20 @@ func (c *collector) given() {
 				continue
 			}
 			c.flowed[t.call] = true
-			take := func(g flow.Taking) { c.ofEvents(t, g) }
+			var f *flow.Flow
+			take := func(g flow.Taking) { c.ofEvents(t, f.Site(), g) }
 			if !own {
 				take = func(g flow.Taking) { c.result(sandbox.ResultRead{Connector: t.member, Operation: t.operation}, g) }
 			}
-			flow.New(c.in, take, func(path []string, e ast.Expression) {
+			f = flow.New(c.in, take, func(path []string, e ast.Expression) {
+				o := origin{t, path, f.Site()}
 				if first, known := c.origins[e]; !known {
-					c.origins[e] = origin{t, path}
-				} else if first.touch != t && len(c.others[e]) < maxOthers {
-					c.others[e] = append(c.others[e], origin{t, path})
+					c.origins[e] = o
+				} else if !first.same(o) && len(c.others[e]) < maxOthers {
+					c.others[e] = append(c.others[e], o)
 				}
-			}).From(t.call, nil)
+			})
+			f.From(t.call, nil)
 		}
 	}
 }
@@ -97,7 +147,7 @@ func (c *collector) result(r sandbox.ResultRead, g flow.Taking) {
 }
 
 // ofEvents judges what is taken of a list of events, of an event and of its payload.
-func (c *collector) ofEvents(t *touch, g flow.Taking) {
+func (c *collector) ofEvents(t *touch, site *flow.Site, g flow.Taking) {
 	switch {
 	case len(g.Path) == 0:
 		if slices.Contains(listMembers, g.Name) {
@@ -109,7 +159,8 @@ func (c *collector) ofEvents(t *touch, g flow.Taking) {
 	case len(g.Path) == 1 && g.Path[0] == flow.Element:
 		c.ofEvent(t, g)
 	case len(g.Path) == 2 && g.Path[1] == "payload":
-		c.ofPayload(t, g)
+		topic, _ := c.topic(origin{touch: t, site: site})
+		c.payloadReads = append(c.payloadReads, payloadRead{topic, g})
 	}
 }
 
@@ -182,52 +233,60 @@ func (c *collector) within(g flow.Taking, member string) sandbox.Edit {
 	return c.Amend().Path(c.in.Position(g.At), g.Name, member)
 }
 
-// ofPayload warns of a member of a payload that no publish of the script puts there.
-func (c *collector) ofPayload(t *touch, g flow.Taking) {
-	if topic, known := c.topic(origin{touch: t}); known {
-		c.payloadReads = append(c.payloadReads, payloadRead{topic, g})
-	}
-}
-
-// payloadRead is a member that is taken of the payload of an event of a topic.
+// payloadRead is a member that is taken of the payload of an event of a topic; the topic is empty where the text does
+// not show it.
 type payloadRead struct {
 	topic string
 	flow.Taking
 }
 
-// readPayloads judges the members that are taken of payloads, once all publishes are known. Topics to which requests of
-// other systems are published hold whatever those send.
+// readPayloads warns of members that are taken of payloads and that no publish of the script puts there, once all
+// publishes are known. One place may take them of events of several topics: one that has the member is enough.
 func (c *collector) readPayloads() {
+	said := make(map[file.Idx]bool)
 	for _, r := range c.payloadReads {
-		published := c.payloads.of[r.topic]
-		if c.payloads.unseen || len(published) == 0 || slices.ContainsFunc(c.definition.Hooks,
-			func(h sandbox.HookDefinition) bool { return h.Topic == r.topic }) {
+		if _, _, lacks := c.lacking(r); !lacks {
+			said[r.At] = true
+		}
+	}
+	for _, r := range c.payloadReads {
+		if said[r.At] {
 			continue
 		}
-		var have []string
-		lacking := true
-		for _, p := range published {
-			if p.value.Kind != sandbox.WrittenObject || p.value.Open {
-				lacking = false
-				break
-			}
-			for _, m := range p.value.Members {
-				have = append(have, m.Name)
-				lacking = lacking && m.Name != r.Name
-			}
-		}
-		if !lacking || inherits(r.Name) {
-			continue
-		}
-		fix := "publish it in the payload (line " + fmt.Sprint(published[0].line) + "), or write one of those it has"
+		said[r.At] = true
+		have, line, _ := c.lacking(r)
+		fix := "publish it in the payload (line " + fmt.Sprint(line) + "), or write one of those it has"
 		if near := nearest(r.Name, have); near != "" {
 			fix = "write " + near
 		}
 		// No edit: events come from outside too, and from former versions of the script.
 		c.Warn("payload.unknown", r.At, fix,
 			"no payload that this script publishes to %q has %s, so this is undefined; it has %s (line %d)",
-			sandbox.Clip(r.topic, 100), sandbox.Clip(r.Name, 100), orNothing(have), published[0].line)
+			sandbox.Clip(r.topic, 100), sandbox.Clip(r.Name, 100), orNothing(have), line)
 	}
+}
+
+// lacking reports a member that no payload has which the script publishes to the topic; have are those that they have,
+// and line is where the first one is published. Topics to which requests of other systems are published hold whatever
+// those send.
+func (c *collector) lacking(r payloadRead) (have []string, line int, lacks bool) {
+	published := c.payloads.of[r.topic]
+	if c.payloads.unseen || len(published) == 0 || inherits(r.Name) || slices.ContainsFunc(c.definition.Hooks,
+		func(h sandbox.HookDefinition) bool { return h.Topic == r.topic }) {
+		return nil, 0, false
+	}
+	for _, p := range published {
+		if p.value.Kind != sandbox.WrittenObject || p.value.Open {
+			return nil, 0, false
+		}
+		for _, m := range p.value.Members {
+			if m.Name == r.Name {
+				return nil, 0, false
+			}
+			have = append(have, m.Name)
+		}
+	}
+	return have, published[0].line, true
 }
 
 func orNothing(names []string) string {

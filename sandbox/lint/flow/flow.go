@@ -31,8 +31,16 @@ type Flow struct {
 	// take is told of each member that is taken; hold of each expression that is the value or a part of it.
 	take func(t Taking)
 	hold func(path []string, e ast.Expression)
-	seen map[*script.Variable]bool
+	seen map[visit]bool
 	left int
+	site *Site
+}
+
+// visit is a variable that is followed with what has come through a site: what a function returns is followed from each
+// of its calls by itself.
+type visit struct {
+	v    *script.Variable
+	site *Site
 }
 
 // Bounds of one flow: a script may name a value in many places.
@@ -43,7 +51,20 @@ const (
 
 // New follows in one text; From or Bind says where it begins.
 func New(in *script.Text, take func(Taking), hold func(path []string, e ast.Expression)) *Flow {
-	return &Flow{in: in, take: take, hold: hold, seen: make(map[*script.Variable]bool), left: maxFlow}
+	return &Flow{in: in, take: take, hold: hold, seen: make(map[visit]bool), left: maxFlow}
+}
+
+// Site is where what is followed now has come out of functions of the script; nil where it has not.
+func (f *Flow) Site() *Site { return f.site }
+
+// follows reports whether a variable was not followed yet from this site, and notes it.
+func (f *Flow) follows(v *script.Variable) bool {
+	at := visit{v, f.site}
+	if f.seen[at] {
+		return false
+	}
+	f.seen[at] = true
+	return true
 }
 
 func step(path []string, name string) []string { return append(slices.Clone(path), name) }
@@ -76,8 +97,7 @@ func (f *Flow) From(e ast.Expression, path []string) {
 			f.Bind(p.Target, path)
 		}
 	case *ast.AssignExpression:
-		if v := f.in.AssignedHere(p); v != nil && p.Right == whole && !f.seen[v] {
-			f.seen[v] = true
+		if v := f.in.AssignedHere(p); v != nil && p.Right == whole && f.follows(v) {
 			for _, use := range v.Uses {
 				f.From(use, path)
 			}
@@ -107,22 +127,24 @@ func (f *Flow) From(e ast.Expression, path []string) {
 	}
 }
 
-// returned follows what a named function returns to where it is called.
+// returned follows what a named function returns to where it is called, each call by itself.
 func (f *Flow) returned(n ast.Node, path []string) {
 	function := f.in.FunctionAround(n)
 	if function == nil {
 		function, _ = f.in.Parent(n).(ast.Expression)
 	}
 	v := f.in.NameOf(function)
-	if v == nil || f.seen[v] {
+	if v == nil || !f.follows(v) {
 		return
 	}
-	f.seen[v] = true
+	inner := f.site
 	for _, use := range v.Uses {
 		if call, ok := f.in.Parent(use).(*ast.CallExpression); ok && call.Callee == ast.Expression(use) {
+			f.site = inner.through(call)
 			f.From(call, path)
 		}
 	}
+	f.site = inner
 }
 
 // added follows the elements of a list into another list that they are pushed to.
@@ -137,10 +159,9 @@ func (f *Flow) added(n *ast.SpreadElement, path []string) {
 		return
 	}
 	v := f.in.Refers[id]
-	if v == nil || v.Value == nil || f.seen[v] {
+	if v == nil || v.Value == nil || !f.follows(v) {
 		return
 	}
-	f.seen[v] = true
 	for _, use := range v.Uses {
 		f.From(use, path)
 	}
@@ -223,10 +244,9 @@ func (f *Flow) Bind(target ast.Node, path []string) {
 	switch target := target.(type) {
 	case *ast.Identifier:
 		v := f.in.Declaring[target]
-		if v == nil || f.seen[v] || f.in.Assigned(v) {
+		if v == nil || f.in.Assigned(v) || !f.follows(v) {
 			return
 		}
-		f.seen[v] = true
 		for _, use := range v.Uses {
 			f.From(use, path)
 		}
