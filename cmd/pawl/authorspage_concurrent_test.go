@@ -61,3 +61,34 @@ func TestAuthorsPageConcurrent(t *testing.T) {
 	r.wantEvents("hook.received", "1 consumed", "2 consumed", "none skipped", "later consumed", "bad consumed",
 		"behind consumed", "beside consumed")
 }
+
+// Five refusals of whatever kind put an event of the page's workflow aside, each try later than the one before; the
+// others go on.
+func TestAuthorsPageRefusals(t *testing.T) {
+	answers := []int{http.StatusNotFound, http.StatusUnprocessableEntity, http.StatusNotFound, http.StatusConflict,
+		http.StatusGone}
+	asked := 0
+	r := cookPart(t, pagePartOf(t, "Count every refusal"), func(w http.ResponseWriter, _, _, body string) bool {
+		if !strings.Contains(body, `"bad"`) {
+			return false
+		}
+		w.WriteHeader(answers[min(asked, len(answers)-1)])
+		asked++
+		return true
+	}).ready()
+	bad := `POST /labels {"parcel":"bad"}`
+	r.push("parcel", "1", map[string]any{"parcel": "bad"})
+	r.wantReceived(bad)
+	for _, wait := range []string{"1m", "2m", "4m", "8m"} {
+		r.advance(wait)
+		r.wantReceived(bad)
+	}
+	r.advance("24h")
+	r.wantReceived()
+	r.push("parcel", "2", map[string]any{"parcel": "good"})
+	r.wantReceived(`POST /labels {"parcel":"good"}`)
+	r.advance("1s")
+	r.wantEvents("label.problem", "bad/5 pending")
+	r.wantEvents("parcel", "1 consumed", "bad/1 consumed", "bad/2 consumed", "bad/3 consumed", "bad/4 consumed",
+		"2 consumed")
+}

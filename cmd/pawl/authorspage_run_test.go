@@ -37,6 +37,7 @@ func TestAuthorsPageCodeRuns(t *testing.T) {
 		"Types in your editor": "ts",         // TestAuthorsPageTypes
 		"Tests":                "ts yaml sh", // TestAuthorsPageTests
 
+		"Count every refusal":              "ts",         // TestAuthorsPageRefusals
 		"Serial or concurrent?":            "ts",         // TestAuthorsPageConcurrent
 		"Hooks: requests of other systems": "ts yaml sh", // TestAuthorsPageHooks
 	}
