@@ -17,21 +17,6 @@ func (r *Run) attends() eventlog.Instant {
 	return r.Attention
 }
 
-// countOwing keeps the number of the runs at which a person should look.
-func (f *folding) countOwing(before, after eventlog.Instant) {
-	switch c := &f.Counts; {
-	case (before == 0) == (after == 0):
-	case before == 0:
-		if c.Owing++; c.Owing == 1 {
-			c.OwingSince = after
-		}
-	default:
-		if c.Owing--; c.Owing == 0 {
-			c.OwingSince = 0
-		}
-	}
-}
-
 func (f *folding) runRetryOwed(e *eventlog.RunRetryOwed) error {
 	old := f.Run(e.Run)
 	if old == nil || old.Event == nil || old.EndedAt == 0 {

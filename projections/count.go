@@ -46,6 +46,14 @@ func (f *folding) wait(topic eventlog.Topic, more int) {
 	f.Waiting = waiting
 }
 
+// pendingCount is what the event adds to the number of the pending events of its topic.
+func pendingCount(e *TopicEvent) int {
+	if e.Status == eventlog.EventPending {
+		return 1
+	}
+	return 0
+}
+
 // recount keeps the inputs' counters in step with their events (Causes).
 func (f *folding) recount(before, after *TopicEvent) error {
 	add := func(e *TopicEvent, d int) error {

@@ -55,6 +55,36 @@ func (f *folding) changeRun(id eventlog.RunID, change func(*Run)) error {
 	return nil
 }
 
+func (f *folding) changeEvent(topic eventlog.Topic, id eventlog.MessageID, change func(*TopicEvent)) error {
+	old := f.Event(topic, id)
+	if old == nil {
+		return fmt.Errorf("event %s in %s is not known", id, topic)
+	}
+	e := *old
+	change(&e)
+	f.putEvent(&e)
+	f.wait(topic, pendingCount(&e)-pendingCount(old))
+	f.count(old.Job(), -1)
+	f.count(e.Job(), 1)
+	f.countHeld(old, &e)
+	return f.recount(old, &e)
+}
+
+// countOwing keeps the number of the runs at which a person should look.
+func (f *folding) countOwing(before, after eventlog.Instant) {
+	switch c := &f.Counts; {
+	case (before == 0) == (after == 0):
+	case before == 0:
+		if c.Owing++; c.Owing == 1 {
+			c.OwingSince = after
+		}
+	default:
+		if c.Owing--; c.Owing == 0 {
+			c.OwingSince = 0
+		}
+	}
+}
+
 func (f *folding) changeMutation(id eventlog.MutationID, change func(*Mutation)) error {
 	old := f.Mutation(id)
 	if old == nil {

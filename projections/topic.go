@@ -7,28 +7,6 @@ import (
 	"github.com/pawl-run/pawl/eventlog"
 )
 
-func (f *folding) changeEvent(topic eventlog.Topic, id eventlog.MessageID, change func(*TopicEvent)) error {
-	old := f.Event(topic, id)
-	if old == nil {
-		return fmt.Errorf("event %s in %s is not known", id, topic)
-	}
-	e := *old
-	change(&e)
-	f.putEvent(&e)
-	f.wait(topic, pending(&e)-pending(old))
-	f.count(old.Job(), -1)
-	f.count(e.Job(), 1)
-	f.countHeld(old, &e)
-	return f.recount(old, &e)
-}
-
-func pending(e *TopicEvent) int {
-	if e.Status == eventlog.EventPending {
-		return 1
-	}
-	return 0
-}
-
 func (f *folding) eventPublished(e *eventlog.EventPublished) error {
 	if f.Event(e.Topic, e.MessageID) != nil {
 		return fmt.Errorf("event %s in %s is published already", e.MessageID, e.Topic)

@@ -90,10 +90,6 @@ func (l Limits) Exceeded(wall, cpu, grace time.Duration) *Error {
 	return LimitFault("limit.wall", "the script ran for longer than %s", l.Wall)
 }
 
-// EventCost is added to the size of each event. Without it a script could publish any number of events that are nearly
-// empty.
-const EventCost = 128
-
 // LogLineCost is added to the size of each line, so that a log of empty lines ends too.
 const LogLineCost = 16
 

@@ -28,6 +28,10 @@ func (p *Publish) Size() int {
 	return size
 }
 
+// EventCost is added to the size of each event. Without it a script could publish any number of events that are nearly
+// empty.
+const EventCost = 128
+
 // Input is one buffered ctx.registerInput; ID is what the script got back.
 type Input struct {
 	ID     string `json:"id"`

@@ -1,7 +1,6 @@
 package connector
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"sync/atomic"
@@ -267,12 +266,4 @@ func (r *Registry) Reconcile(ctx context.Context, call Call) Reconciliation {
 		return RetryWith(ContextFailure(ctx, call))
 	}
 	return answer
-}
-
-// normal gives absent parameters their meaning: an empty object.
-func normal(call Call) Call {
-	if len(bytes.TrimSpace(call.Params)) == 0 {
-		call.Params = json.RawMessage("{}")
-	}
-	return call
 }

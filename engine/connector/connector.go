@@ -1,6 +1,7 @@
 package connector
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"time"
@@ -67,6 +68,14 @@ type Call struct {
 	// Reach is asked before a read follows to another host than the call names: a failure says why it
 	// may not. nil lets it go to each.
 	Reach func(host string) *eventlog.Failure
+}
+
+// normal gives absent parameters their meaning: an empty object.
+func normal(call Call) Call {
+	if len(bytes.TrimSpace(call.Params)) == 0 {
+		call.Params = json.RawMessage("{}")
+	}
+	return call
 }
 
 // Status is what became of a mutation call. There is no error beside it: a timeout cannot be

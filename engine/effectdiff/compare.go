@@ -10,59 +10,7 @@ import (
 
 	"github.com/pawl-run/pawl/engine/difference"
 	"github.com/pawl-run/pawl/engine/recording"
-	"github.com/pawl-run/pawl/eventlog"
-	"github.com/pawl-run/pawl/sandbox"
 )
-
-// Script is one of the two that are compared.
-type Script struct {
-	Source     sandbox.Source
-	Definition *eventlog.Definition
-}
-
-// Config is what scripts run with.
-type Config struct {
-	Workflow eventlog.WorkflowName
-	Scripts  sandbox.Executor
-	Vars     sandbox.Vars
-	Limits   sandbox.Limits
-}
-
-// Kind says how the effect of a run differs.
-type Kind string
-
-// The kinds of differences.
-const (
-	Same    Kind = "same"
-	New     Kind = "new"     // only the new script makes a call
-	Gone    Kind = "gone"    // only the old one does
-	Changed Kind = "changed" // the calls differ, or the events that prepare chooses
-	Fails   Kind = "fails"   // the new script fails where the old one does not
-	// NotReplayed: what one of them asks for was not recorded, or the old one fails too.
-	NotReplayed Kind = "notReplayed"
-)
-
-// Call is a change that a script names.
-type Call struct {
-	Operation string          `json:"operation"`
-	Params    json.RawMessage `json:"params"`
-	Title     string          `json:"title,omitempty"`
-	// Asks says that the script wants a person to approve the call, whatever is granted.
-	Asks bool `json:"asks,omitempty"`
-}
-
-// Effect is what became of one run under both scripts.
-type Effect struct {
-	Run     eventlog.RunID          `json:"run"`
-	Version eventlog.Version        `json:"version" jsonschema:"the version that ran then"`
-	Handler eventlog.Handler        `json:"handler"`
-	Kind    Kind                    `json:"kind" jsonschema:"same, new, gone, changed, fails or notReplayed"`
-	Before  *Call                   `json:"before,omitempty" jsonschema:"the call of the version that runs now"`
-	After   *Call                   `json:"after,omitempty" jsonschema:"the call of the new script"`
-	Fields  []difference.Difference `json:"fields,omitempty" jsonschema:"the parameters in which the calls differ; (reserved) and (cancelled) are the events that prepare chooses"`
-	Error   string                  `json:"error,omitempty" jsonschema:"why it fails, or could not be replayed"`
-	Line    int                     `json:"line,omitempty" jsonschema:"the line of the script that fails"`
-}
 
 // Compare runs both scripts on each recording, on all processors. The effects are in the order of the recordings.
 // It fails when ctx ends, or when the executor does.
@@ -164,6 +112,18 @@ func (e *Effect) compareChosen(old, changed *outcome) error {
 		}
 	}
 	return nil
+}
+
+// encode writes them, nil for none.
+func (c chosen) encode() (json.RawMessage, error) {
+	if len(c) == 0 {
+		return nil, nil
+	}
+	written, err := json.Marshal(c)
+	if err != nil {
+		return nil, fmt.Errorf("compare the events that prepare chooses: %w", err)
+	}
+	return written, nil
 }
 
 // asks is how a difference shows whether a person has to approve the call.

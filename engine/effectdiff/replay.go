@@ -15,6 +15,20 @@ import (
 	"github.com/pawl-run/pawl/sandbox"
 )
 
+// Script is one of the two that are compared.
+type Script struct {
+	Source     sandbox.Source
+	Definition *eventlog.Definition
+}
+
+// Config is what scripts run with.
+type Config struct {
+	Workflow eventlog.WorkflowName
+	Scripts  sandbox.Executor
+	Vars     sandbox.Vars
+	Limits   sandbox.Limits
+}
+
 // outcome is what one script does in one run.
 type outcome struct {
 	call *Call
@@ -33,18 +47,6 @@ func (c *chosen) add(topic eventlog.Topic, id eventlog.MessageID) {
 		*c = chosen{}
 	}
 	(*c)[topic] = append((*c)[topic], id)
-}
-
-// encode writes them, nil for none.
-func (c chosen) encode() (json.RawMessage, error) {
-	if len(c) == 0 {
-		return nil, nil
-	}
-	written, err := json.Marshal(c)
-	if err != nil {
-		return nil, fmt.Errorf("compare the events that prepare chooses: %w", err)
-	}
-	return written, nil
 }
 
 // replay runs prepare, and mutate where prepare has chosen something.

@@ -207,6 +207,40 @@ func (inv *invocation) arguments() []goja.Value {
 	return args
 }
 
+// approval finds out whether the consumer wants a person to approve the call of its mutate. A function is asked before
+// mutate runs, with prepared values of its own, and answers at once: anything but true and false ends the call, so that
+// nothing leaves by mistake.
+func (inv *invocation) approval(consumer goja.Value) (bool, error) {
+	const fix = "; write approval: (prepared) => prepared.data.total > 1000"
+	v := property(consumer, "approval")
+	ask, callable := goja.AssertFunction(v)
+	switch {
+	case value.Undefined(v):
+		return false, nil
+	case callable:
+	case value.IsText(v) && v.String() == sandbox.ApprovalAsk:
+		return true, nil
+	default:
+		inv.abort(sandbox.ScriptFault("approval.result", `approval of consumer %q must be "ask" or a function, and is %s`,
+			inv.call.Handler, value.KindOf(v)))
+	}
+	answer, err := ask(consumer, inv.arguments()[1:]...)
+	if err != nil {
+		return false, err
+	}
+	if value.IsPromise(answer) {
+		inv.abort(sandbox.ScriptFault("approval.result",
+			"approval of consumer %q returns a promise; it has to answer at once, without async"+fix, inv.call.Handler))
+	}
+	asked, ok := answer.Export().(bool)
+	if !ok {
+		inv.abort(sandbox.ScriptFault("approval.result",
+			"approval of consumer %q must return true, to ask a person, or false, and returned %s"+fix, inv.call.Handler,
+			value.KindOf(answer)))
+	}
+	return asked, nil
+}
+
 // unhandled is the failure of a promise that the handler neither awaited nor handled: work that
 // failed unnoticed is not success.
 func (inv *invocation) unhandled(handler *goja.Promise) *sandbox.Error {

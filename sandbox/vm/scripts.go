@@ -7,8 +7,8 @@ import (
 	"github.com/pawl-run/pawl/sandbox"
 )
 
-// compiled is one slot of the cache; done is closed when the others are set.
-type compiled struct {
+// cacheEntry is one script of the cache; done is closed when the others are set.
+type cacheEntry struct {
 	source   sandbox.Source
 	done     chan struct{}
 	program  *Program
@@ -21,7 +21,7 @@ type Scripts struct {
 	mu      sync.Mutex
 	limit   int
 	entries map[sandbox.Source]*list.Element
-	recent  *list.List // of *compiled, most recently used first
+	recent  *list.List // of *cacheEntry, most recently used first
 }
 
 // NewScripts makes a cache of at most limit scripts.
@@ -56,19 +56,19 @@ func (c *Scripts) put(source sandbox.Source, p *Program, problems []sandbox.Prob
 }
 
 // slot finds the entry of a source or makes one; mine tells that the caller must fill it.
-func (c *Scripts) slot(source sandbox.Source) (entry *compiled, mine bool) {
+func (c *Scripts) slot(source sandbox.Source) (entry *cacheEntry, mine bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if element, ok := c.entries[source]; ok {
 		c.recent.MoveToFront(element)
-		return element.Value.(*compiled), false
+		return element.Value.(*cacheEntry), false
 	}
-	entry = &compiled{source: source, done: make(chan struct{})}
+	entry = &cacheEntry{source: source, done: make(chan struct{})}
 	c.entries[source] = c.recent.PushFront(entry)
 	for c.recent.Len() > c.limit {
 		oldest := c.recent.Back()
 		c.recent.Remove(oldest)
-		delete(c.entries, oldest.Value.(*compiled).source)
+		delete(c.entries, oldest.Value.(*cacheEntry).source)
 	}
 	return entry, true
 }

@@ -70,11 +70,19 @@ func newSession(sc *Program, limits sandbox.Limits, now time.Time, seed uint64, 
 	s.rt.SetPromiseRejectionTracker(s.trackRejection)
 	// eval and Function would otherwise load the file that a sourceMappingURL comment names.
 	// They are also the sign that code is made at run time.
-	s.rt.SetParserOptions(before(s.hideGoError, parser.WithDisableSourceMaps))
+	s.rt.SetParserOptions(doFirst(s.hideGoError, parser.WithDisableSourceMaps))
 	if sc.ReachesGlobal {
 		s.hideGoError()
 	}
 	return s
+}
+
+// doFirst makes an option of the interpreter's parser that does something else first.
+func doFirst[O any](do func(), option func(O)) func(O) {
+	return func(options O) {
+		do()
+		option(options)
+	}
 }
 
 // random is the source of chance.

@@ -13,15 +13,15 @@ import (
 	"github.com/pawl-run/pawl/eventlog"
 )
 
-// change is a call of exec that is checked.
-type change struct {
+// execCall is a call of exec that is checked.
+type execCall struct {
 	db         *database
 	statements []statement
 	// row is what the database keeps of the call, in the same transaction; without the result.
 	row callRow
 }
 
-func (c *Connector) parseChange(call connector.Call) (change, *eventlog.Failure) {
+func (c *Connector) parseExec(call connector.Call) (execCall, *eventlog.Failure) {
 	type text struct {
 		SQL    string            `json:"sql"`
 		Params []json.RawMessage `json:"params"`
@@ -33,30 +33,30 @@ func (c *Connector) parseChange(call connector.Call) (change, *eventlog.Failure)
 		Statements []text            `json:"statements"`
 	}
 	if failure := connector.DecodeParams(call.Params, &p); failure != nil {
-		return change{}, failure
+		return execCall{}, failure
 	}
 	if call.Operation != "exec" {
-		return change{}, connector.Failf(eventlog.Internal, connector.CodeKind, "sql.%s is not a mutation", call.Operation)
+		return execCall{}, connector.Failf(eventlog.Internal, connector.CodeKind, "sql.%s is not a mutation", call.Operation)
 	}
 	db, failure := c.database(p.Database)
 	if failure != nil {
-		return change{}, failure
+		return execCall{}, failure
 	}
 	if (p.SQL == "") == (len(p.Statements) == 0) || p.SQL == "" && p.Params != nil {
-		return change{}, refuse("params", "give either sql, with params, or statements, each with sql and params")
+		return execCall{}, refuse("params", "give either sql, with params, or statements, each with sql and params")
 	}
 	if p.SQL != "" {
 		p.Statements = []text{{SQL: p.SQL, Params: p.Params}}
 	}
 	hash := sha256.Sum256(call.Params)
-	x := change{db: db, row: callRow{key: call.Key, workflow: string(call.Workflow), hash: hex.EncodeToString(hash[:])}}
+	x := execCall{db: db, row: callRow{key: call.Key, workflow: string(call.Workflow), hash: hex.EncodeToString(hash[:])}}
 	for i, given := range p.Statements {
 		s, failure := newStatement(given.SQL, given.Params)
 		if failure != nil {
 			if p.SQL == "" {
 				failure.Message = fmt.Sprintf("statements[%d]: %s", i, failure.Message)
 			}
-			return change{}, failure
+			return execCall{}, failure
 		}
 		x.statements = append(x.statements, s)
 	}
@@ -69,7 +69,7 @@ func (c *Connector) Perform(ctx context.Context, call connector.Call) connector.
 }
 
 func (c *Connector) exec(ctx context.Context, call connector.Call) connector.Outcome {
-	x, failure := c.parseChange(call)
+	x, failure := c.parseExec(call)
 	if failure != nil {
 		return connector.FailedWith(failure)
 	}
@@ -111,7 +111,8 @@ func (o *openCommit) Error() string { return o.err.Error() }
 
 // apply does the work of a call in its transaction. It checks twice whether the call may still be sent: before the
 // first statement, and immediately before the COMMIT. If the second check fails, nothing takes effect.
-func (c *Connector) apply(ctx context.Context, call connector.Call, x change, t transaction) (json.RawMessage, error) {
+func (c *Connector) apply(ctx context.Context, call connector.Call, x execCall, t transaction) (json.RawMessage,
+	error) {
 	if failure := connector.MayLeave(ctx, call); failure != nil {
 		return nil, failure
 	}
@@ -174,7 +175,7 @@ func (s *statementError) Error() string { return fmt.Sprintf("statements[%d]: %v
 func (s *statementError) Unwrap() error { return s.err }
 
 // repeated is the outcome of a call whose key is known: the first answer again, or that it was given up.
-func (c *Connector) repeated(ctx context.Context, call connector.Call, x change) connector.Outcome {
+func (c *Connector) repeated(ctx context.Context, call connector.Call, x execCall) connector.Outcome {
 	var known *callRow
 	err := x.db.backend.within(ctx, asking, func(t transaction) (err error) {
 		known, err = t.find(ctx, call.Key)
@@ -193,7 +194,7 @@ func (c *Connector) repeated(ctx context.Context, call connector.Call, x change)
 }
 
 // otherCall is the failure of a call whose key belongs to a call with other parameters.
-func (x change) otherCall() *eventlog.Failure {
+func (x execCall) otherCall() *eventlog.Failure {
 	return connector.Failf(eventlog.Internal, codeKey, "the database %s has another call with the same key", x.db.name)
 }
 

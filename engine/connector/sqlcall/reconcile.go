@@ -32,7 +32,7 @@ func (c *Connector) Reconcile(ctx context.Context, call connector.Call) connecto
 }
 
 func (c *Connector) reconcile(ctx context.Context, call connector.Call) connector.Reconciliation {
-	x, failure := c.parseChange(call)
+	x, failure := c.parseExec(call)
 	if failure != nil {
 		return connector.RetryWith(failure)
 	}
@@ -75,7 +75,7 @@ func (c *Connector) reconcile(ctx context.Context, call connector.Call) connecto
 	return connector.Reconciliation{Verdict: connector.VerdictApplied, Result: json.RawMessage(*known.result)}
 }
 
-func (c *Connector) notApplied(x change, why string) connector.Reconciliation {
+func (c *Connector) notApplied(x execCall, why string) connector.Reconciliation {
 	return connector.Reconciliation{Verdict: connector.VerdictFailed, Failure: connector.Failf(eventlog.Transient,
 		connector.CodeNotApplied, "the database %s has not carried out the call, and never will: %s", x.db.name, why)}
 }

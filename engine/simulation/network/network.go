@@ -1,13 +1,12 @@
 package network
 
 import (
-	"encoding/json"
-	"fmt"
-	"strconv"
-	"strings"
+	"context"
+	"errors"
 	"sync"
 	"time"
 
+	"github.com/pawl-run/pawl/engine"
 	"github.com/pawl-run/pawl/engine/lease"
 )
 
@@ -35,6 +34,22 @@ type holding struct {
 	until  time.Duration
 }
 
+// watcher is told of what is written.
+type watcher struct{ told chan write }
+
+type write struct {
+	key   string
+	value []byte
+}
+
+// answerer is an engine that answers for a partition.
+type answerer struct {
+	link   *Link
+	epoch  uint64
+	ctx    context.Context
+	answer func(ctx context.Context, request []byte) []byte
+}
+
 // New makes a network without engines. holdFor is how long a lease is held after its last renewal was sent.
 func New(holdFor time.Duration) *Network {
 	return &Network{
@@ -60,84 +75,151 @@ func (n *Network) Rest(d time.Duration) {
 // Elapsed is the time since the network was made, which no one can set.
 func (n *Network) Elapsed() time.Duration { return time.Since(n.begun) }
 
-// Epoch is that in which the engine can hold the partition now, 0 where it cannot.
-func (n *Network) Epoch(engine string, partition int) uint64 {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	h := n.holdings[partition]
-	if h.engine != engine || n.Elapsed() >= h.until {
-		return 0
-	}
-	return h.epoch
+// Way is a way that may be cut.
+type Way int
+
+// The ways of an engine.
+const (
+	ToLeases Way = iota
+	ToPeers
+	ToLog
+	// Following is the way of records that others have written.
+	Following
+	ways
+)
+
+func (w Way) String() string {
+	return [...]string{"the leases", "the others", "the log", "what is new"}[w]
 }
 
-// Taken counts how often a partition was taken.
-func (n *Network) Taken() int {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	return n.taken
+// Link is the ways of one engine. Its methods are safe for concurrent use.
+type Link struct {
+	network *Network
+	number  int
+	latency time.Duration
+
+	mu      sync.Mutex
+	cut     [ways]bool
+	dead    bool
+	frozen  bool
+	stopped time.Duration // since when it stands still
+	changed chan struct{} // closed and replaced with each change
 }
 
-// Bad says what the bucket has seen that must not be: a partition that was taken while another engine could hold it, or
-// an epoch that does not grow. Empty for nothing.
-func (n *Network) Bad() string {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	return n.bad
+var (
+	_ lease.Bucket = (*Link)(nil)
+	_ engine.Peers = (*Link)(nil)
+)
+
+// Join adds the engine of a number, which no other one has.
+func (n *Network) Join(number int) *Link {
+	// Each has a time of its own on the way, so that what two of them do at once has an order.
+	return &Link{network: n, number: number, latency: time.Millisecond + time.Duration(number)*17*time.Microsecond,
+		changed: make(chan struct{})}
 }
 
-// put writes over a revision, 0 for none, and returns the new one, or 0. sent is when its sender has sent it. It is
-// under mu.
-func (n *Network) put(key string, value []byte, revision uint64, sent time.Duration) uint64 {
-	if n.revisions[key] != revision {
-		return 0
-	}
-	n.last++
-	n.values[key], n.revisions[key] = value, n.last
-	if number, ok := strings.CutPrefix(key, "partition."); ok {
-		n.hold(number, value, sent)
-	}
-	for w := range n.watchers {
-		w.tell(key, value)
-	}
-	return n.last
+// Cut breaks a way, or mends it.
+func (l *Link) Cut(way Way, cut bool) { l.change(func() { l.cut[way] = cut }) }
+
+// IsCut reports whether the way is broken.
+func (l *Link) IsCut(way Way) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.cut[way]
 }
 
-// hold takes in what is written about a partition. It is under mu.
-func (n *Network) hold(number string, value []byte, sent time.Duration) {
-	partition, err := strconv.Atoi(number)
-	var e lease.Entry
-	if err == nil {
-		err = json.Unmarshal(value, &e)
-	}
-	if err != nil {
-		n.violate("the entry of partition %s cannot be read: %v", number, err)
-		return
-	}
-	before := n.holdings[partition]
-	switch {
-	case e.Engine == "":
-		n.holdings[partition] = holding{epoch: e.Epoch}
-		return
-	case e.Engine != before.engine && n.Elapsed() < before.until:
-		n.violate("%s takes partition %d while %s can hold it for another %s", e.Engine, partition, before.engine,
-			before.until-n.Elapsed())
-	case e.Engine != before.engine && e.Epoch <= before.epoch:
-		n.violate("%s takes partition %d in epoch %d, and it had %d", e.Engine, partition, e.Epoch, before.epoch)
-	}
-	if e.Engine != before.engine {
-		n.taken++
-	}
-	until := sent + n.holdFor
-	if e.Engine == before.engine {
-		until = max(until, before.until) // a renewal that was sent earlier may arrive later
-	}
-	n.holdings[partition] = holding{e.Engine, e.Epoch, until}
+// Freeze lets the process stand still, or go on.
+func (l *Link) Freeze(frozen bool) {
+	l.change(func() {
+		if frozen && !l.frozen {
+			l.stopped = l.network.Elapsed()
+		}
+		l.frozen = frozen
+	})
 }
 
-// violate keeps the first thing that must not be. It is under mu.
-func (n *Network) violate(format string, args ...any) {
-	if n.bad == "" {
-		n.bad = fmt.Sprintf(format, args...)
+// Frozen reports whether the process stands still.
+func (l *Link) Frozen() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.frozen
+}
+
+// AwaitMotion returns once the process does not stand still, or the network is closed.
+func (l *Link) AwaitMotion() {
+	for {
+		l.mu.Lock()
+		still, changed := l.frozen, l.changed
+		l.mu.Unlock()
+		if !still {
+			return
+		}
+		select {
+		case <-changed:
+		case <-l.network.over:
+			return
+		}
 	}
+}
+
+// Kill ends the process without a word.
+func (l *Link) Kill() { l.change(func() { l.dead = true }) }
+
+func (l *Link) change(do func()) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	do()
+	close(l.changed)
+	l.changed = make(chan struct{})
+}
+
+// Elapsed is what the process reads from a clock that cannot be set: while it stands still it reads none, and then one
+// that has gone on.
+func (l *Link) Elapsed() time.Duration {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.frozen {
+		return l.stopped
+	}
+	return l.network.Elapsed()
+}
+
+// errLost says that an answer did not come in time.
+var errLost = errors.New("no answer came in time")
+
+// Pass returns nil once the process goes on and its way is whole; else, when ctx ends, or for the dead when the network
+// is closed, an error.
+func (l *Link) Pass(ctx context.Context, way Way) error {
+	for {
+		l.mu.Lock()
+		dead, frozen, cut, changed := l.dead, l.frozen, l.cut[way], l.changed
+		l.mu.Unlock()
+		done := ctx.Done()
+		switch {
+		case dead || frozen:
+			done = nil // it does not see that its time is over
+		case ctx.Err() != nil:
+			return errLost
+		case !cut:
+			return nil
+		}
+		select {
+		case <-changed:
+		case <-done:
+			return errLost
+		case <-l.network.over:
+			return errLost
+		}
+	}
+}
+
+// travel carries a request there, has it done, and carries the answer back.
+func (l *Link) travel(ctx context.Context, way Way, do func()) error {
+	if err := l.Pass(ctx, way); err != nil {
+		return err
+	}
+	l.network.Rest(l.latency)
+	do()
+	l.network.Rest(l.latency)
+	return l.Pass(ctx, way)
 }

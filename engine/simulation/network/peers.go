@@ -9,14 +9,6 @@ import (
 	"github.com/pawl-run/pawl/engine/peer"
 )
 
-// answerer is an engine that answers for a partition.
-type answerer struct {
-	link   *Link
-	epoch  uint64
-	ctx    context.Context
-	answer func(ctx context.Context, request []byte) []byte
-}
-
 // Ask implements engine.Peers. Of two engines that answer for a partition, in any epoch, the one that came last is
 // asked, if there is a way to it: what is sent to one that is cut off, or stands still, is not answered in time.
 func (l *Link) Ask(ctx context.Context, partition int, epoch uint64, request []byte) ([]byte, error) {

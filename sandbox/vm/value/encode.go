@@ -64,11 +64,3 @@ func quote(s string) (json.RawMessage, error) {
 	}
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }
-
-// IsPromise reports whether a value is a native promise, the usual sign of a forgotten await.
-func IsPromise(v goja.Value) bool {
-	obj, ok := v.(*goja.Object)
-	return ok && obj.ExportType() == promiseType
-}
-
-var promiseType = reflect.TypeFor[*goja.Promise]()

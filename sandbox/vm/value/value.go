@@ -2,6 +2,7 @@ package value
 
 import (
 	"fmt"
+	"reflect"
 
 	"github.com/dop251/goja"
 
@@ -77,3 +78,11 @@ func IsText(v goja.Value) bool {
 	_, ok := v.(goja.String)
 	return ok
 }
+
+// IsPromise reports whether a value is a native promise, the usual sign of a forgotten await.
+func IsPromise(v goja.Value) bool {
+	obj, ok := v.(*goja.Object)
+	return ok && obj.ExportType() == promiseType
+}
+
+var promiseType = reflect.TypeFor[*goja.Promise]()

@@ -10,7 +10,7 @@ import (
 type PluralRules struct {
 	locale  *Locale
 	ordinal bool
-	digits  digits
+	digits  rounding
 }
 
 var pluralOptions = []string{"type", "minimumIntegerDigits", "minimumFractionDigits", "maximumFractionDigits",
@@ -29,7 +29,7 @@ func Plurals(locale *Locale, o Options) (*PluralRules, error) {
 		return nil, err
 	}
 	p := &PluralRules{locale: locale, ordinal: kind == "ordinal"}
-	p.digits, err = o.digits(digits{whole: 1, most: 3})
+	p.digits, err = o.rounding(rounding{whole: 1, most: 3})
 	return p, err
 }
 
