@@ -22,8 +22,8 @@
 //	publish.messageIdRepeats   messageid.go    a message id that all turns of a loop share (R11)
 //	publish.stringified        publish.go      a payload that is a text of JSON
 //	event.unknown, event.list  values.go       an event taken for its payload, a list taken for an event
-//	payload.unknown            values.go       a member that no payload has which the script publishes
-//	data.unknown               data.go         a member that prepare does not put into data
+//	payload.unknown            payload.go      a member that no payload has which the script publishes
+//	data.unknown               handover.go     a member that prepare does not put into data
 //	state.neverReturned        state.go        a state that is read and never returned (R13)
 //	state.neverRead            state.go        a state that is returned and never read
 //	state.unknown              state.go        a member that the returned state never has
@@ -46,13 +46,13 @@
 //	prepare.reservations       reservation.go  a reservation that reserves nothing
 //	prepare.unknownMember      result.go       a member of the result that means nothing
 //	prepare.wakeAt             result.go       a time that is ignored (S4, C6)
-//	reservation.wider          reserved.go     all events reserved, and the first one used
-//	reservation.narrower       reserved.go     one event or a part of them reserved, and all of them used
+//	reservation.wider          width.go        all events reserved, and the first one used
+//	reservation.narrower       width.go        one event or a part of them reserved, and all of them used
 //	reservation.half           reserved.go     an event of a topic used of which none is reserved
 //	reservation.never          reserved.go     a topic of which no event is ever reserved
 //	reservation.unknown        reservation.go  a reservation of a topic that the consumer does not subscribe to
-//	concurrency.state          concurrency.go  a state that a consumer with concurrency returns or reads (C4)
-//	concurrency.key            concurrency.go  a key that no published payload has (C2)
+//	concurrency.state          state.go        a state that a consumer with concurrency returns or reads (C4)
+//	concurrency.key            payload.go      a key that no published payload has (C2)
 //	ui.title, title.constant   title.go        a mutation that people cannot tell from others
 //	mutate.codeAfter           onecall         code behind the mutation call, which never runs (R4)
 //	mutate.secondCall          onecall         a second mutation call, which is never sent (R4)

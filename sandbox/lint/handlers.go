@@ -67,11 +67,6 @@ func checkHandlers(in *script.Text, d *sandbox.Definition) ([]sandbox.OperationU
 	return slices.Compact(c.uses), c.Problems
 }
 
-func isFunction(e ast.Expression) bool {
-	_, _, ok := script.Function(e)
-	return ok
-}
-
 func (c *collector) handler(value ast.Expression, e entry) {
 	f := c.in.Resolve(value)
 	params, _, ok := script.Function(f)

@@ -96,6 +96,9 @@ func (c *collector) isMessageID(e ast.Expression) bool {
 	return ok && (name == "messageId" || name == "id")
 }
 
+// nothing is what prepare returns when there is nothing to do.
+const nothing = "{ reservations: [], data: null }"
+
 // reservesNothing tells a result that makes no mutation.
 func (c *collector) reservesNothing(result *ast.ObjectLiteral) bool {
 	_, list := c.in.Member(result, "reservations")

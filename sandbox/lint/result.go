@@ -12,9 +12,6 @@ import (
 	"github.com/pawl-run/pawl/sandbox/similar"
 )
 
-// nothing is what prepare returns when there is nothing to do.
-const nothing = "{ reservations: [], data: null }"
-
 // resultMembers are the members of a prepare result that mean something to the host.
 var resultMembers = []string{"reservations", "data", "ui", "wakeAt", "cancel"}
 

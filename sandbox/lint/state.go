@@ -81,3 +81,33 @@ func (c *collector) takesAny(f ast.Expression, parameter int) bool {
 	params, _, ok := script.Function(f)
 	return !ok || parameter < len(params.List) || params.Rest != nil
 }
+
+// concurrent tells a consumer whose runs work on one event each, beside others.
+func (e entry) concurrent() bool { return e.consumer != nil && e.consumer.Concurrency != nil }
+
+// stateParameter warns of a prepare that asks for the state of a consumer that has none (C4).
+func (c *collector) stateParameter(p *ast.Binding, e entry) {
+	c.Warn("concurrency.state", c.in.Start(p),
+		"remove it; or remove concurrency, if an event needs what the one before it left",
+		"consumer %q has concurrency and so no state: this parameter of prepare is always undefined",
+		sandbox.Clip(e.handler, 100))
+}
+
+// returnedState reports a next that returns the state of a consumer that has none (C4).
+func (c *collector) returnedState(next ast.Expression, d *sandbox.ConsumerDefinition) {
+	if d.Concurrency == nil {
+		return
+	}
+	for _, r := range c.in.Returns(next) {
+		if r.Value == nil {
+			continue
+		}
+		if what := c.in.Never(r.Value, "undefined"); what != "" {
+			c.Fail("concurrency.state", c.in.Start(r.Value),
+				"return nothing, and publish what has to be kept; or remove concurrency, so that the events come one after the "+
+					"other",
+				"next of %q returns %s as its state, but a consumer with concurrency has none",
+				sandbox.Clip(d.Name, 100), what)
+		}
+	}
+}

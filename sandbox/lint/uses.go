@@ -261,3 +261,8 @@ type visit struct {
 	handler   string
 	phase     sandbox.Phase
 }
+
+func isFunction(e ast.Expression) bool {
+	_, _, ok := script.Function(e)
+	return ok
+}

@@ -1,12 +1,10 @@
 package lint
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/dop251/goja/ast"
-	"github.com/dop251/goja/file"
 
 	"github.com/pawl-run/pawl/sandbox"
 	"github.com/pawl-run/pawl/sandbox/lint/flow"
@@ -231,62 +229,6 @@ func (c *collector) within(g flow.Taking, member string) sandbox.Edit {
 		return c.Amend().Nest(c.in.Position(g.At), g.Name, member)
 	}
 	return c.Amend().Path(c.in.Position(g.At), g.Name, member)
-}
-
-// payloadRead is a member that is taken of the payload of an event of a topic; the topic is empty where the text does
-// not show it.
-type payloadRead struct {
-	topic string
-	flow.Taking
-}
-
-// readPayloads warns of members that are taken of payloads and that no publish of the script puts there, once all
-// publishes are known. One place may take them of events of several topics: one that has the member is enough.
-func (c *collector) readPayloads() {
-	said := make(map[file.Idx]bool)
-	for _, r := range c.payloadReads {
-		if _, _, lacks := c.lacking(r); !lacks {
-			said[r.At] = true
-		}
-	}
-	for _, r := range c.payloadReads {
-		if said[r.At] {
-			continue
-		}
-		said[r.At] = true
-		have, line, _ := c.lacking(r)
-		fix := "publish it in the payload (line " + fmt.Sprint(line) + "), or write one of those it has"
-		if near := nearest(r.Name, have); near != "" {
-			fix = "write " + near
-		}
-		// No edit: events come from outside too, and from former versions of the script.
-		c.Warn("payload.unknown", r.At, fix,
-			"no payload that this script publishes to %q has %s, so this is undefined; it has %s (line %d)",
-			sandbox.Clip(r.topic, 100), sandbox.Clip(r.Name, 100), orNothing(have), line)
-	}
-}
-
-// lacking reports a member that no payload has which the script publishes to the topic; have are those that they have,
-// and line is where the first one is published. Topics to which requests of other systems are published hold whatever
-// those send.
-func (c *collector) lacking(r payloadRead) (have []string, line int, lacks bool) {
-	published := c.payloads.of[r.topic]
-	if c.payloads.unseen || len(published) == 0 || inherits(r.Name) || slices.ContainsFunc(c.definition.Hooks,
-		func(h sandbox.HookDefinition) bool { return h.Topic == r.topic }) {
-		return nil, 0, false
-	}
-	for _, p := range published {
-		if p.value.Kind != sandbox.WrittenObject || p.value.Open {
-			return nil, 0, false
-		}
-		for _, m := range p.value.Members {
-			if m.Name == r.Name {
-				return nil, 0, false
-			}
-			have = append(have, m.Name)
-		}
-	}
-	return have, published[0].line, true
 }
 
 func orNothing(names []string) string {

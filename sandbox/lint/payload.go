@@ -7,41 +7,13 @@ import (
 	"strings"
 
 	"github.com/dop251/goja/ast"
+	"github.com/dop251/goja/file"
 
 	"github.com/pawl-run/pawl/sandbox"
+	"github.com/pawl-run/pawl/sandbox/lint/flow"
 	"github.com/pawl-run/pawl/sandbox/script"
 	"github.com/pawl-run/pawl/sandbox/similar"
 )
-
-// concurrent tells a consumer whose runs work on one event each, beside others.
-func (e entry) concurrent() bool { return e.consumer != nil && e.consumer.Concurrency != nil }
-
-// stateParameter warns of a prepare that asks for the state of a consumer that has none (C4).
-func (c *collector) stateParameter(p *ast.Binding, e entry) {
-	c.Warn("concurrency.state", c.in.Start(p),
-		"remove it; or remove concurrency, if an event needs what the one before it left",
-		"consumer %q has concurrency and so no state: this parameter of prepare is always undefined",
-		sandbox.Clip(e.handler, 100))
-}
-
-// returnedState reports a next that returns the state of a consumer that has none (C4).
-func (c *collector) returnedState(next ast.Expression, d *sandbox.ConsumerDefinition) {
-	if d.Concurrency == nil {
-		return
-	}
-	for _, r := range c.in.Returns(next) {
-		if r.Value == nil {
-			continue
-		}
-		if what := c.in.Never(r.Value, "undefined"); what != "" {
-			c.Fail("concurrency.state", c.in.Start(r.Value),
-				"return nothing, and publish what has to be kept; or remove concurrency, so that the events come one after the "+
-					"other",
-				"next of %q returns %s as its state, but a consumer with concurrency has none",
-				sandbox.Clip(d.Name, 100), what)
-		}
-	}
-}
 
 // payloads are the payloads of the events that a script publishes for its consumers, as far as its text shows them.
 type payloads struct {
@@ -121,6 +93,62 @@ func (c *collector) payloadOf(t *touch, args []ast.Expression) {
 			c.payloads.of[topic] = append(before, found)
 		}
 	}
+}
+
+// payloadRead is a member that is taken of the payload of an event of a topic; the topic is empty where the text does
+// not show it.
+type payloadRead struct {
+	topic string
+	flow.Taking
+}
+
+// readPayloads warns of members that are taken of payloads and that no publish of the script puts there, once all
+// publishes are known. One place may take them of events of several topics: one that has the member is enough.
+func (c *collector) readPayloads() {
+	said := make(map[file.Idx]bool)
+	for _, r := range c.payloadReads {
+		if _, _, lacks := c.lacking(r); !lacks {
+			said[r.At] = true
+		}
+	}
+	for _, r := range c.payloadReads {
+		if said[r.At] {
+			continue
+		}
+		said[r.At] = true
+		have, line, _ := c.lacking(r)
+		fix := "publish it in the payload (line " + fmt.Sprint(line) + "), or write one of those it has"
+		if near := nearest(r.Name, have); near != "" {
+			fix = "write " + near
+		}
+		// No edit: events come from outside too, and from former versions of the script.
+		c.Warn("payload.unknown", r.At, fix,
+			"no payload that this script publishes to %q has %s, so this is undefined; it has %s (line %d)",
+			sandbox.Clip(r.topic, 100), sandbox.Clip(r.Name, 100), orNothing(have), line)
+	}
+}
+
+// lacking reports a member that no payload has which the script publishes to the topic; have are those that they have,
+// and line is where the first one is published. Topics to which requests of other systems are published hold whatever
+// those send.
+func (c *collector) lacking(r payloadRead) (have []string, line int, lacks bool) {
+	published := c.payloads.of[r.topic]
+	if c.payloads.unseen || len(published) == 0 || inherits(r.Name) || slices.ContainsFunc(c.definition.Hooks,
+		func(h sandbox.HookDefinition) bool { return h.Topic == r.topic }) {
+		return nil, 0, false
+	}
+	for _, p := range published {
+		if p.value.Kind != sandbox.WrittenObject || p.value.Open {
+			return nil, 0, false
+		}
+		for _, m := range p.value.Members {
+			if m.Name == r.Name {
+				return nil, 0, false
+			}
+			have = append(have, m.Name)
+		}
+	}
+	return have, published[0].line, true
 }
 
 // maxPaths bounds how many paths a wrong one is compared with.
