@@ -120,6 +120,9 @@ func (e *Engine) DiskSpace() error { return e.process.DiskSpace() }
 // for a minute.
 func (e *Engine) Lacks() lease.Shortage {
 	lacks, _ := e.process.Shortage()
+	if lacks == "" && slices.ContainsFunc(e.partitions, func(p *partition) bool { return p.stalled.Load() }) {
+		lacks = lease.LacksRecords
+	}
 	return lacks
 }
 

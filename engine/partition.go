@@ -35,6 +35,7 @@ type partition struct {
 	advanced      signal.Change                  // tells that more is dealt with
 	taken         atomic.Uint64                  // counts the tenures
 	refused       atomic.Uint64                  // counts what was not recorded for want of an owner
+	stalled       atomic.Bool                    // it was not read under a lease, and not up to the head since
 	freshAt       atomic.Int64                   // when it was last at the log's head, by the clock that cannot be set
 
 	mu       sync.Mutex

@@ -91,6 +91,8 @@ func (p *partition) acquire(ctx context.Context) (*lease.Lease, error) {
 func (p *partition) catchUpWith(ctx context.Context, l *lease.Lease) error {
 	ctx, cancel := whileLeased(ctx, l.Ending(), l)
 	defer cancel()
+	ctx, stop := p.whileReading(ctx)
+	defer stop()
 	last, err := p.last(ctx)
 	if err == nil {
 		err = p.await(ctx, last)
@@ -103,6 +105,9 @@ func (p *partition) catchUpWith(ctx context.Context, l *lease.Lease) error {
 	}
 	if err != nil && ctx.Err() != nil {
 		err = context.Cause(ctx)
+	}
+	if errors.Is(err, errStalled) {
+		p.stalled.Store(true)
 	}
 	if err != nil {
 		return fmt.Errorf("catch up on partition %d: %w", p.number, err)
@@ -119,6 +124,39 @@ func whileLeased(ctx context.Context, closed <-chan struct{}, l *lease.Lease) (c
 			cancel(fmt.Errorf("the lease has ended: %w", l.Cause()))
 		case <-ctx.Done():
 		}
+	}()
+	return ctx, func() { cancel(nil) }
+}
+
+// stallTimeout is how long an engine that was given a partition may read nothing of it. Another engine may be able to.
+const stallTimeout = time.Minute
+
+// errStalled: other engines should have the partition.
+var errStalled = fmt.Errorf("nothing of it was read for %s, so other engines get it", stallTimeout)
+
+// whileReading ends as ctx does, and with errStalled once nothing of the partition was dealt with for stallTimeout.
+func (p *partition) whileReading(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	next := func() uint64 {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		return p.progress.Next
+	}
+	go func() {
+		const looks = 12 // in that time
+		ticker := time.NewTicker(stallTimeout / looks)
+		defer ticker.Stop()
+		for at, still := next(), 0; still < looks; still++ {
+			select {
+			case <-ticker.C:
+			case <-ctx.Done():
+				return
+			}
+			if now := next(); now != at {
+				at, still = now, -1
+			}
+		}
+		cancel(errStalled)
 	}()
 	return ctx, func() { cancel(nil) }
 }

@@ -141,6 +141,7 @@ func (p *partition) lookAtHead(ctx context.Context) {
 	last, err := p.last(limited)
 	if err == nil && p.await(limited, last) == nil {
 		p.freshAt.Store(int64(now))
+		p.stalled.Store(false)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/pawl-run/pawl/engine/hint"
+	"github.com/pawl-run/pawl/engine/lease"
 	"github.com/pawl-run/pawl/ops/explain"
 	"github.com/pawl-run/pawl/ops/rpc"
 )
@@ -54,11 +55,16 @@ func (b *backend) lacking() *rpc.Problem {
 		return rpc.Problemf(http.StatusServiceUnavailable, "storage.unavailable", "%s: %v", means, err).
 			WithHint("work goes on by itself when there is disk space again")
 	}
-	if b.cfg.Engine.Lacks() != "" {
-		return rpc.Problemf(http.StatusServiceUnavailable, "storage.unavailable", "%s: the local store cannot be written",
-			means).WithHint("the engine's own output says what is wrong with its storage")
+	switch b.cfg.Engine.Lacks() {
+	case "":
+		return nil
+	case lease.LacksRecords:
+		means += ": it does not get on with reading the log"
+	default:
+		means += ": the local store cannot be written"
 	}
-	return nil
+	return rpc.Problemf(http.StatusServiceUnavailable, "storage.unavailable", "%s", means).
+		WithHint("the engine's own output says what is wrong with its storage")
 }
 
 // readyz answers once every workflow is replayed, while the log answers, new work may start and the

@@ -24,7 +24,7 @@ var knownTypes = rpc.Types{
 	reflect.TypeFor[rpc.RawJSON]():     {},
 	reflect.TypeFor[backup.Bytes]():    {Type: "string"},
 	reflect.TypeFor[doctor.Verdict]():  rpc.Enum(doctor.OK, doctor.Weak, doctor.Problem, doctor.Unknown),
-	reflect.TypeFor[lease.Shortage]():  rpc.Enum(lease.LacksDiskSpace, lease.LacksStore),
+	reflect.TypeFor[lease.Shortage]():  rpc.Enum(lease.LacksDiskSpace, lease.LacksStore, lease.LacksRecords),
 	reflect.TypeFor[eventlog.Instant](): {
 		Types: []string{"string", "null"}, Description: "RFC 3339 with up to microseconds, UTC",
 	},

@@ -12,6 +12,8 @@ const (
 	LacksDiskSpace Shortage = "diskSpace"
 	// LacksStore: the local store cannot take what the log holds.
 	LacksStore Shortage = "localStore"
+	// LacksRecords: it was given a partition and did not get on with reading what others had written there.
+	LacksRecords Shortage = "records"
 )
 
 // supply is what an engine lacks, as it tells the others. A change that passes soon is not told: each costs the
