@@ -1,8 +1,5 @@
 package vm
 
-// goError is a global of the interpreter that is no part of the language.
-const goError = "GoError"
-
 // hideGoError takes it away. It is made when it is first touched, also to be deleted, which costs as
 // much as a small handler; so this is done when something could find it: before a program that
 // reaches the global object, and before code that a script makes at run time.

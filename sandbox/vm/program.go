@@ -42,6 +42,9 @@ var ownGlobals = sync.OnceValue(func() map[string]bool {
 	return names
 })
 
+// goError is a global of the interpreter that is no part of the language.
+const goError = "GoError"
+
 // reachesGlobal reports whether the program of a script, which has these extras, could get hold of the
 // global object or of a property of it that it does not name. It could through globalThis; through a
 // name that nothing declares, since an accessor that the script puts on Object.prototype is called
