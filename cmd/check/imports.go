@@ -88,13 +88,14 @@ var layers = []layer{
 		external: []string{"github.com/netresearch/go-cron"}, pure: true},
 	{folders: "engine/hint", pure: true},
 	{folders: "engine/capability", project: []string{"eventlog"}, pure: true},
+	{folders: "engine/decide/kept", project: []string{"eventlog"}, pure: true},
 	{folders: "engine/decide", project: []string{"eventlog", "projections", "engine/schedule", "engine/capability",
-		"engine/hint"}, pure: true},
+		"engine/decide/kept", "engine/hint"}, pure: true},
 	// What a request of another system is, and which secrets there are, is said without an engine.
 	{folders: "engine/hook", project: []string{"eventlog", "sandbox"}},
 	{folders: "engine/secret"},
 	{folders: "engine/deploy", project: []string{"eventlog", "projections", "engine/schedule", "engine/capability",
-		"engine/decide", "engine/connector", "engine/hint", "engine/hook", "sandbox", "sandbox/amend",
+		"engine/decide", "engine/decide/kept", "engine/connector", "engine/hint", "engine/hook", "sandbox", "sandbox/amend",
 		"sandbox/lint", "sandbox/lint/finding", "sandbox/lint/onecall", "sandbox/similar"},
 		pure: true},
 	// A connector confines the process that reads hostile bytes for it, but runs no script.

@@ -10,7 +10,7 @@
 //     its kind, schema, timeout and reconcile. The same input gives the same definition.
 //   - Parameters of a call that are written out and cannot fit the schema of their operation are a
 //     warning, as far as the text shows them; the call itself judges.
-//   - A repair keeps the name, all that decide.KeptByRepair names, and pins, and needs no new capability (F9).
+//   - A repair keeps the name, all that package kept names, and pins, and needs no new capability (F9).
 //   - A grant never becomes wider by a deploy: an operation that starts to mutate asks first.
 //
 // Not guaranteed: that every operation is found. One that a script reaches by a computed name is in

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/pawl-run/pawl/engine/decide"
+	"github.com/pawl-run/pawl/engine/decide/kept"
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/projections"
 )
@@ -116,12 +117,13 @@ func (c *check) repair(previous *Previous) {
 			previous.Name, eventlog.ClipName(name))
 		c.at(c.place("name"))
 	}
-	for _, kept := range decide.KeptByRepair(&previous.Definition, &c.accepted) {
-		if c.lacksAny(kept.Path) {
+	for _, setting := range kept.ByRepair(&previous.Definition, &c.accepted) {
+		if c.lacksAny(setting.Path) {
 			continue // what could not be read is no change
 		}
-		c.refuse(CodeRepair, cmp.Or(kept.Keep, "keep it as it was")+", or deploy the file instead", "%s", kept.Message)
-		c.at(c.place(kept.Path...))
+		c.refuse(CodeRepair, cmp.Or(setting.Keep, "keep it as it was")+", or deploy the file instead", "%s",
+			setting.Message)
+		c.at(c.place(setting.Path...))
 	}
 }
 
