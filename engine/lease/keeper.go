@@ -29,6 +29,7 @@ type Keeper struct {
 	waiting map[int]chan *Lease
 	share   int  // how many partitions this engine should have; 0 while it does not know the others
 	scarce  bool // every engine that does not end lacks something
+	unsure  bool // some engine may still count one that is gone
 	nodes   map[string]Node
 	owners  map[int]Entry // as last seen
 	silent  map[int]bool  // the owner has not renewed for as long as it holds a lease

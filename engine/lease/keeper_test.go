@@ -345,6 +345,30 @@ func TestLeasesFollowTheEngines(t *testing.T) {
 	})
 }
 
+// An engine that comes while another one is gone without a word counts that one for a while, and so takes less than its
+// share. The others hand nothing over that nobody would take.
+func TestNothingIsHandedOverThatNobodyTakes(t *testing.T) {
+	t.Parallel()
+	bubble(t, 16, func(e *engines) {
+		a, b, c := e.start("a"), e.start("b"), e.start("c")
+		e.pass(40 * time.Second)
+		a.kill()
+		e.pass(40 * time.Second)
+		e.wantSpread(b, c)
+		d := e.start("d")
+		free := time.Duration(0) // for how long a partition was nobody's
+		for range 600 {
+			e.pass(100 * time.Millisecond)
+			if len(b.holding())+len(c.holding())+len(d.holding()) == 16 {
+				free = 0
+			} else if free += 100 * time.Millisecond; free > renewEvery {
+				t.Fatalf("after %s a partition is nobody's for %s", time.Since(e.begun), free)
+			}
+		}
+		e.wantSpread(b, c, d)
+	})
+}
+
 // An engine that cannot reach the bucket stops before another one begins, and takes part again afterwards.
 func TestLeaseOfAnEngineThatIsCutOff(t *testing.T) {
 	t.Parallel()

@@ -80,7 +80,7 @@ func (k *Keeper) keepNode(ctx context.Context, lacks func() Shortage) error {
 	defer timer.Stop()
 	own := Node{Engine: k.cfg.Engine, URL: k.cfg.URL, Version: k.cfg.Version, Format: k.cfg.Format}
 	leaving := k.leaving.Done()
-	seen := map[string]*view{}
+	seen := map[string]*acquaintance{}
 	has := supply{renew: k.cfg.Renew}
 	entered, due := false, k.cfg.Elapsed()
 	for {
@@ -152,7 +152,7 @@ func (k *Keeper) announce(ctx context.Context, own *Node, entered bool) error {
 }
 
 // meet looks at the entries of all nodes, and says after how long it should do so again.
-func (k *Keeper) meet(ctx context.Context, seen map[string]*view) (again time.Duration, err error) {
+func (k *Keeper) meet(ctx context.Context, seen map[string]*acquaintance) (again time.Duration, err error) {
 	again = k.cfg.Renew / 2
 	ctx, cancel := context.WithTimeout(ctx, k.cfg.Renew)
 	defer cancel()
@@ -167,9 +167,9 @@ func (k *Keeper) meet(ctx context.Context, seen map[string]*view) (again time.Du
 			return k.cfg.Renew / 4, err
 		}
 		if seen[key] == nil {
-			seen[key] = &view{renew: k.cfg.Renew}
+			seen[key] = &acquaintance{view: view{renew: k.cfg.Renew}}
 		}
-		seen[key].see(revision, k.cfg.Elapsed())
+		seen[key].meet(node.Engine, revision, k.cfg.Elapsed())
 		if node.Engine != "" {
 			again = min(again, seen[key].again())
 		}
@@ -181,7 +181,7 @@ func (k *Keeper) meet(ctx context.Context, seen map[string]*view) (again time.Du
 	place := slices.Index(names, k.cfg.Node)
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.nodes, k.scarce = live, scarce
+	k.nodes, k.scarce, k.unsure = live, scarce, unsure(seen, k.cfg.Elapsed())
 	mine := 0 // it is leaving
 	if place >= 0 {
 		mine = share(k.cfg.Partitions, place, len(names))

@@ -123,17 +123,23 @@ func (k *Keeper) renew(ctx context.Context, l *Lease) bool {
 	}
 }
 
-// handOverSurplus ends the lease if this engine has more partitions than its share: one after the other, but all at
-// once where it lacks what it needs to run them. Among engines that all lack something, each keeps what it has.
+// handOverSurplus ends the lease if this engine has more partitions than its share: one after the other, and only while
+// nobody counts an engine that is gone, or it might be taken late. An engine that lacks what it needs to run them ends
+// all at once; where all engines lack something, each keeps what it has.
 func (k *Keeper) handOverSurplus(l *Lease) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if len(k.leases) <= k.share || k.leaving.Err() != nil || k.scarce || l.Cause() != nil {
 		return
 	}
-	for p, other := range k.leases {
-		if k.nodes[k.cfg.Node].Lacks == "" && (p > l.partition || other.Cause() != nil) {
-			return // that one goes first
+	if k.nodes[k.cfg.Node].Lacks == "" {
+		if k.unsure {
+			return
+		}
+		for p, other := range k.leases {
+			if p > l.partition || other.Cause() != nil {
+				return // that one goes first
+			}
 		}
 	}
 	k.cfg.Logger.Info("handing a partition over", "partition", l.partition)
