@@ -65,8 +65,13 @@ func (c *Cluster) apply(o *server.Options) error {
 		o.Routes = append(o.Routes, &url.URL{Scheme: "nats-route", Host: r})
 	}
 	o.LameDuckDuration, o.LameDuckGracePeriod = leaveTime, leaveTime/10
+	o.ReconnectErrorReports = reportedAttempts
 	return c.secure(o)
 }
+
+// reportedAttempts is how many attempts to reach a node that is away make one line of the log. The server tries every
+// 1 to 2 s, on each of its routes, and would report each attempt.
+const reportedAttempts = 150
 
 // leaveTime is over how long a node that leaves closes its connections, which are of its own process.
 const leaveTime = 100 * time.Millisecond

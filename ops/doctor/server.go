@@ -26,12 +26,13 @@ const (
 )
 
 // What an engine has to know of the checks of a server: where the first two fail it cannot work, and where the third
-// does it may soon.
+// does it may soon. The last two cannot be seen from an application's account.
 const (
-	CheckServer    = "server"
-	CheckJetStream = "JetStream"
-	CheckAnswer    = "answer"
-	CheckSync      = "sync"
+	CheckServer      = "server"
+	CheckJetStream   = "JetStream"
+	CheckAnswer      = "answer"
+	CheckSync        = "sync"
+	CheckPermissions = "permissions"
 )
 
 // Permissions are what the users of a server of one's own are given; docs and doctor show the same.
@@ -69,7 +70,7 @@ func Server(ctx context.Context, nc *nats.Conn) (HealthReport, error) {
 	r.Advise(CheckSync, Unknown, "whether the server syncs each write cannot be seen by an application's account",
 		"set sync_interval: always in the server's jetstream block; with the default of 2 minutes the loss of power of one "+
 			"server can lose acknowledged writes")
-	r.Advise("permissions", Unknown, "what other users may do cannot be seen from here", Permissions)
+	r.Advise(CheckPermissions, Unknown, "what other users may do cannot be seen from here", Permissions)
 	return r, nil
 }
 

@@ -34,14 +34,18 @@ func (n *Node) examine(ctx context.Context, r *doctor.HealthReport) {
 	r.Add("version", doctor.OK, fmt.Sprintf("pawl %s with NATS %s inside", version.String(),
 		d.Broker.NC.ConnectedServerVersion()))
 	n.examineLog(ctx, r)
-	if d.Settings.SyncInterval > 0 {
-		r.Advise("sync", doctor.Weak, fmt.Sprintf("writes are synced every %s: the loss of power can lose that much of what "+
-			"was acknowledged", d.Settings.SyncInterval), "start without --sync")
-	} else {
-		r.Add("sync", doctor.OK, "each write is synced before it is acknowledged")
-	}
+	r.Findings = append(r.Findings, n.sync())
 	n.examineDisk(r)
 	n.examineAccess(r)
+}
+
+// sync says how the server inside syncs its writes.
+func (n *Node) sync() doctor.Finding {
+	if every := n.Data.Settings.SyncInterval; every > 0 {
+		return doctor.Finding{Check: doctor.CheckSync, Verdict: doctor.Weak, Says: fmt.Sprintf("writes are synced every %s: "+
+			"the loss of power can lose that much of what was acknowledged", every), Remedy: "start without --sync"}
+	}
+	return doctor.Finding{Check: doctor.CheckSync, Verdict: doctor.OK, Says: "each write is synced before it is acknowledged"}
 }
 
 func (n *Node) examineLog(ctx context.Context, r *doctor.HealthReport) {

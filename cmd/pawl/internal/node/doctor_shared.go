@@ -19,7 +19,16 @@ func (n *Node) examineShared(ctx context.Context, r *doctor.HealthReport) {
 	if err != nil {
 		r.Advise("servers", doctor.Problem, err.Error(), "see whether the cluster has a leader: nats server report jetstream")
 	}
-	r.Findings = append(r.Findings, servers.Findings...)
+	for _, f := range servers.Findings {
+		switch {
+		case !n.Data.Settings.Cluster.On():
+		case f.Check == doctor.CheckSync: // the other nodes say it of theirs
+			f = n.sync()
+		case f.Check == doctor.CheckPermissions: // the server inside has no users but those that pawl gives it
+			continue
+		}
+		r.Findings = append(r.Findings, f)
+	}
 	if err := n.Engine.Outdated(); err != nil {
 		r.Advise("format", doctor.Problem, err.Error(), explain.Hint(hint.Of(hint.Newer)))
 	}

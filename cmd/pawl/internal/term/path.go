@@ -5,7 +5,8 @@ import (
 	"path/filepath"
 )
 
-// Path shortens a path for people: relative to the working directory where it lies inside.
+// Path shortens a path for people: relative to the working directory where it lies inside, unless
+// that is the root.
 func Path(path string) string {
 	dir, err := os.Getwd()
 	if err != nil {
@@ -16,7 +17,7 @@ func Path(path string) string {
 		return path
 	}
 	rel, err := filepath.Rel(dir, absolute)
-	if err != nil || !filepath.IsLocal(rel) {
+	if err != nil || !filepath.IsLocal(rel) || dir == filepath.VolumeName(dir)+string(filepath.Separator) {
 		return path
 	}
 	return "." + string(filepath.Separator) + rel

@@ -259,6 +259,8 @@ func sayCopies(screen term.Screen, c *doctor.Copies) {
 			fmt.Fprintf(screen.Out, "stream %s: it has no leader, or too few copies\n", l.Stream)
 		case l.Offline:
 			fmt.Fprintf(screen.Out, "stream %s: the copy on %s is away\n", l.Stream, l.Server)
+		case l.Lag == 0:
+			fmt.Fprintf(screen.Out, "stream %s: the copy on %s does not answer\n", l.Stream, l.Server)
 		default:
 			fmt.Fprintf(screen.Out, "stream %s: the copy on %s is %d writes behind\n", l.Stream, l.Server, l.Lag)
 		}
