@@ -1,7 +1,9 @@
 package eventlog
 
 import (
+	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 )
@@ -57,6 +59,30 @@ func Deeper(text []byte, levels int) bool {
 			}
 		case c == ']' || c == '}':
 			depth--
+		}
+	}
+	return false
+}
+
+// TooLarge reports whether a JSON text has a number that is too large for a script, which would read Infinity and could
+// not pass it on. The text need not be valid.
+func TooLarge(text []byte) bool {
+	quoted := false
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; {
+		case c == '"':
+			quoted = !quoted
+		case quoted && c == '\\':
+			i++ // the character behind it ends no string
+		case !quoted && '0' <= c && c <= '9':
+			end := i + 1
+			for end < len(text) && strings.IndexByte("0123456789.eE+-", text[end]) >= 0 {
+				end++
+			}
+			if _, err := strconv.ParseFloat(string(text[i:end]), 64); errors.Is(err, strconv.ErrRange) {
+				return true
+			}
+			i = end - 1
 		}
 	}
 	return false

@@ -64,3 +64,16 @@ func TestDeeper(t *testing.T) {
 		}
 	}
 }
+
+func TestTooLarge(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]bool{
+		"": false, "1e308": false, "1.8e308": true, "1e999": true, "-1E+999": true, "1e-999": false, `"1e999"`: false,
+		`{"1e999":"\"1e999"}`: false, `{"a":[1,{"b":1e999}]}`: true, "1" + strings.Repeat("0", 309): true,
+		"0." + strings.Repeat("0", 400) + "1": false, `[1,2,`: false, "1e": false,
+	} {
+		if got := eventlog.TooLarge([]byte(text)); got != want {
+			t.Errorf("%s: %t", text, got)
+		}
+	}
+}

@@ -43,8 +43,8 @@ func TestPushAnswers(t *testing.T) {
 	}
 }
 
-// A push that is nested too deep is refused as a whole, in every part of it.
-func TestPushTooDeep(t *testing.T) {
+// A push that is nested too deep, or has a number that a script cannot pass on, is refused as a whole, in every part.
+func TestPushThatScriptsCannotTake(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	b.deploy("shop", "send", eventlog.GrantAllow)
@@ -56,6 +56,11 @@ func TestPushTooDeep(t *testing.T) {
 	res, body := b.request("POST", path, `[{"messageId":"b","title":"B"},`+nested(eventlog.MaxDepth+1)+`]`)
 	if res.StatusCode != 422 || !strings.Contains(string(body), `"code":"json.tooDeep"`) ||
 		!strings.Contains(string(body), "item 1 (a): its payload is nested too deep: JSON may have 512 levels") {
+		t.Errorf("%d %s", res.StatusCode, body)
+	}
+	res, body = b.request("POST", path, `{"messageId":"c","title":"C","payload":{"change":1e999}}`)
+	if res.StatusCode != 422 || !strings.Contains(string(body), `"code":"json.number"`) ||
+		!strings.Contains(string(body), "item 0 (c): its payload has a number that is too large for scripts") {
 		t.Errorf("%d %s", res.StatusCode, body)
 	}
 	if res, body := b.request("POST", path, nested(eventlog.MaxDepth)); res.StatusCode != 200 {

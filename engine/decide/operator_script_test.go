@@ -44,6 +44,9 @@ func operatorCommand(w words) (decide.Command, error) {
 			if deep := w.deep(); deep != "" {
 				payload = deep
 			}
+			if number := w.named["number"]; number != "" {
+				payload = number
+			}
 			c.Items = append(c.Items, decide.PushItem{MessageID: eventlog.MessageID(id), Title: title,
 				Payload: []byte(payload)})
 		}

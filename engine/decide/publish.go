@@ -73,6 +73,10 @@ func (c Push) decide(d *decision) error {
 			return refuse(Invalid, CodeTooDeep, "item %d (%s): its payload is nested too deep: JSON may have %d levels", i,
 				item.MessageID, eventlog.MaxDepth).hint(hint.Flatter)
 		}
+		if eventlog.TooLarge(item.Payload) {
+			return refuse(Invalid, CodeNumber, "item %d (%s): its payload has a number that is too large for scripts", i,
+				item.MessageID).hint(hint.NumberAsText)
+		}
 	}
 	created := 0
 	for _, item := range c.Items {
@@ -102,6 +106,9 @@ func (c Push) decide(d *decision) error {
 
 // CodeTooDeep is the code of JSON from outside whose lists and objects stand too deep in each other.
 const CodeTooDeep = "json.tooDeep"
+
+// CodeNumber is the code of JSON from outside with a number that a script would read as Infinity.
+const CodeNumber = "json.number"
 
 // CodeBacklogFull is the code of a push that the backlog's bound refuses.
 const CodeBacklogFull = "backlog.full"

@@ -58,6 +58,9 @@ func (c Resolve) decide(d *decision) error {
 		return refuse(Invalid, CodeTooDeep, "the result is nested too deep: JSON may have %d levels", eventlog.MaxDepth).
 			hint(hint.Flatter)
 	}
+	if eventlog.TooLarge(c.Result) {
+		return refuse(Invalid, CodeNumber, "the result has a number that is too large for scripts").hint(hint.NumberAsText)
+	}
 	if no := commentable(c.Comment); no != nil {
 		return no
 	}

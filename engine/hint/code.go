@@ -34,6 +34,7 @@ const (
 	Topics           Code = "event.topics" // topics
 	EventForm        Code = "event.form"
 	Flatter          Code = "json.flatter"
+	NumberAsText     Code = "json.number"
 	Payload          Code = "event.payload"
 	FewerPending     Code = "event.fewerPending" // workflow
 	Events           Code = "event.list"         // workflow

@@ -85,6 +85,9 @@ func (r *Request) read() (*content, error) {
 	case !utf8.Valid(r.Body) || !json.Valid(r.Body):
 		return nil, &Unreadable{CodeJSON, "the body is not JSON, although its Content-Type says so",
 			"send one JSON document, encoded as UTF-8"}
+	case eventlog.TooLarge(r.Body):
+		return nil, &Unreadable{CodeJSON, "the body has a number that is too large for scripts: numbers end at about 1.8e308",
+			"send it as a text"}
 	default:
 		c.json = bytes.TrimSpace(r.Body)
 	}

@@ -61,8 +61,9 @@ var hints = map[hint.Code]string{
 	hint.Connector:   "see what it takes: pawl connectors show %s",
 	hint.Connectors:  "`pawl connectors list` shows what there is",
 
-	hint.Topics:  "its topics: %s",
-	hint.Flatter: "send it flatter, or the deep part of it as a text",
+	hint.Topics:       "its topics: %s",
+	hint.Flatter:      "send it flatter, or the deep part of it as a text",
+	hint.NumberAsText: "numbers end at about 1.8e308: send it as a text",
 	hint.EventForm: "an event has a messageId of 1 to 512 bytes, which is its identity, and a title of one line for " +
 		"people",
 	hint.Payload:      "a payload is any JSON value, or left out",

@@ -286,6 +286,7 @@ func TestRefusedRequestsStoreNothing(t *testing.T) {
 		"a method":            {method("OPTIONS", at("/hooks/inbox/open?id=1")), 405, "method.notAllowed"},
 		"malformed JSON":      {w.sample("github", `{"a":`, ""), 400, "json.invalid"},
 		"nested too deep":     {w.sample("github", deep, ""), 400, "json.invalid"},
+		"too large a number":  {w.sample("github", `{"a":1e999}`, ""), 400, "json.invalid"},
 		"no id":               {w.sample("shopify", `{"ID":1}`, ""), 400, hook.CodeID},
 		"too large":           {w.sample("github", `"`+strings.Repeat("x", hook.MaxBody)+`"`, ""), 413, codeTooLarge},
 		"a body in no scheme": {method("POST", at("/hooks/inbox/open")), 400, hook.CodeID},

@@ -1,6 +1,8 @@
 package term
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
 	"io"
 	"slices"
@@ -35,6 +37,14 @@ type Column struct {
 type Page struct {
 	Items []map[string]any `json:"items"`
 	Next  *string          `json:"next"`
+}
+
+// UnmarshalJSON keeps each number as it is written: JSON from outside may have some that are too large for a float64.
+func (p *Page) UnmarshalJSON(document []byte) error {
+	type page Page // without this method
+	decoder := json.NewDecoder(bytes.NewReader(document))
+	decoder.UseNumber()
+	return decoder.Decode((*page)(p))
 }
 
 // Table prints the items oldest first, so that the newest stands at the bottom, next to the prompt, within the

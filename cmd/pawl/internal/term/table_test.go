@@ -181,3 +181,15 @@ func TestRowsFitTheTerminal(t *testing.T) {
 		t.Errorf("for programs: %q, %v", out.String(), err)
 	}
 }
+
+// A number from outside that no float64 holds is shown as it is written, and keeps no other row from being shown.
+func TestAPageKeepsNumbersAsTheyAreWritten(t *testing.T) {
+	t.Parallel()
+	var p Page
+	if err := json.Unmarshal([]byte(`{"items":[{"a":1e999,"n":3}],"next":null}`), &p); err != nil {
+		t.Fatal(err)
+	}
+	if a, n := Plain(p.Items[0]["a"]), Int(p.Items[0]["n"]); a != "1e999" || n != 3 {
+		t.Errorf("shown as %s and %d", a, n)
+	}
+}

@@ -31,6 +31,8 @@ func Plain(value any) string {
 		return None
 	case string:
 		return cmp.Or(v, None)
+	case json.Number:
+		return v.String()
 	case float64, bool:
 		return fmt.Sprint(v)
 	default:
@@ -42,6 +44,13 @@ func Plain(value any) string {
 		}
 		return text.String()
 	}
+}
+
+// Int is a whole number of a [Page], 0 for what is none.
+func Int(value any) int {
+	number, _ := value.(json.Number)
+	n, _ := number.Int64() // a text that is no whole number is 0
+	return int(n)
 }
 
 // MomentLayout is how times are shown: to the second.

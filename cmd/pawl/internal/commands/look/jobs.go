@@ -40,8 +40,8 @@ func (c *jobsList) Run(engine *client.Finder, screen term.Screen) error {
 func addAttempts(_ *client.Connection, p term.Page) {
 	for _, job := range p.Items {
 		job["attemptOf"] = term.Plain(job["attempt"])
-		if retries, ok := job["maxAttempts"].(float64); ok {
-			job["attemptOf"] = fmt.Sprintf("%s of %d", term.Plain(job["attempt"]), int(retries)+1)
+		if job["maxAttempts"] != nil {
+			job["attemptOf"] = fmt.Sprintf("%s of %d", term.Plain(job["attempt"]), term.Int(job["maxAttempts"])+1)
 		}
 	}
 }

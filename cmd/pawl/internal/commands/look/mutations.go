@@ -88,8 +88,8 @@ func addAbout(_ *client.Connection, p term.Page) {
 		if title := term.Plain(term.At(events[0], "title")); title != id && title != term.None {
 			about += " (" + title + ")"
 		}
-		if n, _ := run["eventCount"].(float64); n > 1 {
-			about += fmt.Sprintf(" and %d more", int(n)-1)
+		if n := term.Int(run["eventCount"]); n > 1 {
+			about += fmt.Sprintf(" and %d more", n-1)
 		}
 		run["about"] = about
 	}
