@@ -45,7 +45,8 @@ func (n *Node) sync() doctor.Finding {
 		return doctor.Finding{Check: doctor.CheckSync, Verdict: doctor.Weak, Says: fmt.Sprintf("writes are synced every %s: "+
 			"the loss of power can lose that much of what was acknowledged", every), Remedy: "start without --sync"}
 	}
-	return doctor.Finding{Check: doctor.CheckSync, Verdict: doctor.OK, Says: "each write is synced before it is acknowledged"}
+	return doctor.Finding{Check: doctor.CheckSync, Verdict: doctor.OK,
+		Says: "each write is synced before it is acknowledged"}
 }
 
 func (n *Node) examineLog(ctx context.Context, r *doctor.HealthReport) {
