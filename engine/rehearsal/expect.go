@@ -20,7 +20,7 @@ var expectations = map[Do]func(*running, context.Context, *Step) ([]Problem, err
 		if r.hasLogged(step.Part) {
 			return nil, nil
 		}
-		return problemf("no handler has logged %q%s", step.Part, r.trouble(ctx)), nil
+		return problemf("no handler has logged %q; %s%s", step.Part, r.lastLogged(), r.trouble(ctx)), nil
 	},
 }
 

@@ -36,6 +36,20 @@ func (s *stage) hasLogged(part string) bool {
 	return false
 }
 
+// lastLogged says which lines were logged last, at most five.
+func (s *stage) lastLogged() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.logged) == 0 {
+		return "nothing was logged"
+	}
+	text := "last logged:"
+	for _, line := range s.logged[max(0, len(s.logged)-5):] {
+		text += " " + eventlog.Clip(line, 200) + ";"
+	}
+	return strings.TrimSuffix(text, ";")
+}
+
 // lastFailure is the failure of the newest run that failed, nil for none.
 func (s *stage) lastFailure() *eventlog.Failure {
 	s.mu.Lock()

@@ -168,6 +168,8 @@ func TestReadsComeToWhatTheRealConnectorMakesOfThem(t *testing.T) {
 		"missing": {`t.answer("http.get", { result: { status: 404 } }); t.poll();`,
 			`expectWaiting("blocked"): the workflow waits: blocked*precondition (http.status)*answered 404`},
 		"expected": {`t.answer("http.get", { result: { status: 410 } }); t.poll(); t.expectLog("read 410");`, ""},
+		"another line of the log": {`t.answer("http.get", { result: { status: 410 } }); t.poll(); t.expectLog("read 200");`,
+			`no handler has logged "read 200"; last logged: read 410`},
 		"for now": {`t.answer("http.get", { result: { status: 200, body: {} } });
 			t.answer("http.get", { result: { status: 503 }, times: 2 }); t.poll(); t.expectLog("read 200");`, ""},
 		"a redirect": {`t.answer("http.get", { result: { status: 301, headers: { location: "/o" } } }); t.poll();`,
