@@ -25,6 +25,8 @@ type EffectDiffRequest struct {
 	Since time.Time
 	// Repair checks the script as a repair.
 	Repair bool
+	// Answers finds what next of a run was told of the call; nil where next was told of none.
+	Answers func(context.Context, eventlog.RunID) (*effectdiff.Answer, error)
 }
 
 // EffectDiff is what another script would have done.
@@ -38,8 +40,8 @@ type EffectDiff struct {
 	Refused  bool
 }
 
-// EffectDiff runs the version that runs now and another script on recorded runs, and compares the calls that they name.
-// It changes nothing and sends nothing. Errors: *decide.Refusal where the workflow is unknown or not recorded,
+// EffectDiff runs the version that runs now and another script on recorded runs, and compares what they do. It
+// changes nothing and sends nothing. Errors: *decide.Refusal where the workflow is unknown or not recorded,
 // ErrUnavailable.
 func (e *Engine) EffectDiff(ctx context.Context, name eventlog.WorkflowName, req EffectDiffRequest) (EffectDiff,
 	error) {
@@ -91,6 +93,7 @@ func (e *Engine) EffectDiff(ctx context.Context, name eventlog.WorkflowName, req
 			State: int(p.State), Publish: int(p.Publish), Log: int(p.Log), HostCalls: p.HostCalls, InFlight: p.InFlight,
 			Stack: p.Stack,
 		},
+		Answers: req.Answers,
 	}, effectdiff.Script{
 		Source:     sandbox.Source{Filename: running.Filename, Code: running.Source},
 		Definition: &running.Definition,
@@ -107,8 +110,8 @@ func (d *EffectDiff) DifferentEffects() []effectdiff.Effect {
 	return slices.DeleteFunc(slices.Clone(d.Effects), func(e effectdiff.Effect) bool { return e.Kind == effectdiff.Same })
 }
 
-// Recordings returns what recorded runs were given, in the order in which they are named. Errors: *decide.Refusal where
-// the workflow is unknown or not recorded, or where nothing is kept of one of the runs.
+// Recordings returns what prepare of recorded runs was given, in the order in which they are named. Errors:
+// *decide.Refusal where the workflow is unknown or not recorded, or where nothing is kept of one of the runs.
 func (e *Engine) Recordings(name eventlog.WorkflowName, runs []eventlog.RunID) ([]recording.Recording, error) {
 	if _, ok := e.State(name); !ok {
 		return nil, unknownWorkflow(name)
@@ -121,6 +124,9 @@ func (e *Engine) Recordings(name eventlog.WorkflowName, runs []eventlog.RunID) (
 		if err != nil {
 			return nil, err
 		}
+		if r.Phase == sandbox.Producer {
+			continue
+		}
 		if _, known := kept[r.Run]; !known && slices.Contains(runs, r.Run) {
 			if kept[r.Run] = r; len(kept) == len(runs) {
 				break
@@ -132,8 +138,9 @@ func (e *Engine) Recordings(name eventlog.WorkflowName, runs []eventlog.RunID) (
 		r, ok := kept[run]
 		if !ok {
 			return nil, &decide.Refusal{Kind: decide.NotFound, Code: "recording.unknown",
-				Message: fmt.Sprintf("nothing is recorded of run %s of workflow %s: what is kept is what prepare was given, so "+
-					"a producer's run has none, nor has one that had nothing to look at, nor a retry of next", run, name),
+				Message: fmt.Sprintf("nothing is recorded of run %s of workflow %s from which a case can be made: that is what "+
+					"prepare was given, so a producer's run has none, nor has one that had nothing to look at, nor a retry of next",
+					run, name),
 				Hint: hint.Of(hint.Recorded, name)}
 		}
 		found = append(found, r)

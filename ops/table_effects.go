@@ -2,6 +2,8 @@ package ops
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"net/http"
 	"slices"
 
@@ -11,6 +13,7 @@ import (
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/ops/explain"
 	"github.com/pawl-run/pawl/ops/rpc"
+	"github.com/pawl-run/pawl/projections"
 	"github.com/pawl-run/pawl/projections/readmodel"
 	"github.com/pawl-run/pawl/sandbox"
 )
@@ -56,8 +59,8 @@ const maxRecordedRuns = 100
 
 var effectsTable = []Operation{
 	define(operation("diffWorkflow", "POST /v1/workflows/{workflow}/diff", rpc.Operator,
-		"Say what a new script would have done otherwise in recorded runs (prepare and mutate; next is not compared); "+
-			"nothing is sent or changed").slow(), diffWorkflow),
+		"Say what a new script would have done otherwise in recorded runs: calls, events, and what next and producers "+
+			"publish; nothing is sent or changed").slow(), diffWorkflow),
 	define(operation("recordRuns", "POST /v1/workflows/{workflow}/recorded-cases", rpc.Operator,
 		"Write recorded runs as a test file: what they were given, and the calls that they have made").slow(), recordRuns),
 }
@@ -73,6 +76,9 @@ func diffWorkflow(ctx context.Context, c *Call, r *diffRequest) (diffAnswer, err
 	request := engine.EffectDiffRequest{Source: r.Source, Filename: r.Filename, Last: r.Last, Repair: r.Repair}
 	if r.Since != 0 {
 		request.Since = r.Since.Time()
+	}
+	request.Answers = func(ctx context.Context, run eventlog.RunID) (*effectdiff.Answer, error) {
+		return answerOf(ctx, c.backend.cfg.Reader, r.Workflow, run)
 	}
 	diff, err := c.backend.cfg.Engine.EffectDiff(ctx, r.Workflow, request)
 	if err != nil {
@@ -94,6 +100,36 @@ func diffWorkflow(ctx context.Context, c *Call, r *diffRequest) (diffAnswer, err
 	different := diff.DifferentEffects()
 	answer.Items = neverNull(different[:min(len(different), maxDifferent)])
 	return answer, nil
+}
+
+// answerOf is what next of a run was told of the call, nil where it was told of none, or the run is not known any more.
+func answerOf(ctx context.Context, from *readmodel.Reader, workflow eventlog.WorkflowName, id eventlog.RunID) (
+	*effectdiff.Answer, error) {
+	run, err := from.Run(ctx, workflow, id)
+	var unknown *readmodel.NotFoundError
+	if errors.As(err, &unknown) {
+		return nil, nil
+	}
+	if err != nil || run.Mutation == nil || run.MutationOutcome == nil {
+		return nil, err
+	}
+	m, err := from.Mutation(ctx, *run.Mutation)
+	if err != nil {
+		return nil, err
+	}
+	answer := effectdiff.Answer{Operation: m.Connector + "." + m.Operation}
+	switch *run.MutationOutcome {
+	case projections.OutcomeSuccess:
+		answer.Status, answer.Result = "applied", m.Result
+		if len(m.Result) == 0 {
+			answer.Result = json.RawMessage("null")
+		}
+	case projections.OutcomeSkipped:
+		answer.Status = "skipped"
+	default:
+		return nil, nil
+	}
+	return &answer, nil
 }
 
 func recordRuns(ctx context.Context, c *Call, r *recordRequest) (recordAnswer, error) {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/pawl-run/pawl/engine/difference"
 	"github.com/pawl-run/pawl/engine/recording"
+	"github.com/pawl-run/pawl/sandbox"
 )
 
 // Compare runs both scripts on each recording, on all processors. The effects are in the order of the recordings.
@@ -68,13 +69,19 @@ func compare(ctx context.Context, cfg Config, before, after Script, r *recording
 		e.Error, e.Line = "both fail; the new script: "+changed.fault.Message, changed.fault.Line
 	case changed.fault != nil:
 		e.Kind, e.Error, e.Line = Fails, changed.fault.Message, changed.fault.Line
+	case r.Phase == sandbox.Producer:
+		e.Kind = Same
+		return e, e.compareLeft(&old, &changed)
 	case old.call == nil && changed.call == nil:
 		e.Kind = Same
-		return e, e.compareChosen(&old, &changed)
+		if err := e.compareChosen(&old, &changed); err != nil {
+			return e, err
+		}
+		return e, compareNext(ctx, cfg, &e, before, after, &old, &changed, r)
 	case old.call == nil:
-		e.Kind = New
+		e.Kind, e.NextUnknown = New, hasNext(after, r)
 	case changed.call == nil:
-		e.Kind = Gone
+		e.Kind, e.NextUnknown = Gone, hasNext(after, r)
 	default:
 		e.Kind = Changed
 		if e.Fields, err = difference.Of(old.call.Params, changed.call.Params); err != nil {
@@ -87,7 +94,10 @@ func compare(ctx context.Context, cfg Config, before, after Script, r *recording
 		if len(e.Fields) == 0 && old.call.Operation == changed.call.Operation {
 			e.Kind = Same
 		}
-		return e, e.compareChosen(&old, &changed)
+		if err := e.compareChosen(&old, &changed); err != nil {
+			return e, err
+		}
+		return e, compareNext(ctx, cfg, &e, before, after, &old, &changed, r)
 	}
 	return e, nil
 }

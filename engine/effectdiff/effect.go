@@ -15,7 +15,7 @@ const (
 	Same    Kind = "same"
 	New     Kind = "new"     // only the new script makes a call
 	Gone    Kind = "gone"    // only the old one does
-	Changed Kind = "changed" // the calls differ, or the events that prepare chooses
+	Changed Kind = "changed" // the calls differ, the events that prepare chooses, or what is published or returned
 	Fails   Kind = "fails"   // the new script fails where the old one does not
 	// NotReplayed: what one of them asks for was not recorded, or the old one fails too.
 	NotReplayed Kind = "notReplayed"
@@ -38,7 +38,9 @@ type Effect struct {
 	Kind    Kind                    `json:"kind" jsonschema:"same, new, gone, changed, fails or notReplayed"`
 	Before  *Call                   `json:"before,omitempty" jsonschema:"the call of the version that runs now"`
 	After   *Call                   `json:"after,omitempty" jsonschema:"the call of the new script"`
-	Fields  []difference.Difference `json:"fields,omitempty" jsonschema:"the parameters in which the calls differ; (reserved) and (cancelled) are the events that prepare chooses"`
+	Fields  []difference.Difference `json:"fields,omitempty" jsonschema:"the parameters in which the calls differ; (reserved) and (cancelled) are the events that prepare chooses, (published), (inputs) and (state) what next or a producer leaves"`
 	Error   string                  `json:"error,omitempty" jsonschema:"why it fails, or could not be replayed"`
 	Line    int                     `json:"line,omitempty" jsonschema:"the line of the script that fails"`
+	// NextUnknown says that next was not compared: the answer to one of the calls is not known, or both fail.
+	NextUnknown bool `json:"nextUnknown,omitempty" jsonschema:"next was not compared: the answer to its call is not known, or both fail"`
 }

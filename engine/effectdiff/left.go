@@ -2,7 +2,6 @@ package effectdiff
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/pawl-run/pawl/eventlog"
@@ -11,25 +10,34 @@ import (
 // maxNamed bounds how many handlers of a kind NotCompared names.
 const maxNamed = 10
 
-// NotCompared says which parts of the new script the effects say nothing of: next, which is not run, producers, of
-// which nothing is recorded, and consumers without a recorded run. It is empty where there are none.
+// NotCompared says which parts of the new script the effects say nothing of: next where the answer to its call is not
+// known, and handlers without a recorded run. It is empty where there are none.
 func NotCompared(after *eventlog.Definition, effects []Effect) string {
-	var nexts, producers, unseen []eventlog.Handler
+	runs, unknown := map[eventlog.Handler]int{}, map[eventlog.Handler]int{}
+	for _, e := range effects {
+		if runs[e.Handler]++; e.NextUnknown {
+			unknown[e.Handler]++
+		}
+	}
+	var nexts, producers, unseen []string
 	for _, c := range after.Consumers {
-		if !slices.ContainsFunc(effects, func(e Effect) bool { return e.Handler == c.Name }) {
-			unseen = append(unseen, c.Name)
-		} else if c.HasNext {
-			nexts = append(nexts, c.Name)
+		if name := string(c.Name); runs[c.Name] == 0 {
+			unseen = append(unseen, name)
+		} else if n := unknown[c.Name]; n > 0 {
+			nexts = append(nexts, fmt.Sprintf("%s (%d of %s)", name, n, eventlog.Count(runs[c.Name], "run")))
 		}
 	}
 	for _, p := range after.Producers {
-		producers = append(producers, p.Name)
+		if runs[p.Name] == 0 {
+			producers = append(producers, string(p.Name))
+		}
 	}
 	var parts []string
 	for _, left := range []struct {
 		what string
-		of   []eventlog.Handler
-	}{{"what next of %s does", nexts}, {"producers (%s)", producers}, {"consumers without a recorded run (%s)", unseen}} {
+		of   []string
+	}{{"what next does behind a call whose answer is not known: %s", nexts},
+		{"producers without a recorded run (%s)", producers}, {"consumers without a recorded run (%s)", unseen}} {
 		if len(left.of) > 0 {
 			parts = append(parts, fmt.Sprintf(left.what, named(left.of)))
 		}
@@ -41,12 +49,8 @@ func NotCompared(after *eventlog.Definition, effects []Effect) string {
 }
 
 // named lists the first of the handlers, and says how many more there are.
-func named(handlers []eventlog.Handler) string {
-	var names []string
-	for _, h := range handlers[:min(len(handlers), maxNamed)] {
-		names = append(names, string(h))
-	}
-	text := strings.Join(names, ", ")
+func named(handlers []string) string {
+	text := strings.Join(handlers[:min(len(handlers), maxNamed)], ", ")
 	if more := len(handlers) - maxNamed; more > 0 {
 		text += fmt.Sprintf(" and %d more", more)
 	}

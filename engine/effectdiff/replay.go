@@ -27,6 +27,9 @@ type Config struct {
 	Scripts  sandbox.Executor
 	Vars     sandbox.Vars
 	Limits   sandbox.Limits
+	// Answers finds the answer that the call of a run got; nil for a run whose next was told of none. A nil Answers knows
+	// none. It is called by several goroutines.
+	Answers func(context.Context, eventlog.RunID) (*Answer, error)
 }
 
 // outcome is what one script does in one run.
@@ -34,7 +37,11 @@ type outcome struct {
 	call *Call
 	// reserved and cancelled are the events that prepare chooses, ids by topic.
 	reserved, cancelled chosen
-	fault               *sandbox.Error
+	// prepared is what prepare returned.
+	prepared json.RawMessage
+	// left is what a producer or next leaves behind.
+	left  left
+	fault *sandbox.Error
 	// lacks names what was not recorded.
 	lacks string
 }
@@ -49,8 +56,11 @@ func (c *chosen) add(topic eventlog.Topic, id eventlog.MessageID) {
 	(*c)[topic] = append((*c)[topic], id)
 }
 
-// replay runs prepare, and mutate where prepare has chosen something.
+// replay runs a producer, or prepare, and mutate where prepare has chosen something.
 func replay(ctx context.Context, cfg Config, script Script, r *recording.Recording) (outcome, error) {
+	if r.Phase == sandbox.Producer {
+		return poll(ctx, cfg, script, r)
+	}
 	consumer, ok := script.Definition.Consumer(r.Handler)
 	if !ok {
 		return outcome{}, nil // it does nothing with these events
@@ -68,7 +78,7 @@ func replay(ctx context.Context, cfg Config, script Script, r *recording.Recordi
 	if bad != nil {
 		return outcome{fault: sandbox.ScriptFault(bad.Code, "%s", bad.Message)}, nil
 	}
-	var does outcome
+	does := outcome{prepared: prepared.Raw}
 	for _, ref := range prepared.Reservations {
 		does.reserved.add(ref.Topic, ref.MessageID)
 	}
@@ -96,10 +106,8 @@ func replay(ctx context.Context, cfg Config, script Script, r *recording.Recordi
 // prepareOf is the call of prepare with what the recorded run was given. lacks names what was not recorded.
 func prepareOf(cfg Config, script Script, consumer *eventlog.Consumer, r *recording.Recording) (
 	call sandbox.Invocation, lacks string) {
-	call = sandbox.Invocation{
-		Workflow: string(cfg.Workflow), Source: script.Source, Phase: sandbox.Prepare, Handler: string(r.Handler),
-		Vars: cfg.Vars, Now: r.At, Still: true, Seed: r.Seed, Limits: cfg.Limits, Pending: map[string][]sandbox.Event{},
-	}
+	call = callOf(cfg, script, sandbox.Prepare, r)
+	call.Pending = map[string][]sandbox.Event{}
 	for _, topic := range consumer.Subscribe {
 		if call.Pending[string(topic)] = r.Pending[string(topic)]; slices.Contains(r.More, string(topic)) {
 			call.More = append(call.More, string(topic))
@@ -114,11 +122,20 @@ func prepareOf(cfg Config, script Script, consumer *eventlog.Consumer, r *record
 	if !consumer.Concurrent() {
 		call.State = r.State
 	}
+	return call, ""
+}
+
+// callOf is what each call of a recorded run is given.
+func callOf(cfg Config, script Script, phase sandbox.Phase, r *recording.Recording) sandbox.Invocation {
+	call := sandbox.Invocation{
+		Workflow: string(cfg.Workflow), Source: script.Source, Phase: phase, Handler: string(r.Handler),
+		Vars: cfg.Vars, Now: r.At, Still: true, Seed: r.Seed, Limits: cfg.Limits,
+	}
 	for _, op := range script.Definition.Operations {
 		call.Operations = append(call.Operations, sandbox.Operation{Connector: op.Connector, Operation: op.Operation,
 			Kind: sandbox.OperationKind(op.Kind)})
 	}
-	return call, ""
+	return call
 }
 
 // invoke makes one call. An error is none of the script.

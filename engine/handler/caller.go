@@ -28,7 +28,7 @@ type Config struct {
 	Vars sandbox.Vars
 	// RunLog takes what one call of the handler has logged. It must not block.
 	RunLog func(eventlog.WorkflowName, eventlog.RunID, eventlog.Handler, []sandbox.LogLine)
-	// Recordings keeps what prepare was given; nil keeps nothing.
+	// Recordings keeps what prepare and producers were given; nil keeps nothing.
 	Recordings *recording.Store
 	// DiskSpace reports why no mutation may start now (too little free space), nil when there is enough.
 	DiskSpace func() error

@@ -47,7 +47,7 @@ func (h *host) note(began time.Time, capability string, params, answer json.RawM
 
 // recorded reports whether what the call is given is kept.
 func (h *host) recorded() bool {
-	return h.phase == sandbox.Prepare && h.caller.cfg.Recordings.Records(h.caller.name)
+	return (h.phase == sandbox.Prepare || h.phase == sandbox.Producer) && h.caller.cfg.Recordings.Records(h.caller.name)
 }
 
 // keep keeps a read of a call that is recorded.
@@ -71,6 +71,9 @@ func (h *host) record(call sandbox.Invocation) {
 	kept := recording.Recording{
 		Run: h.run.ID, Version: h.run.Version, Handler: h.run.Handler, Event: h.run.Event, At: call.Now, Seed: call.Seed,
 		State: call.State, Pending: call.Pending, More: call.More, Reads: h.reads,
+	}
+	if h.phase == sandbox.Producer {
+		kept.Phase, kept.ScheduledAt = h.phase, call.ScheduledAt
 	}
 	if !kept.Empty() {
 		h.caller.cfg.Recordings.Add(h.caller.name, kept)

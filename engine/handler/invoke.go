@@ -77,7 +77,7 @@ func (h *host) invoke(ctx context.Context, call sandbox.Invocation) (sandbox.Res
 	if looksFurther(err) {
 		return out, err // it is called again, and says all of it again
 	}
-	if h.recorded() {
+	if h.recorded() && (h.phase == sandbox.Prepare || len(out.Publishes) > 0) { // most polls find nothing
 		h.record(call)
 	}
 	if log := c.cfg.RunLog; log != nil {

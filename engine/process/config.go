@@ -82,7 +82,7 @@ type Config struct {
 	Observe func(eventlog.Record)
 	// RunLog takes what one call of the handler has logged. It must not block.
 	RunLog func(eventlog.WorkflowName, eventlog.RunID, eventlog.Handler, []sandbox.LogLine)
-	// Recordings keeps what prepare of chosen workflows was given, for EffectDiff; nil keeps nothing.
+	// Recordings keeps what prepare and producers of chosen workflows were given, for EffectDiff; nil keeps nothing.
 	Recordings *recording.Store
 	// DiskSpace reports why no new work may start now (too little disk space); nil when there is enough.
 	DiskSpace func() error

@@ -8,7 +8,7 @@ import (
 	"github.com/pawl-run/pawl/sandbox"
 )
 
-// Recording is what prepare of one run was given.
+// Recording is what prepare of one run was given, or the producer.
 type Recording struct {
 	Run     eventlog.RunID     `json:"run"`
 	Version eventlog.Version   `json:"version"`
@@ -16,6 +16,10 @@ type Recording struct {
 	Event   *eventlog.EventRef `json:"event,omitempty"` // of a concurrent consumer's run
 	At      time.Time          `json:"at"`              // the script's time
 	Seed    uint64             `json:"seed"`
+	// Phase is producer; empty for prepare.
+	Phase sandbox.Phase `json:"phase,omitempty"`
+	// ScheduledAt is the time that the producer's schedule asked for; zero for At.
+	ScheduledAt time.Time `json:"scheduledAt,omitzero"`
 
 	State   json.RawMessage            `json:"state,omitempty"`
 	Pending map[string][]sandbox.Event `json:"pending,omitempty"`
@@ -39,7 +43,7 @@ func (r *Recording) Empty() bool {
 			return false
 		}
 	}
-	return len(r.Reads) == 0
+	return len(r.Reads) == 0 && r.Phase != sandbox.Producer
 }
 
 // Keep bounds what is kept of a workflow. A zero bound is none.

@@ -37,7 +37,7 @@ func PrintDifferences(screen term.Screen, script Script, workflow string, answer
 // print shows what is different to a person, the newest at the bottom.
 func (d *differences) print(screen term.Screen, workflow string) {
 	for _, e := range slices.Backward(d.Items) {
-		about := ""
+		about := ": " + string(e.Handler)
 		if call := e.After; call != nil {
 			about = ": " + call.Operation + titled(call)
 		} else if call := e.Before; call != nil {
