@@ -97,7 +97,7 @@ func TestALongBacklogIsPagedOut(t *testing.T) {
 		t.Helper()
 		got, err := e.Push(t.Context(), enginetest.Tester, "turns", "a",
 			[]decide.PushItem{{MessageID: "a30", Title: "again", Payload: json.RawMessage(`{"id":"again"}`)}})
-		if err != nil || len(got) != 1 || got[0].Result != result || got[0].Status != eventlog.EventPending {
+		if err != nil || len(got) != 1 || got[0].Result != result || got[0].Status != eventlog.EventStatusPending {
 			t.Fatalf("a known event was pushed again: %+v, %v", got, err)
 		}
 	}

@@ -190,7 +190,7 @@ func TestC3_AnApprovalKeepsNoPlace(t *testing.T) {
 	s := e.Rest("orders")
 	var asked []*projections.Mutation
 	for _, m := range s.Mutations() {
-		if m.Status == eventlog.MutationAwaitingApproval {
+		if m.Status == eventlog.MutationStatusAwaitingApproval {
 			asked = append(asked, m)
 		}
 	}

@@ -124,7 +124,7 @@ func (c *caller) commands(b *enginetest.Harness, approving bool) {
 		id := eventlog.MutationID(wait.Subject)
 		operate("approve", func() decide.Command { return decide.Approve{Mutation: id} }, func(s *projections.State) bool {
 			m := s.Mutation(id)
-			return m == nil || m.Status != eventlog.MutationAwaitingApproval
+			return m == nil || m.Status != eventlog.MutationStatusAwaitingApproval
 		})
 	}
 }

@@ -37,7 +37,7 @@ func TestF5_AnOpenCallIsOnRecordSoon(t *testing.T) {
 		found := 0
 		s, _ := e.State("orders")
 		for _, m := range s.Mutations() {
-			if found++; m.Status != eventlog.MutationNeedsReconcile || m.OverAt != 0 {
+			if found++; m.Status != eventlog.MutationStatusNeedsReconcile || m.OverAt != 0 {
 				t.Errorf("%s after its deadline the call is %s, over at %s; want needs_reconcile, and no time", soon, m.Status,
 					m.OverAt)
 			}

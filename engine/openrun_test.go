@@ -59,7 +59,7 @@ func TestF6_ARequestLeavesForAnActiveRunOnly(t *testing.T) {
 	}{
 		"active": {},
 		"lost":   {why: "does not own", lost: true},
-		"ended": {more: []eventlog.Fact{&eventlog.RunFailed{Run: "R1", Status: eventlog.RunPausedReconcile}},
+		"ended": {more: []eventlog.Fact{&eventlog.RunFailed{Run: "R1", Status: eventlog.RunStatusPausedReconcile}},
 			why: "its run is not active any more"},
 		"crashed": {more: []eventlog.Fact{&eventlog.RunCrashed{Run: "R1"}}, why: "its run is not active any more"},
 		"settled": {more: []eventlog.Fact{&eventlog.MutationFailed{Mutation: "R1", Run: "R1"}},
@@ -95,7 +95,8 @@ func TestADrainWaitsForEveryRun(t *testing.T) {
 	if r, _ := openRun(t, openSince, connector.Ending{}); noActiveRun(r) {
 		t.Error("the drain ends while a run is active")
 	}
-	r, _ := openRun(t, openSince, connector.Ending{}, &eventlog.RunFailed{Run: "R1", Status: eventlog.RunPausedReconcile})
+	r, _ := openRun(t, openSince, connector.Ending{}, &eventlog.RunFailed{Run: "R1",
+		Status: eventlog.RunStatusPausedReconcile})
 	if !noActiveRun(r) {
 		t.Error("the drain waits for a run that has ended")
 	}

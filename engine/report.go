@@ -45,7 +45,7 @@ func (a *aggregate) failSlowRun(ctx context.Context, cmd decide.Command, cause e
 	if reported := s.Run(reportsOn(cmd)); reported != nil && reported.Event != nil {
 		run = reported
 	}
-	if run == nil || run.Status != eventlog.RunActive {
+	if run == nil || run.Status != eventlog.RunStatusActive {
 		return nil
 	}
 	_, err := a.record(ctx, decide.FailRun{Run: run.ID, Failure: eventlog.Failure{

@@ -153,7 +153,7 @@ func noActiveRun(r *runner) bool {
 	}
 	s := r.workflow.state()
 	ended := func(run *projections.Run) bool {
-		return run.Status != eventlog.RunActive || r.resting() != nil && run.Engine != r.engine.Name
+		return run.Status != eventlog.RunStatusActive || r.resting() != nil && run.Engine != r.engine.Name
 	}
 	if run := s.CurrentRun(); run != nil && !ended(run) {
 		return false

@@ -231,9 +231,9 @@ func (c *calls) stillOurs(call started) *eventlog.Failure {
 	case m.Resending && (s.Pause != nil || s.Archived):
 		return unsent(m, "the workflow was paused or archived meanwhile")
 	case m.Resending: // its run has ended with it
-	case now.Status != eventlog.MutationInFlight:
+	case now.Status != eventlog.MutationStatusInFlight:
 		return unsent(m, "it is not in flight any more: another engine has taken the workflow over")
-	case run == nil || run.Status != eventlog.RunActive || run.Engine != c.workflow.engine.Name:
+	case run == nil || run.Status != eventlog.RunStatusActive || run.Engine != c.workflow.engine.Name:
 		return unsent(m, "its run is not active any more")
 	}
 	if !c.workflow.engine.Config.Clock.Now().Before(m.Deadline.Time()) {

@@ -203,7 +203,7 @@ func (c *calls) underWayFor(m *projections.Mutation) time.Duration {
 // does not say when the call is over was written while its exchange was open.
 func timeAfterDeadline(m *projections.Mutation, ending connector.Ending) time.Duration {
 	switch m.Status {
-	case eventlog.MutationNeedsReconcile, eventlog.MutationIndeterminate:
+	case eventlog.MutationStatusNeedsReconcile, eventlog.MutationStatusIndeterminate:
 		if m.OverAt == 0 && !m.Resending {
 			return ending.Lasting
 		}
@@ -218,7 +218,7 @@ func (c *calls) unseenOf(s *projections.State) (unseen time.Duration) {
 		if run == nil || run.Mutation == "" {
 			return
 		}
-		if m := s.Mutation(run.Mutation); m != nil && m.Status == eventlog.MutationInFlight {
+		if m := s.Mutation(run.Mutation); m != nil && m.Status == eventlog.MutationStatusInFlight {
 			c.sightings.See(m, c.workflow.engine.Moment())
 			unseen = max(unseen, c.workflow.engine.Config.Connectors.Ending(c.call(m)).Unseen)
 		}
@@ -238,7 +238,7 @@ func (c *calls) unseenOf(s *projections.State) (unseen time.Duration) {
 // may take has passed. Here the first of the two clocks to show that is enough, because a person has looked.
 func (c *calls) outlook(s *projections.State, id eventlog.MutationID) Outlook {
 	m := s.Mutation(id)
-	if m == nil || m.Status != eventlog.MutationIndeterminate {
+	if m == nil || m.Status != eventlog.MutationStatusIndeterminate {
 		return Outlook{} // decide refuses what is resolved otherwise
 	}
 	// A call whose host could not be promised to know it when it was made is not sent again.

@@ -106,7 +106,7 @@ func TestF5_UnderWay(t *testing.T) {
 				ReconcileAttempts: c.call.attempts, Call: eventlog.MutationCall{TimeoutMS: timeout.Milliseconds()},
 			}
 			if c.call.recorded {
-				m.Status = eventlog.MutationNeedsReconcile
+				m.Status = eventlog.MutationStatusNeedsReconcile
 			}
 			if c.call.overAt != 0 {
 				m.OverAt = eventlog.At(begun.Add(c.call.overAt))

@@ -7,12 +7,12 @@ type MutationStatus string
 
 // The statuses of a mutation. Applied, failed and given up are final.
 const (
-	MutationAwaitingApproval MutationStatus = "awaiting_approval" // nothing has left (O5)
-	MutationInFlight         MutationStatus = "in_flight"         // the request may have left (F6)
-	MutationNeedsReconcile   MutationStatus = "needs_reconcile"   // being asked for, with backoff (F5)
-	MutationIndeterminate    MutationStatus = "indeterminate"     // only a person can say
-	MutationStatusApplied    MutationStatus = "applied"
-	MutationStatusFailed     MutationStatus = "failed"
+	MutationStatusAwaitingApproval MutationStatus = "awaiting_approval" // nothing has left (O5)
+	MutationStatusInFlight         MutationStatus = "in_flight"         // the request may have left (F6)
+	MutationStatusNeedsReconcile   MutationStatus = "needs_reconcile"   // being asked for, with backoff (F5)
+	MutationStatusIndeterminate    MutationStatus = "indeterminate"     // only a person can say
+	MutationStatusApplied          MutationStatus = "applied"
+	MutationStatusFailed           MutationStatus = "failed"
 	// MutationStatusGivenUp: its records were given up with an accepted loss. Nothing is sent or asked any more,
 	// and only the other side knows what became of it.
 	MutationStatusGivenUp MutationStatus = "given_up"
@@ -25,7 +25,7 @@ func (s MutationStatus) Final() bool {
 
 // Unresolved reports whether the request may have left and its outcome is not known (R16a).
 func (s MutationStatus) Unresolved() bool {
-	return s == MutationInFlight || s == MutationNeedsReconcile || s == MutationIndeterminate
+	return s == MutationStatusInFlight || s == MutationStatusNeedsReconcile || s == MutationStatusIndeterminate
 }
 
 // What settled a mutation when it was not the call's own answer.

@@ -37,14 +37,14 @@ type RunStatus string
 
 // The statuses of a run.
 const (
-	RunActive          RunStatus = "active"
-	RunPausedTransient RunStatus = "paused:transient"
-	RunPausedApproval  RunStatus = "paused:approval"
-	RunPausedReconcile RunStatus = "paused:reconciliation"
-	RunFailedLogic     RunStatus = "failed:logic"
-	RunFailedInternal  RunStatus = "failed:internal"
-	RunStatusCommitted RunStatus = "committed"
-	RunStatusCrashed   RunStatus = "crashed"
+	RunStatusActive          RunStatus = "active"
+	RunStatusPausedTransient RunStatus = "paused:transient"
+	RunStatusPausedApproval  RunStatus = "paused:approval"
+	RunStatusPausedReconcile RunStatus = "paused:reconciliation"
+	RunStatusFailedLogic     RunStatus = "failed:logic"
+	RunStatusFailedInternal  RunStatus = "failed:internal"
+	RunStatusCommitted       RunStatus = "committed"
+	RunStatusCrashed         RunStatus = "crashed"
 )
 
 // HandlerType is "producer" or "consumer".

@@ -7,7 +7,7 @@ type EventStatus string
 
 // The statuses of a topic event.
 const (
-	EventPending         EventStatus = "pending"
+	EventStatusPending   EventStatus = "pending"
 	EventStatusReserved  EventStatus = "reserved"
 	EventStatusConsumed  EventStatus = "consumed"
 	EventStatusSkipped   EventStatus = "skipped"

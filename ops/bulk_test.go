@@ -60,7 +60,7 @@ func TestC11_ExactlyTheCountedMutations(t *testing.T) {
 		t.Errorf("the comment is %+v", m.Comment)
 	}
 	b.do("getMutation", map[string]any{"mutation": later}, &m)
-	if m.Status != eventlog.MutationAwaitingApproval {
+	if m.Status != eventlog.MutationStatusAwaitingApproval {
 		t.Errorf("what came after the count is %s", m.Status)
 	}
 

@@ -56,7 +56,7 @@ func TestConfirmationsStayAsTheyAre(t *testing.T) {
 	}
 	var m readmodel.Mutation
 	b.do("getMutation", map[string]any{"mutation": b.only("evil")}, &m)
-	if m.Status != eventlog.MutationAwaitingApproval {
+	if m.Status != eventlog.MutationStatusAwaitingApproval {
 		t.Errorf("what came in meanwhile is %s", m.Status)
 	}
 	if res, body := u.send("GET", "/ui/act/pauseWorkflow", nil); res.StatusCode != http.StatusBadRequest {

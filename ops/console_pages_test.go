@@ -198,7 +198,7 @@ func TestConsoleApproves(t *testing.T) {
 		t.Errorf("who approved it is not told:\n%s", body)
 	}
 	b.do("getMutation", map[string]any{"mutation": items[2][1]}, &m)
-	if m.Status != eventlog.MutationAwaitingApproval {
+	if m.Status != eventlog.MutationStatusAwaitingApproval {
 		t.Errorf("what was not chosen is %s", m.Status)
 	}
 	res, body := u.send("GET", "/ui/act/approveMutations?back=/ui/needs", nil)

@@ -69,7 +69,8 @@ func TestS5_QueuedBehindARun(t *testing.T) {
 	b := setup(t)
 	s := projections.State{}.Hydrate(
 		&projections.Workflow{Name: "shop", Head: eventlog.Head{Revision: 7}, Current: "R1"},
-		&projections.Run{ID: "R1", Handler: "p", Type: eventlog.ProducerHandler, Status: eventlog.RunActive, Engine: "E"},
+		&projections.Run{ID: "R1", Handler: "p", Type: eventlog.ProducerHandler, Status: eventlog.RunStatusActive,
+			Engine: "E"},
 	)
 	got := b.server.queuedProducers(&decide.Queued{Producers: []eventlog.Handler{"p", "q"}, Running: "p",
 		First: decide.RunProducer{Run: "R1"}, State: s})

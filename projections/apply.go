@@ -164,9 +164,9 @@ func (f *folding) apply(fact eventlog.Fact) error {
 	case *eventlog.RunCrashed:
 		return f.runEnded(e.Run, eventlog.RunStatusCrashed, nil)
 	case *eventlog.RunSuspended:
-		return f.changeCurrent(e.Run, func(r *Run) { r.Status = eventlog.RunPausedApproval })
+		return f.changeCurrent(e.Run, func(r *Run) { r.Status = eventlog.RunStatusPausedApproval })
 	case *eventlog.RunReactivated:
-		return f.changeCurrent(e.Run, func(r *Run) { r.Status, r.Engine = eventlog.RunActive, e.Engine })
+		return f.changeCurrent(e.Run, func(r *Run) { r.Status, r.Engine = eventlog.RunStatusActive, e.Engine })
 	case *eventlog.RunRetryOwed:
 		return f.runRetryOwed(e)
 	case *eventlog.RunRetryCleared:

@@ -40,7 +40,7 @@ func (p *past) beginning(run eventlog.RunID, id eventlog.MessageID) *past {
 func (p *past) failing(run eventlog.RunID, id eventlog.MessageID, class eventlog.Class, until eventlog.Instant) *past {
 	p.t.Helper()
 	return p.then(
-		&eventlog.RunFailed{Run: run, Status: eventlog.RunPausedTransient, Failure: eventlog.Failure{Class: class}},
+		&eventlog.RunFailed{Run: run, Status: eventlog.RunStatusPausedTransient, Failure: eventlog.Failure{Class: class}},
 		&eventlog.EventRetryScheduled{Topic: "in", MessageID: id, Run: run, At: until})
 }
 

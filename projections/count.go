@@ -48,7 +48,7 @@ func (f *folding) wait(topic eventlog.Topic, more int) {
 
 // pendingCount is what the event adds to the number of the pending events of its topic.
 func pendingCount(e *TopicEvent) int {
-	if e.Status == eventlog.EventPending {
+	if e.Status == eventlog.EventStatusPending {
 		return 1
 	}
 	return 0
@@ -64,7 +64,7 @@ func (f *folding) recount(before, after *TopicEvent) error {
 			}
 			in := *old
 			switch countsAs(e.Status) {
-			case eventlog.EventPending:
+			case eventlog.EventStatusPending:
 				in.Open += d
 			case eventlog.EventStatusConsumed:
 				in.Consumed += d
@@ -91,7 +91,7 @@ func (f *folding) recount(before, after *TopicEvent) error {
 // countsAs is what an event's status counts as for its inputs: reserved as pending.
 func countsAs(s eventlog.EventStatus) eventlog.EventStatus {
 	if s == eventlog.EventStatusReserved {
-		return eventlog.EventPending
+		return eventlog.EventStatusPending
 	}
 	return s
 }

@@ -107,7 +107,7 @@ func TestC2_OneOfAKeyIsLookedAt(t *testing.T) {
 	const waiting = 5000
 	event := func(n int, payload string, held *Held) *TopicEvent {
 		return &TopicEvent{Topic: "t", MessageID: eventlog.MessageID(payload + string(rune(n))), Payload: []byte(payload),
-			Status: eventlog.EventPending, Created: Ordinal{Seq: uint64(n + 1)}, Held: held}
+			Status: eventlog.EventStatusPending, Created: Ordinal{Seq: uint64(n + 1)}, Held: held}
 	}
 	s = s.Hydrate(event(0, `{"k":"held"}`, &Held{Reason: eventlog.HeldPerson}))
 	for n := range waiting {

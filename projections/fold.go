@@ -126,7 +126,7 @@ func (s *State) putEvent(e *TopicEvent) {
 	}
 	s.events.put(key.ID, e)
 	switch {
-	case e.Status == eventlog.EventPending:
+	case e.Status == eventlog.EventStatusPending:
 		s.pending.put(pendingKey(e.Topic, e.Created), e)
 		s.followReservation(e, old)
 		q := s.queued(e, old)
@@ -136,7 +136,7 @@ func (s *State) putEvent(e *TopicEvent) {
 		if e.ScheduledAt != 0 {
 			s.scheduled.put(scheduledKey(e.scheduled()), struct{}{})
 		}
-	case known && old.Status == eventlog.EventPending:
+	case known && old.Status == eventlog.EventStatusPending:
 		s.pending.drop(pendingKey(e.Topic, e.Created))
 		s.dequeue(e.Topic, e.Created)
 		s.followReservation(e, old)

@@ -89,7 +89,7 @@ func (p *past) event(id eventlog.MessageID) *projections.TopicEvent {
 var logicFailure = eventlog.Failure{Class: eventlog.Logic, Code: "script.threw", Message: "no"}
 
 func failed(run eventlog.RunID) *eventlog.RunFailed {
-	return &eventlog.RunFailed{Run: run, Status: eventlog.RunFailedLogic, Failure: logicFailure}
+	return &eventlog.RunFailed{Run: run, Status: eventlog.RunStatusFailedLogic, Failure: logicFailure}
 }
 
 func ref(id eventlog.MessageID) eventlog.EventRef {
@@ -292,7 +292,7 @@ func TestPhasesMoveForwardOnly(t *testing.T) {
 func TestUpdateKeepsStatusAndPlace(t *testing.T) {
 	t.Parallel()
 	for status, reach := range map[eventlog.EventStatus]func(*past){
-		eventlog.EventPending:        func(*past) {},
+		eventlog.EventStatusPending:  func(*past) {},
 		eventlog.EventStatusReserved: func(p *past) { p.reserving("R", "a") },
 		eventlog.EventStatusConsumed: func(p *past) {
 			p.reserving("R", "a").then(&eventlog.EventConsumed{Topic: "in", MessageID: "a", Run: "R"})
@@ -316,7 +316,7 @@ func TestUpdateKeepsStatusAndPlace(t *testing.T) {
 		if diff := cmp.Diff(&want, p.event("a")); diff != "" {
 			t.Errorf("%s: an update changed more than title, payload and causes:\n%s", status, diff)
 		}
-		if status == eventlog.EventPending {
+		if status == eventlog.EventStatusPending {
 			for first := range p.State.Pending("in") {
 				if first.MessageID != "a" {
 					t.Errorf("the updated event lost its place to %s", first.MessageID)

@@ -12,7 +12,7 @@ func (f *folding) eventHeld(e *eventlog.EventHeld) error {
 		return fmt.Errorf("event %s in %s cannot be held for %q", e.MessageID, e.Topic, e.Reason)
 	}
 	old := f.Event(e.Topic, e.MessageID)
-	if old != nil && old.Status != eventlog.EventPending &&
+	if old != nil && old.Status != eventlog.EventStatusPending &&
 		(old.Status != eventlog.EventStatusReserved || old.ReservedBy != e.Run) {
 		return fmt.Errorf("event %s in %s is %s by run %q and cannot be held by run %s", e.MessageID, e.Topic, old.Status,
 			old.ReservedBy, e.Run)
@@ -25,7 +25,7 @@ func (f *folding) eventHeld(e *eventlog.EventHeld) error {
 
 func (f *folding) eventFreed(e *eventlog.EventFreed) error {
 	old := f.Event(e.Topic, e.MessageID)
-	if old != nil && old.Held == nil && (old.Status != eventlog.EventPending || old.ScheduledAt == 0) {
+	if old != nil && old.Held == nil && (old.Status != eventlog.EventStatusPending || old.ScheduledAt == 0) {
 		return fmt.Errorf("event %s in %s is %s and nothing holds it", e.MessageID, e.Topic, old.Status)
 	}
 	return f.changeEvent(e.Topic, e.MessageID, func(x *TopicEvent) {

@@ -30,7 +30,7 @@ func (e *TopicEvent) Job() JobState {
 		return JobCancelled
 	case eventlog.EventStatusDiscarded:
 		return JobDiscarded
-	case eventlog.EventPending:
+	case eventlog.EventStatusPending:
 		if e.failed() {
 			return JobRetryable
 		}

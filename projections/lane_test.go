@@ -19,7 +19,7 @@ func offered(
 ) (may []projections.Candidate) {
 	unfinished := func(e *projections.TopicEvent) bool {
 		return slices.Contains(c.Subscribe, e.Topic) &&
-			(e.Status == eventlog.EventPending || e.Status == eventlog.EventStatusReserved)
+			(e.Status == eventlog.EventStatusPending || e.Status == eventlog.EventStatusReserved)
 	}
 	key := func(e *projections.TopicEvent) string {
 		if run := s.Run(e.ReservedBy); e.Status == eventlog.EventStatusReserved && run != nil {
@@ -49,7 +49,7 @@ func offered(
 	}
 	for _, e := range events {
 		k := key(e)
-		if e.Status == eventlog.EventPending && e.Held == nil && e.ScheduledAt <= now && (e.FailedAt != 0) == tried &&
+		if e.Status == eventlog.EventStatusPending && e.Held == nil && e.ScheduledAt <= now && (e.FailedAt != 0) == tried &&
 			(k == "" || keys[k].oldest == e.Created && !keys[k].reserved) {
 			may = append(may, projections.Candidate{Topic: e.Topic, Created: e.Created})
 		}
@@ -124,12 +124,12 @@ func standing(t *testing.T, s *projections.State) (open int) {
 			t.Fatalf("revision %d: run %s is open for its event, and the state says %v", s.Head.Revision, id, of)
 		}
 		m, e := s.Mutation(run.Mutation), s.Event(run.Event.Topic, run.Event.MessageID)
-		waits := run.EndedAt == 0 && m != nil && m.Status == eventlog.MutationAwaitingApproval && m.ApprovedAt == 0
+		waits := run.EndedAt == 0 && m != nil && m.Status == eventlog.MutationStatusAwaitingApproval && m.ApprovedAt == 0
 		unresolved := m != nil && m.Status.Unresolved()
 		switch {
-		case run.Status == eventlog.RunActive:
+		case run.Status == eventlog.RunStatusActive:
 			want = append(want, fmt.Sprintf("%s is active", id))
-		case run.EndedAt != 0 && unresolved && m.Status != eventlog.MutationIndeterminate:
+		case run.EndedAt != 0 && unresolved && m.Status != eventlog.MutationStatusIndeterminate:
 			want = append(want, fmt.Sprintf("%s is asked about at %s", id, m.ReconcileAt))
 		case waits, run.EndedAt != 0 && (unresolved || e.Held != nil && e.ReservedBy == id):
 		default:

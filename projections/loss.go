@@ -22,7 +22,7 @@ func (f *folding) eventGivenUp(e *eventlog.EventGivenUp) error {
 		f.undecided(event, undecided)
 		return nil
 	}
-	if old.Status != eventlog.EventPending && old.Status != eventlog.EventStatusReserved {
+	if old.Status != eventlog.EventStatusPending && old.Status != eventlog.EventStatusReserved {
 		return fmt.Errorf("event %s in %s is %s already", e.MessageID, e.Topic, old.Status)
 	}
 	f.undecided(old, undecided)

@@ -12,7 +12,7 @@ func (f *folding) approvalRequested(e *eventlog.MutationApprovalRequested) error
 		return fmt.Errorf("mutation %s is recorded already", e.Mutation)
 	}
 	f.putMutation(&Mutation{
-		ID: e.Mutation, Run: e.Run, Call: e.Call, Status: eventlog.MutationAwaitingApproval,
+		ID: e.Mutation, Run: e.Run, Call: e.Call, Status: eventlog.MutationStatusAwaitingApproval,
 		RequestedAt: f.at(), Created: f.ordinal(),
 	})
 	return f.changeRun(e.Run, func(r *Run) { r.Mutation = e.Mutation })
@@ -34,13 +34,13 @@ func (f *folding) mutationRefused(e *eventlog.MutationRefused) error {
 func (f *folding) mutationStarted(e *eventlog.MutationStarted) error {
 	m := Mutation{ID: e.Mutation, Created: f.ordinal(), RequestedAt: f.at()}
 	if old := f.Mutation(e.Mutation); old != nil {
-		if old.Status != eventlog.MutationAwaitingApproval {
+		if old.Status != eventlog.MutationStatusAwaitingApproval {
 			return fmt.Errorf("mutation %s is %s and cannot start again", e.Mutation, old.Status)
 		}
 		m = *old
 	}
 	m.Run, m.Call, m.Key, m.Deadline, m.Engine = e.Run, e.Call, e.Key, e.Deadline, e.Engine
-	m.Status, m.StartedAt = eventlog.MutationInFlight, f.at()
+	m.Status, m.StartedAt = eventlog.MutationStatusInFlight, f.at()
 	f.putMutation(&m)
 	if err := f.changeRun(e.Run, func(r *Run) { r.Mutation = e.Mutation }); err != nil {
 		return err
@@ -95,7 +95,7 @@ func (f *folding) mutationSkipped(e *eventlog.MutationSkipped) error {
 }
 
 func (f *folding) mutationApproved(e *eventlog.MutationApproved) error {
-	if m := f.Mutation(e.Mutation); m != nil && m.Status != eventlog.MutationAwaitingApproval {
+	if m := f.Mutation(e.Mutation); m != nil && m.Status != eventlog.MutationStatusAwaitingApproval {
 		return fmt.Errorf("mutation %s is %s and awaits no approval", e.Mutation, m.Status)
 	}
 	return f.changeMutation(e.Mutation, func(m *Mutation) {
@@ -130,7 +130,8 @@ func (f *folding) settle(id eventlog.MutationID, status eventlog.MutationStatus,
 func (f *folding) reconcileScheduled(e *eventlog.MutationReconcileScheduled) error {
 	failure := e.Failure
 	return f.changeOpen(e.Mutation, func(m *Mutation) {
-		m.Status, m.ReconcileAttempts, m.ReconcileAt, m.Failure = eventlog.MutationNeedsReconcile, e.Attempt, e.At, &failure
+		m.Status, m.Failure = eventlog.MutationStatusNeedsReconcile, &failure
+		m.ReconcileAttempts, m.ReconcileAt = e.Attempt, e.At
 		m.OverAt, m.Resending = e.OverAt, false
 		m.Call.Reconciles = m.Call.Reconciles || e.Reconciles
 		m.AskableSince = m.AskableSince || e.Reconciles
@@ -139,7 +140,7 @@ func (f *folding) reconcileScheduled(e *eventlog.MutationReconcileScheduled) err
 
 // mutationResent takes in that the same call may leave once more: it may be under way again.
 func (f *folding) mutationResent(e *eventlog.MutationResent) error {
-	if m := f.Mutation(e.Mutation); m != nil && m.Status != eventlog.MutationNeedsReconcile {
+	if m := f.Mutation(e.Mutation); m != nil && m.Status != eventlog.MutationStatusNeedsReconcile {
 		return fmt.Errorf("mutation %s is %s and is not sent again", e.Mutation, m.Status)
 	}
 	return f.changeMutation(e.Mutation, func(m *Mutation) {
@@ -151,9 +152,9 @@ func (f *folding) mutationResent(e *eventlog.MutationResent) error {
 func (f *folding) leftIndeterminate(e *eventlog.MutationLeftIndeterminate) error {
 	failure := e.Failure
 	return f.changeOpen(e.Mutation, func(m *Mutation) {
-		if m.Status == eventlog.MutationNeedsReconcile && m.Call.Reconciles && !m.Call.Resends() {
+		if m.Status == eventlog.MutationStatusNeedsReconcile && m.Call.Reconciles && !m.Call.Resends() {
 			m.ReconcileAttempts++ // the last one asked, and found nothing out (F5); each resend was counted before
 		}
-		m.Status, m.ReconcileAt, m.Failure, m.Resending = eventlog.MutationIndeterminate, 0, &failure, false
+		m.Status, m.ReconcileAt, m.Failure, m.Resending = eventlog.MutationStatusIndeterminate, 0, &failure, false
 	})
 }

@@ -27,13 +27,13 @@ func (s *State) stands(run *Run) (stand, eventlog.Instant, bool) {
 	switch {
 	case run.Event == nil || run.EndedAt != 0 && !run.Owes:
 		return 0, 0, false
-	case run.Status == eventlog.RunActive:
+	case run.Status == eventlog.RunStatusActive:
 		return standsActive, 0, true
-	case run.EndedAt == 0 && m != nil && m.Status == eventlog.MutationAwaitingApproval && m.ApprovedAt == 0:
+	case run.EndedAt == 0 && m != nil && m.Status == eventlog.MutationStatusAwaitingApproval && m.ApprovedAt == 0:
 		return standsHeld, 0, true
 	case run.EndedAt == 0:
 		return standsReturning, 0, true
-	case m != nil && m.Status == eventlog.MutationIndeterminate:
+	case m != nil && m.Status == eventlog.MutationStatusIndeterminate:
 		return standsHeld, 0, true
 	case m != nil && m.Status.Unresolved():
 		return standsAsking, m.ReconcileAt, true

@@ -39,7 +39,7 @@ func (s *State) hydrateBacklog(b *Backlog) {
 		if !strings.HasPrefix(id, prefix) {
 			break
 		}
-		if e.Status != eventlog.EventPending {
+		if e.Status != eventlog.EventStatusPending {
 			ended[e.Created] = true
 		}
 	}
@@ -108,7 +108,7 @@ func (s State) PageOut(most Window, stored func(Key) bool) State {
 	topics := map[eventlog.Topic][]resident{}
 	count, bytes := 0, 0
 	for id, e := range s.events.all() {
-		if e.Status != eventlog.EventPending {
+		if e.Status != eventlog.EventStatusPending {
 			continue
 		}
 		count++

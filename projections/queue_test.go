@@ -24,7 +24,7 @@ func backlog(each int, change func(*projections.TopicEvent)) projections.State {
 	for i := range each {
 		for n, topic := range []eventlog.Topic{"a", "b"} {
 			e := &projections.TopicEvent{
-				Topic: topic, MessageID: eventlog.MessageID(fmt.Sprintf("%s%d", topic, i)), Status: eventlog.EventPending,
+				Topic: topic, MessageID: eventlog.MessageID(fmt.Sprintf("%s%d", topic, i)), Status: eventlog.EventStatusPending,
 				Title: "12345", Payload: []byte("67890"), Created: projections.Ordinal{Seq: uint64(i), N: uint32(n)},
 			}
 			change(e)
@@ -148,7 +148,7 @@ func TestPagedOutEventsAreFreed(t *testing.T) {
 		var some []any
 		for range 10 {
 			e := &projections.TopicEvent{
-				Topic: "a", MessageID: eventlog.MessageID(fmt.Sprint(i)), Status: eventlog.EventPending,
+				Topic: "a", MessageID: eventlog.MessageID(fmt.Sprint(i)), Status: eventlog.EventStatusPending,
 				Payload: make([]byte, 100), Created: projections.Ordinal{Seq: uint64(i)},
 			}
 			some, all = append(some, e), append(all, weak.Make(e))

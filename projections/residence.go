@@ -26,7 +26,8 @@ func (s *State) Live(k Key) bool {
 		return !m.Status.Final() || open || s.chained(s.CurrentRun(), m.ID) || s.chained(s.RetryRun(), m.ID)
 	case KindEvent:
 		e, ok := s.events.get(k.ID)
-		return ok && (e.Status == eventlog.EventStatusReserved || e.Status == eventlog.EventPending && s.Subscribed(e.Topic))
+		return ok && (e.Status == eventlog.EventStatusReserved ||
+			e.Status == eventlog.EventStatusPending && s.Subscribed(e.Topic))
 	case KindSession:
 		return eventlog.SessionID(k.ID) == s.Session
 	case KindScript:

@@ -29,7 +29,7 @@ func (f *folding) runStarted(e *eventlog.RunStarted) error {
 	}
 	r := Run{
 		ID: e.Run, Handler: e.Handler, Type: e.HandlerType, Version: e.Version, Session: e.Session, Phase: e.Phase,
-		Status: eventlog.RunActive, RetryOf: e.RetryOf, StartedAt: f.at(), StartRevision: f.Head.Revision,
+		Status: eventlog.RunStatusActive, RetryOf: e.RetryOf, StartedAt: f.at(), StartRevision: f.Head.Revision,
 		Engine: e.Engine, Created: f.ordinal(),
 	}
 	if e.RetryOf != "" {
@@ -146,7 +146,7 @@ func (f *folding) concurrentStarted(e *eventlog.RunStarted) error {
 	event := *e.Event
 	r := Run{
 		ID: e.Run, Handler: e.Handler, Type: e.HandlerType, Version: e.Version, Phase: e.Phase,
-		Status: eventlog.RunActive, RetryOf: e.RetryOf, StartedAt: f.at(), StartRevision: f.Head.Revision,
+		Status: eventlog.RunStatusActive, RetryOf: e.RetryOf, StartedAt: f.at(), StartRevision: f.Head.Revision,
 		Engine: e.Engine, Created: f.ordinal(), Event: &event, Key: e.Key,
 	}
 	if e.RetryOf != "" {

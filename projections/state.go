@@ -104,7 +104,7 @@ func (s *State) Scripts() iter.Seq2[eventlog.Version, *Script] { return s.script
 
 // Visible reports whether the pending event can be peeked and reserved at now (J2).
 func (e *TopicEvent) Visible(now eventlog.Instant) bool {
-	return e.Status == eventlog.EventPending && e.ScheduledAt <= now
+	return e.Status == eventlog.EventStatusPending && e.ScheduledAt <= now
 }
 
 // ReservedBy lists the events that the run still has reserved, in the order it reserved them.

@@ -12,7 +12,7 @@ func (f *folding) eventPublished(e *eventlog.EventPublished) error {
 		return fmt.Errorf("event %s in %s is published already", e.MessageID, e.Topic)
 	}
 	event := &TopicEvent{
-		Topic: e.Topic, MessageID: e.MessageID, Title: e.Title, Payload: e.Payload, Status: eventlog.EventPending,
+		Topic: e.Topic, MessageID: e.MessageID, Title: e.Title, Payload: e.Payload, Status: eventlog.EventStatusPending,
 		CreatedBy: e.CreatedBy, CausedBy: e.CausedBy, CreatedAt: f.at(), Created: f.ordinal(),
 	}
 	if run := f.Run(e.CreatedBy); run != nil && run.Type == eventlog.ConsumerHandler {
@@ -32,7 +32,7 @@ func (f *folding) eventRepublished(e *eventlog.EventRepublished) error {
 
 func (f *folding) eventReserved(e *eventlog.EventReserved) error {
 	old := f.Event(e.Topic, e.MessageID)
-	if old != nil && old.Status != eventlog.EventPending {
+	if old != nil && old.Status != eventlog.EventStatusPending {
 		return fmt.Errorf("event %s in %s is %s and cannot be reserved", e.MessageID, e.Topic, old.Status)
 	}
 	if old != nil && old.Held != nil {
@@ -101,7 +101,7 @@ func (f *folding) giveBack(topic eventlog.Topic, id eventlog.MessageID, run even
 		return err
 	}
 	return f.changeEvent(topic, id, func(x *TopicEvent) {
-		x.Status, x.ReservedBy, x.ScheduledAt, x.Held = eventlog.EventPending, "", 0, nil
+		x.Status, x.ReservedBy, x.ScheduledAt, x.Held = eventlog.EventStatusPending, "", 0, nil
 		x.Attempts = f.endAttempt(x.Attempts, failure)
 		if failure != nil {
 			x.FailedAt = f.Head.Revision
@@ -141,7 +141,7 @@ func (f *folding) eventTaken(topic eventlog.Topic, id eventlog.MessageID, run ev
 func (f *folding) eventFinal(topic eventlog.Topic, id eventlog.MessageID, status eventlog.EventStatus,
 	reason string) error {
 	old := f.Event(topic, id)
-	if old != nil && old.Status != eventlog.EventPending && old.Status != eventlog.EventStatusReserved {
+	if old != nil && old.Status != eventlog.EventStatusPending && old.Status != eventlog.EventStatusReserved {
 		return fmt.Errorf("event %s in %s is %s already", id, topic, old.Status)
 	}
 	var failure *eventlog.Failure
@@ -171,7 +171,7 @@ func (f *folding) eventFinal(topic eventlog.Topic, id eventlog.MessageID, status
 
 func (f *folding) eventRedriven(e *eventlog.EventRedriven) error {
 	old := f.Event(e.Topic, e.MessageID)
-	held := old != nil && old.Status == eventlog.EventPending && old.Held != nil // J3
+	held := old != nil && old.Status == eventlog.EventStatusPending && old.Held != nil // J3
 	if old != nil && !held && old.Status != eventlog.EventStatusSkipped && old.Status != eventlog.EventStatusDiscarded {
 		return fmt.Errorf("event %s in %s is %s and cannot be redriven", e.MessageID, e.Topic, old.Status)
 	}
@@ -179,7 +179,7 @@ func (f *folding) eventRedriven(e *eventlog.EventRedriven) error {
 		f.undecided(old, false)
 	}
 	return f.changeEvent(e.Topic, e.MessageID, func(x *TopicEvent) {
-		x.Status, x.ReservedBy, x.FinalizedAt, x.Reason, x.SkipRequested = eventlog.EventPending, "", 0, "", false
+		x.Status, x.ReservedBy, x.FinalizedAt, x.Reason, x.SkipRequested = eventlog.EventStatusPending, "", 0, "", false
 		x.Unknown, x.Undecided = false, false
 		f.decided(&x.Decision, DecidedRedrive)
 		x.Executions, x.Failures, x.Tries, x.FailedAt = 0, 0, 0, 0

@@ -19,11 +19,11 @@ func TestKeptEventsStay(t *testing.T) {
 		status eventlog.EventStatus
 		title  string
 	}{
-		"unknown to the store": {nil, eventlog.EventPending, "T1"},
+		"unknown to the store": {nil, eventlog.EventStatusPending, "T1"},
 		"it waits": {&projections.TopicEvent{Topic: "in", MessageID: "a", Title: "T1", Payload: []byte(`null`),
-			Status: eventlog.EventPending}, eventlog.EventPending, "T1"},
+			Status: eventlog.EventStatusPending}, eventlog.EventStatusPending, "T1"},
 		"it waits and is changed": {&projections.TopicEvent{Topic: "in", MessageID: "a", Title: "new", Payload: []byte(`1`),
-			Status: eventlog.EventPending}, eventlog.EventPending, "new"},
+			Status: eventlog.EventStatusPending}, eventlog.EventStatusPending, "new"},
 		"it was consumed": {&projections.TopicEvent{Topic: "in", MessageID: "a", Title: "T1", Payload: []byte(`null`),
 			Status: eventlog.EventStatusConsumed}, eventlog.EventStatusConsumed, "T1"},
 		"it was reserved": {&projections.TopicEvent{Topic: "in", MessageID: "a", Title: "T1", Payload: []byte(`null`),
@@ -151,11 +151,11 @@ func TestKeptEventsOfTheStore(t *testing.T) {
 	b.must("deploy c:in")
 	remains := &decide.Remains{}
 	remains.Found(&projections.TopicEvent{Topic: "in", MessageID: "a", Title: "T1", Payload: []byte(`null`),
-		Status: eventlog.EventPending})
+		Status: eventlog.EventStatusPending})
 	if err := b.do(decide.AcceptLoss{Detail: "test", Remains: remains, Kept: true}); err != nil {
 		t.Fatal(err)
 	}
-	if e := b.store[projections.EventKey("in", "a")].(*projections.TopicEvent); e.Status != eventlog.EventPending {
+	if e := b.store[projections.EventKey("in", "a")].(*projections.TopicEvent); e.Status != eventlog.EventStatusPending {
 		t.Errorf("it is %s, want pending", e.Status)
 	}
 }

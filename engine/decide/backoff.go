@@ -13,13 +13,13 @@ import (
 func StatusOf(class eventlog.Class) eventlog.RunStatus {
 	switch class {
 	case eventlog.Transient:
-		return eventlog.RunPausedTransient
+		return eventlog.RunStatusPausedTransient
 	case eventlog.Logic:
-		return eventlog.RunFailedLogic
+		return eventlog.RunStatusFailedLogic
 	case eventlog.Auth, eventlog.Permission, eventlog.Precondition:
-		return eventlog.RunPausedApproval
+		return eventlog.RunStatusPausedApproval
 	default:
-		return eventlog.RunFailedInternal
+		return eventlog.RunStatusFailedInternal
 	}
 }
 
@@ -224,7 +224,7 @@ func (d *decision) targetsFault(run *projections.Run, e *projections.TopicEvent,
 	d.emit(&eventlog.HandlerStreakCounted{Handler: run.Handler})
 	for _, ref := range was.Events {
 		first := d.event(ref.Topic, ref.MessageID)
-		if first != nil && first.Status == eventlog.EventPending && (first.Held != nil || first.ScheduledAt != 0) {
+		if first != nil && first.Status == eventlog.EventStatusPending && (first.Held != nil || first.ScheduledAt != 0) {
 			d.emit(&eventlog.EventFreed{Topic: ref.Topic, MessageID: ref.MessageID, Uncounted: first.Held == nil})
 		}
 	}

@@ -222,7 +222,7 @@ func (b *bench) check() {
 				m)
 		}
 	}
-	if current != nil && current.Status == eventlog.RunPausedApproval && s.Blocked == nil {
+	if current != nil && current.Status == eventlog.RunStatusPausedApproval && s.Blocked == nil {
 		b.t.Fatalf("run %s awaits approval and the workflow is not blocked (O5)", current.ID)
 	}
 }
@@ -279,7 +279,7 @@ func (b *bench) read(k projections.Key) (any, bool) {
 // waiting lists the topic's pending events in the store, the oldest first.
 func (b *bench) waiting(topic eventlog.Topic) (waiting []*projections.TopicEvent) {
 	for _, row := range b.store {
-		if e, ok := row.(*projections.TopicEvent); ok && e.Topic == topic && e.Status == eventlog.EventPending {
+		if e, ok := row.(*projections.TopicEvent); ok && e.Topic == topic && e.Status == eventlog.EventStatusPending {
 			waiting = append(waiting, e)
 		}
 	}

@@ -243,7 +243,7 @@ func (d *decision) finishEvents(run *projections.Run) (taken int) {
 		}
 	}
 	for _, x := range run.Cancel {
-		if e := d.event(x.Topic, x.MessageID); e != nil && e.Status == eventlog.EventPending {
+		if e := d.event(x.Topic, x.MessageID); e != nil && e.Status == eventlog.EventStatusPending {
 			d.emit(&eventlog.EventSkipped{Topic: x.Topic, MessageID: x.MessageID, Run: run.ID, Reason: x.Reason})
 			taken++
 		}

@@ -26,11 +26,11 @@ func Owed(s *projections.State, at Present) []Todo {
 	for r := range s.OpenRuns() {
 		m := s.Mutation(r.Mutation)
 		switch {
-		case r.Status == eventlog.RunActive && r.Engine != at.Engine:
+		case r.Status == eventlog.RunStatusActive && r.Engine != at.Engine:
 			if crash == nil { // one Recover is for all
 				crash = []Todo{CrashRun{Run: r.ID}}
 			}
-		case r.Status == eventlog.RunActive:
+		case r.Status == eventlog.RunStatusActive:
 			run = append(run, nextOfRun(s, r, at.Engine))
 		case r.EndedAt != 0 && m != nil && m.Status.Unresolved():
 			switch todo := nextOfUnresolved(s, m, at.Now, at.Engine).(type) {
@@ -39,7 +39,7 @@ func Owed(s *projections.State, at Present) []Todo {
 			default:
 				ask = append(ask, todo)
 			}
-		case r.EndedAt == 0 && m != nil && m.Status == eventlog.MutationAwaitingApproval && m.ApprovedAt == 0:
+		case r.EndedAt == 0 && m != nil && m.Status == eventlog.MutationStatusAwaitingApproval && m.ApprovedAt == 0:
 			wait = append(wait, Wait{Reason: ReasonApproval, Subject: string(m.ID)})
 		}
 	}
@@ -286,7 +286,7 @@ func heldPending(s *projections.State, c eventlog.Consumer) (n int) {
 		return 0
 	}
 	for _, e := range s.Events() {
-		if e.Held != nil && e.Status == eventlog.EventPending && c.Subscribes(e.Topic) {
+		if e.Held != nil && e.Status == eventlog.EventStatusPending && c.Subscribes(e.Topic) {
 			n++
 		}
 	}

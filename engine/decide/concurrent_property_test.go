@@ -261,7 +261,7 @@ func (l *life) atRestConcurrently() {
 			continue
 		}
 		c, _ := s.Definition().Subscriber(e.Topic)
-		if e.Status == eventlog.EventStatusReserved || c.Concurrent() && e.Status == eventlog.EventPending {
+		if e.Status == eventlog.EventStatusReserved || c.Concurrent() && e.Status == eventlog.EventStatusPending {
 			l.t.Fatalf("event %s of %s is still %s (%+v), owed %+v", e.MessageID, e.Topic, e.Status, e.Held, l.owed())
 		}
 	}

@@ -170,7 +170,7 @@ func (d *decision) active(id eventlog.RunID) (*projections.Run, bool) {
 	if s.Open(id) {
 		run = s.Run(id)
 	}
-	if run == nil || run.ID != id || run.Status != eventlog.RunActive {
+	if run == nil || run.ID != id || run.Status != eventlog.RunStatusActive {
 		return nil, false
 	}
 	return run, true

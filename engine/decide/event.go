@@ -310,11 +310,11 @@ func (d *decision) redrive(e *projections.TopicEvent) *Refusal {
 		d.emitNamingIfFirst(&eventlog.EventRedriven{Topic: e.Topic, MessageID: e.MessageID})
 		d.dirtySubscriber(e.Topic)
 		return nil
-	case e.Status == eventlog.EventPending && e.ScheduledAt > d.env.Now:
+	case e.Status == eventlog.EventStatusPending && e.ScheduledAt > d.env.Now:
 		return refuse(Conflict, CodeJobState, "the job is %s and is tried again by itself at %s; to redrive it at once, "+
 			"with its attempts counted anew, cancel it first", e.Job(), e.ScheduledAt).
 			hint(hint.CancelFirst, s.Name, e.Topic)
-	case e.Status == eventlog.EventPending && b != nil && b.Until > d.env.Now && !consumer.Concurrent():
+	case e.Status == eventlog.EventStatusPending && b != nil && b.Until > d.env.Now && !consumer.Concurrent():
 		return refuse(Conflict, CodeJobState, "the job is %s: the workflow backs off, and tries again by itself at %s",
 			e.Job(), b.Until).
 			hint(hint.Resume, s.Name)
@@ -350,7 +350,7 @@ func (d *decision) skipReserved(e *projections.TopicEvent, reason string) *Refus
 		return refuse(Conflict, "mutation.unresolved", "mutation unresolved: %s.%s, made for this event, is %s",
 			m.Call.Connector, m.Call.Operation, m.Status).
 			hint(hint.SettleFirst, m.ID)
-	case m != nil && m.Status == eventlog.MutationAwaitingApproval:
+	case m != nil && m.Status == eventlog.MutationStatusAwaitingApproval:
 		d.emitNamingIfFirst(skipped)
 		d.withdraw(run, m, eventlog.ResolvedByUserSkip, why)
 	case !run.Phase.PastMutation():

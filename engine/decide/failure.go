@@ -80,15 +80,16 @@ func (c Recover) decide(d *decision) error {
 
 // abandoned reports whether nothing works for the active run any more: neither a worker, nor a call of this process.
 func (c Recover) abandoned(d *decision, run *projections.Run) bool {
-	if run.Status != eventlog.RunActive || run.Engine == d.env.Engine && run.StartRevision > c.Found {
+	if run.Status != eventlog.RunStatusActive || run.Engine == d.env.Engine && run.StartRevision > c.Found {
 		return false
 	}
 	m := d.state().Mutation(run.Mutation)
-	return run.Mutation == "" || m == nil || m.Status != eventlog.MutationInFlight || m.Engine != d.env.Engine
+	return run.Mutation == "" || m == nil || m.Status != eventlog.MutationStatusInFlight || m.Engine != d.env.Engine
 }
 
 func (d *decision) crash(run *projections.Run) {
-	if m := d.state().Mutation(run.Mutation); run.Mutation != "" && m != nil && m.Status == eventlog.MutationInFlight {
+	m := d.state().Mutation(run.Mutation)
+	if run.Mutation != "" && m != nil && m.Status == eventlog.MutationStatusInFlight {
 		f := failure(eventlog.Transient, "mutation.uncertain", "the process stopped while %s.%s was in flight",
 			m.Call.Connector, m.Call.Operation)
 		d.leaveUncertain(run, m, *f, 0)
@@ -181,7 +182,7 @@ func (d *decision) dispose(run *projections.Run, f eventlog.Failure) (jobsTookIt
 	switch {
 	case run.Mutation != "" && m != nil && m.Status.Unresolved(): // (a) before anything that looks at the phase
 		d.emit(&eventlog.RetryOwed{Run: run.ID})
-	case run.Mutation != "" && m != nil && m.Status == eventlog.MutationAwaitingApproval: // (b)
+	case run.Mutation != "" && m != nil && m.Status == eventlog.MutationStatusAwaitingApproval: // (b)
 	case run.Phase.PastMutation(): // (c)
 		d.emit(&eventlog.RetryOwed{Run: run.ID})
 	default: // (d)

@@ -34,7 +34,7 @@ const KindGivenUp eventlog.FactType = "event.given_up"
 
 func (AcceptLoss) names(s *projections.State, want func(projections.Key)) {
 	for _, e := range s.Events() {
-		if e.Status == eventlog.EventPending || e.Status == eventlog.EventStatusReserved {
+		if e.Status == eventlog.EventStatusPending || e.Status == eventlog.EventStatusReserved {
 			for _, in := range e.CausedBy {
 				want(projections.InputKey(in))
 			}
@@ -153,7 +153,7 @@ func (p *parts) calls(r *Remains) {
 func (p *parts) waiting(r *Remains, kept bool) {
 	var open []*projections.TopicEvent
 	for _, e := range p.d.state().Events() {
-		if e.Status == eventlog.EventPending || e.Status == eventlog.EventStatusReserved {
+		if e.Status == eventlog.EventStatusPending || e.Status == eventlog.EventStatusReserved {
 			open = append(open, e)
 		}
 	}
@@ -169,7 +169,7 @@ func (p *parts) waiting(r *Remains, kept bool) {
 		}
 		ref := eventlog.EventRef{Topic: e.Topic, MessageID: e.MessageID}
 		x := r.events[ref]
-		waits := kept && e.Status == eventlog.EventPending
+		waits := kept && e.Status == eventlog.EventStatusPending
 		switch {
 		case x != nil && x.pending && (r.Whole || waits):
 			if e.Status == eventlog.EventStatusReserved {

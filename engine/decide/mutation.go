@@ -199,7 +199,7 @@ func (d *decision) awaiting(id eventlog.MutationID, verb string) (*projections.M
 	if d.state().Open(m.Run) {
 		run = d.state().Run(m.Run)
 	}
-	if m.Status != eventlog.MutationAwaitingApproval || run == nil || run.Mutation != m.ID || m.ApprovedAt != 0 {
+	if m.Status != eventlog.MutationStatusAwaitingApproval || run == nil || run.Mutation != m.ID || m.ApprovedAt != 0 {
 		return nil, nil, refuse(Conflict, "mutation.state", "mutation %s is %s; only one that awaits approval can be %s",
 			m.ID, m.Status, verb).
 			hint(hint.Outcome, m.ID)

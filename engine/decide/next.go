@@ -52,7 +52,7 @@ func (ReconcileMutation) todo() {}
 // Next names what the state owes the world at now, as seen by the named engine. It is total: one
 // answer for every state.
 func Next(s *projections.State, now eventlog.Instant, engine string) Todo {
-	if run := s.CurrentRun(); run != nil && run.Status == eventlog.RunActive {
+	if run := s.CurrentRun(); run != nil && run.Status == eventlog.RunStatusActive {
 		return nextOfRun(s, run, engine)
 	}
 	// Finding out about a mutation goes on whatever else holds the workflow: it sends nothing, or waits for a resume.
@@ -85,9 +85,9 @@ func Next(s *projections.State, now eventlog.Instant, engine string) Todo {
 // nextOfUnresolved is what an ended run's call owes whose outcome is not known.
 func nextOfUnresolved(s *projections.State, m *projections.Mutation, now eventlog.Instant, engine string) Todo {
 	switch {
-	case m.Status == eventlog.MutationIndeterminate:
+	case m.Status == eventlog.MutationStatusIndeterminate:
 		return Wait{Reason: ReasonIndeterminate, Subject: string(m.ID)}
-	case m.Status == eventlog.MutationInFlight && m.Engine == engine:
+	case m.Status == eventlog.MutationStatusInFlight && m.Engine == engine:
 		return AwaitCall{Mutation: m.ID}
 	case m.Resending && m.Engine == engine:
 		return AwaitCall{Mutation: m.ID}

@@ -266,7 +266,7 @@ func (d *decision) heldEvents() (held []*projections.TopicEvent) {
 
 // heldByScript reports whether the held event waits because the script failed on it.
 func (d *decision) heldByScript(e *projections.TopicEvent) bool {
-	if e.Status == eventlog.EventPending {
+	if e.Status == eventlog.EventStatusPending {
 		return failedBefore(e, eventlog.Logic)
 	}
 	run := d.state().Run(e.ReservedBy)
@@ -282,7 +282,7 @@ func failedBefore(e *projections.TopicEvent, class eventlog.Class) bool {
 // redriveHeld is J3 for a held event: with nothing applied or open it is available again, with its count reset; past
 // its mutation the rest of its run is tried now; while an outcome or an approval is open, it is refused.
 func (d *decision) redriveHeld(e *projections.TopicEvent) *Refusal {
-	if e.Status == eventlog.EventPending {
+	if e.Status == eventlog.EventStatusPending {
 		d.emitNamingIfFirst(&eventlog.EventRedriven{Topic: e.Topic, MessageID: e.MessageID})
 		return nil
 	}

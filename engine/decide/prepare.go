@@ -195,7 +195,7 @@ func (d *decision) checkChoice(c eventlog.Consumer, ref eventlog.EventRef, did *
 		slices.Contains(did.SeenPending, ref) {
 		return nil, ErrPrepareAgain
 	}
-	if e.Status == eventlog.EventPending {
+	if e.Status == eventlog.EventStatusPending {
 		return failure(eventlog.Logic, "reservation.notPending",
 			"prepare wants to %s event %q of topic %q, which waits for its retry until %s; "+
 				"only pending events that peek returns can be chosen", verb, ref.MessageID, ref.Topic, e.ScheduledAt), nil

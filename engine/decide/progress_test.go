@@ -150,7 +150,7 @@ func (l *life) countInputs() {
 		for _, id := range e.CausedBy {
 			n := want[id]
 			switch e.Status {
-			case eventlog.EventPending, eventlog.EventStatusReserved:
+			case eventlog.EventStatusPending, eventlog.EventStatusReserved:
 				n[0]++
 			case eventlog.EventStatusConsumed:
 				n[1]++

@@ -34,7 +34,7 @@ func (c ResendMutation) decide(d *decision) error {
 		d.demand(projections.MutationKey(c.Mutation))
 		return ErrStale
 	}
-	if m.Status != eventlog.MutationNeedsReconcile || m.ReconcileAt > d.env.Now || !m.Call.Resends() ||
+	if m.Status != eventlog.MutationStatusNeedsReconcile || m.ReconcileAt > d.env.Now || !m.Call.Resends() ||
 		s.Pause != nil || d.env.Hold != NotHeld {
 		return ErrStale
 	}
@@ -69,7 +69,7 @@ func (c ResendMutation) decide(d *decision) error {
 func (d *decision) leaveUncertain(run *projections.Run, m *projections.Mutation, f eventlog.Failure,
 	overAt eventlog.Instant) {
 	d.kind = "run.failed"
-	d.emit(&eventlog.RunFailed{Run: run.ID, Status: eventlog.RunPausedReconcile, Failure: f})
+	d.emit(&eventlog.RunFailed{Run: run.ID, Status: eventlog.RunStatusPausedReconcile, Failure: f})
 	if run.Event == nil {
 		d.endSession(eventlog.SessionFailed)
 	}
@@ -164,18 +164,18 @@ func (d *decision) holdFor(m *projections.Mutation, run eventlog.RunID) {
 	if r := d.state().Run(run); r != nil && r.Event != nil {
 		reason := eventlog.HeldReconcile
 		switch m.Status {
-		case eventlog.MutationAwaitingApproval:
+		case eventlog.MutationStatusAwaitingApproval:
 			reason = eventlog.HeldApproval
-		case eventlog.MutationIndeterminate:
+		case eventlog.MutationStatusIndeterminate:
 			reason = eventlog.HeldIndeterminate
 		}
 		d.holdEvent(r, d.ownEvent(r), reason)
 		return
 	}
 	switch m.Status {
-	case eventlog.MutationAwaitingApproval:
+	case eventlog.MutationStatusAwaitingApproval:
 		d.block(eventlog.BlockApproval, run, "%s.%s awaits approval", m.Call.Connector, m.Call.Operation)
-	case eventlog.MutationIndeterminate:
+	case eventlog.MutationStatusIndeterminate:
 		d.block(eventlog.BlockIndeterminate, run,
 			"it is not known whether %s.%s was applied; a person must look and resolve mutation %s", m.Call.Connector,
 			m.Call.Operation, m.ID)

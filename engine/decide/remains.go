@@ -124,13 +124,13 @@ func (r *Remains) Saw(fact eventlog.Fact, at eventlog.Instant) {
 		x.reopened = f.Unknown
 	case *eventlog.MutationApprovalRequested:
 		m := r.call(f.Mutation)
-		m.Run, m.Call, m.Status = f.Run, f.Call, eventlog.MutationAwaitingApproval
+		m.Run, m.Call, m.Status = f.Run, f.Call, eventlog.MutationStatusAwaitingApproval
 	case *eventlog.MutationRefused:
 		m := r.call(f.Mutation)
 		m.Run, m.Call, m.Status = f.Run, f.Call, eventlog.MutationStatusFailed
 	case *eventlog.MutationStarted:
 		m := r.call(f.Mutation)
-		m.Run, m.Call, m.Key, m.Status, m.StartedAt = f.Run, f.Call, f.Key, eventlog.MutationInFlight, at
+		m.Run, m.Call, m.Key, m.Status, m.StartedAt = f.Run, f.Call, f.Key, eventlog.MutationStatusInFlight, at
 	case *eventlog.MutationApplied:
 		m := r.call(f.Mutation)
 		m.Status, m.Result = eventlog.MutationStatusApplied, f.Result
@@ -139,11 +139,11 @@ func (r *Remains) Saw(fact eventlog.Fact, at eventlog.Instant) {
 	case *eventlog.MutationSkipped:
 		r.call(f.Mutation).Status = eventlog.MutationStatusFailed
 	case *eventlog.MutationReconcileScheduled:
-		r.call(f.Mutation).Status = eventlog.MutationNeedsReconcile
+		r.call(f.Mutation).Status = eventlog.MutationStatusNeedsReconcile
 	case *eventlog.MutationResent:
-		r.call(f.Mutation).Status = eventlog.MutationNeedsReconcile
+		r.call(f.Mutation).Status = eventlog.MutationStatusNeedsReconcile
 	case *eventlog.MutationLeftIndeterminate:
-		r.call(f.Mutation).Status = eventlog.MutationIndeterminate
+		r.call(f.Mutation).Status = eventlog.MutationStatusIndeterminate
 	case *eventlog.MutationGivenUp:
 		*r.call(f.Mutation) = *f
 	case *eventlog.HandlerStateSaved:
@@ -164,7 +164,7 @@ func (r *Remains) Found(entity any) {
 	case *projections.TopicEvent:
 		x := r.event(e.Topic, e.MessageID)
 		x.title, x.payload = e.Title, e.Payload
-		x.pending, x.consumed = e.Status == eventlog.EventPending, e.Status == eventlog.EventStatusConsumed
+		x.pending, x.consumed = e.Status == eventlog.EventStatusPending, e.Status == eventlog.EventStatusConsumed
 		x.reopened = x.pending || e.Status == eventlog.EventStatusReserved || e.Unknown
 		if x.skippedBy = ""; e.Status == eventlog.EventStatusSkipped {
 			x.skippedBy = e.ReservedBy
@@ -209,7 +209,7 @@ func (r *Remains) call(id eventlog.MutationID) *eventlog.MutationGivenUp {
 		if r.mutations == nil {
 			r.mutations = map[eventlog.MutationID]*eventlog.MutationGivenUp{}
 		}
-		m = &eventlog.MutationGivenUp{Mutation: id, Run: eventlog.RunID(id), Status: eventlog.MutationInFlight}
+		m = &eventlog.MutationGivenUp{Mutation: id, Run: eventlog.RunID(id), Status: eventlog.MutationStatusInFlight}
 		r.mutations[id], r.calls = m, append(r.calls, id)
 	}
 	return m

@@ -38,7 +38,7 @@ func (c Resolve) decide(d *decision) error {
 		return err
 	}
 	s := d.state()
-	if m.Status != eventlog.MutationIndeterminate {
+	if m.Status != eventlog.MutationStatusIndeterminate {
 		return unresolvable(m)
 	}
 	run := s.Run(m.Run)
@@ -124,11 +124,11 @@ func unresolvable(m *projections.Mutation) *Refusal {
 	no := refuse(Conflict, "mutation.state", "mutation %s is %s; only an indeterminate one can be resolved by a person",
 		m.ID, m.Status)
 	switch {
-	case m.Status == eventlog.MutationAwaitingApproval:
+	case m.Status == eventlog.MutationStatusAwaitingApproval:
 		return no.hint(hint.ApproveOrReject, m.ID)
 	case m.Status.Final():
 		return no.hint(hint.Settled, m.ID)
-	case m.Status != eventlog.MutationNeedsReconcile:
+	case m.Status != eventlog.MutationStatusNeedsReconcile:
 		return no.hint(hint.CallOpen)
 	case m.Call.Reconciles:
 		return no.hint(hint.Reconciling, m.ReconcileAt)

@@ -65,7 +65,7 @@ func (c SettleMutation) decide(d *decision) error {
 	if m.Status.Final() {
 		return d.contradict(m, c)
 	}
-	if m.Status == eventlog.MutationAwaitingApproval {
+	if m.Status == eventlog.MutationStatusAwaitingApproval {
 		return ErrStale // nothing was ever sent
 	}
 	run := s.Run(m.Run)
@@ -73,7 +73,7 @@ func (c SettleMutation) decide(d *decision) error {
 		d.demand(projections.RunKey(m.Run))
 		return nil
 	}
-	active := (run.ID == s.Current || run.Event != nil) && run.Status == eventlog.RunActive
+	active := (run.ID == s.Current || run.Event != nil) && run.Status == eventlog.RunStatusActive
 	switch {
 	case c.Outcome.Status == Applied:
 		d.applied(run, m, c, active)
@@ -81,7 +81,7 @@ func (c SettleMutation) decide(d *decision) error {
 		d.failed(run, m, c, active)
 	case active:
 		d.leaveUncertain(run, m, c.found(run, uncertainty(c.Outcome.Failure)), c.over(d.env.Now))
-	case m.Status == eventlog.MutationNeedsReconcile && c.By == eventlog.ResolvedByReconcile:
+	case m.Status == eventlog.MutationStatusNeedsReconcile && c.By == eventlog.ResolvedByReconcile:
 		d.askAgain(run, m, c)
 	default:
 		// The call's own "not known" says nothing new, and the inline attempt does not count (F5).
@@ -271,7 +271,7 @@ func (c SettleMutation) found(run *projections.Run, f eventlog.Failure) eventlog
 		return f
 	}
 	call := c.CallFailure
-	if call == nil && run.Status == eventlog.RunPausedReconcile {
+	if call == nil && run.Status == eventlog.RunStatusPausedReconcile {
 		call = run.Failure // the run has ended with it, and keeps it
 	}
 	if call == nil || call.Message == "" {

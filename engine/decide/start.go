@@ -63,7 +63,7 @@ func (RunNow) decide(d *decision) error {
 		return refuse(Conflict, "producers.none", "workflow %s has no producers: there is nothing to run now", s.Name).
 			hint(hint.NoProducers, s.Name)
 	}
-	if run := s.CurrentRun(); run != nil && run.Status == eventlog.RunActive {
+	if run := s.CurrentRun(); run != nil && run.Status == eventlog.RunStatusActive {
 		return refuse(Conflict, "run.active", "run %s of %s is %s; run-now is refused until it is over", run.ID, run.Handler,
 			run.Status).
 			hint(hint.RunActive, s.Name)
@@ -229,7 +229,7 @@ func (d *decision) retryOne(c eventlog.Consumer, owing *projections.Run, id even
 // approved, with next if it was rejected (C3).
 func (d *decision) giveBackPlace(run *projections.Run) {
 	d.emitNamingIfFirst(&eventlog.RunReactivated{Run: run.ID, Engine: d.env.Engine})
-	if m := d.state().Mutation(run.Mutation); m != nil && m.Status == eventlog.MutationAwaitingApproval {
+	if m := d.state().Mutation(run.Mutation); m != nil && m.Status == eventlog.MutationStatusAwaitingApproval {
 		kind := d.kind
 		d.startMutation(run, m.ID, m.Call)
 		d.kind = kind

@@ -65,7 +65,7 @@ func (c Resume) decide(d *decision) error {
 				d.holdFor(m, run.ID)
 			}
 		}
-		if run := s.CurrentRun(); run != nil && run.Status == eventlog.RunPausedApproval {
+		if run := s.CurrentRun(); run != nil && run.Status == eventlog.RunStatusPausedApproval {
 			d.holdFor(s.Mutation(run.Mutation), run.ID)
 		}
 	}
@@ -112,7 +112,7 @@ func (d *decision) stopRun(run *projections.Run) {
 	switch {
 	case run.Mutation == "" || m == nil:
 		d.abort(run, "the workflow was archived")
-	case m.Status == eventlog.MutationAwaitingApproval:
+	case m.Status == eventlog.MutationStatusAwaitingApproval:
 		d.withdraw(run, m, eventlog.ResolvedByUserReject, "the workflow was archived")
 	}
 }

@@ -111,7 +111,7 @@ func Shown(e *projections.TopicEvent) sandbox.Event {
 		MessageID: string(e.MessageID), Topic: string(e.Topic), Title: e.Title, Payload: e.Payload,
 		Attempt: e.Executions,
 	}
-	if e.Status == eventlog.EventPending {
+	if e.Status == eventlog.EventStatusPending {
 		shown.Attempt++
 	}
 	for _, a := range slices.Backward(e.Attempts) {
@@ -134,7 +134,7 @@ func (h *host) seen(e *projections.TopicEvent) sandbox.Event {
 		h.mu.Lock()
 		h.pending = append(h.pending, eventlog.EventRef{Topic: e.Topic, MessageID: e.MessageID})
 		h.mu.Unlock()
-	case e.Status == eventlog.EventPending:
+	case e.Status == eventlog.EventStatusPending:
 		shown.ScheduledAt = e.ScheduledAt.String()
 	}
 	return shown

@@ -19,12 +19,13 @@ func TestJ1_ShownTries(t *testing.T) {
 		attempt int
 		failed  bool
 	}{
-		"new": {projections.TopicEvent{Status: eventlog.EventPending}, 1, false},
+		"new": {projections.TopicEvent{Status: eventlog.EventStatusPending}, 1, false},
 		"of a run of one event": {projections.TopicEvent{Status: eventlog.EventStatusReserved, Executions: 1,
 			Attempts: []projections.Attempt{{N: 1}}}, 1, false},
-		"failed and crashed": {projections.TopicEvent{Status: eventlog.EventPending, Executions: 2,
+		"failed and crashed": {projections.TopicEvent{Status: eventlog.EventStatusPending, Executions: 2,
 			Attempts: []projections.Attempt{failed, crashed}}, 3, true},
-		"redriven": {projections.TopicEvent{Status: eventlog.EventPending, Attempts: []projections.Attempt{failed}}, 1, true},
+		"redriven": {projections.TopicEvent{Status: eventlog.EventStatusPending,
+			Attempts: []projections.Attempt{failed}}, 1, true},
 	} {
 		shown := Shown(&c.event)
 		if shown.Attempt != c.attempt || (shown.LastError != nil) != c.failed {

@@ -46,7 +46,7 @@ type crashCase struct {
 var (
 	consumed = []eventlog.EventStatus{eventlog.EventStatusConsumed}
 	skipped  = []eventlog.EventStatus{eventlog.EventStatusSkipped}
-	pending  = []eventlog.EventStatus{eventlog.EventPending}
+	pending  = []eventlog.EventStatus{eventlog.EventStatusPending}
 	// either is the end of calls whose connector cannot be asked: a crash in flight leaves it to a person.
 	either = []eventlog.EventStatus{eventlog.EventStatusConsumed, eventlog.EventStatusSkipped}
 )

@@ -76,7 +76,7 @@ func TestDescribedServiceIsCalled(t *testing.T) {
 	}{
 		"applied":      {200, 201, "data.total", 1, "consumed", eventlog.MutationStatusApplied, "", ""},
 		"refused":      {200, 422, "data.total", 1, "pending", eventlog.MutationStatusFailed, eventlog.Logic, "http.status"},
-		"unknown":      {200, 502, "data.total", 1, "reserved", eventlog.MutationIndeterminate, "", ""},
+		"unknown":      {200, 502, "data.total", 1, "reserved", eventlog.MutationStatusIndeterminate, "", ""},
 		"no such item": {404, 201, "data.total", 0, "pending", "", eventlog.Precondition, "http.status"},
 		"other kind": {200, 201, "String(data.total)", 0, "pending", eventlog.MutationStatusFailed, eventlog.Logic,
 			connector.CodeParams},

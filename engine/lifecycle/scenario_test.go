@@ -286,7 +286,7 @@ func TestProducerFails(t *testing.T) {
 	l := live(t)
 	publish := `await ctx.publish("orders", { messageId: "a", title: "Order a" });`
 	l.deploy(shop{producer: publish + broken("poll")})
-	if r := l.run("poll"); r.Phase != eventlog.PhaseExecuting || r.Status != eventlog.RunFailedLogic {
+	if r := l.run("poll"); r.Phase != eventlog.PhaseExecuting || r.Status != eventlog.RunStatusFailedLogic {
 		t.Fatalf("the producer's run: %+v", r)
 	}
 	l.wantWorkflow("active maintenance")
@@ -348,7 +348,7 @@ func TestSecondConsumerFails(t *testing.T) {
 	l.wantEvent("a", "consumed")
 	l.wantRun("committed committed success")
 	failed := l.run("file")
-	if failed.Phase != eventlog.PhaseEmitting || failed.Status != eventlog.RunFailedLogic {
+	if failed.Phase != eventlog.PhaseEmitting || failed.Status != eventlog.RunStatusFailedLogic {
 		t.Fatalf("the second consumer's run: %+v", failed)
 	}
 	if first := l.run("send"); first.Session != failed.Session {

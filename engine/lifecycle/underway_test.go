@@ -76,7 +76,7 @@ func TestF05_NoTraceOfAnOpenCallProvesNothing(t *testing.T) {
 		l.wantMutation("needs_reconcile")
 		changed := l.follow("mutation.failed")
 		end <- lost
-		for l.mutations()[0].Status == eventlog.MutationNeedsReconcile { // it ends at a moment of its own
+		for l.mutations()[0].Status == eventlog.MutationStatusNeedsReconcile { // it ends at a moment of its own
 			l.advance("1m")
 		}
 		changed()

@@ -178,7 +178,7 @@ func (l *life) wantLost(handler string, phase eventlog.Phase) readmodel.Run {
 			lost = append(lost, r)
 		}
 	}
-	if len(lost) != 1 || lost[0].Phase != phase || lost[0].Status != eventlog.RunPausedTransient ||
+	if len(lost) != 1 || lost[0].Phase != phase || lost[0].Status != eventlog.RunStatusPausedTransient ||
 		lost[0].Error.Code != "worker.lost" || lost[0].EndedAt == 0 {
 		l.t.Fatalf("the run whose worker was killed: %+v", lost)
 	}

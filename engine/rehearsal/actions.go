@@ -47,11 +47,11 @@ var actions = map[Do]func(*running, context.Context, *Step) error{
 		return nil
 	},
 	DoApprove: func(r *running, ctx context.Context, _ *Step) error {
-		return r.ofMutations(ctx, "awaits an approval", eventlog.MutationAwaitingApproval,
+		return r.ofMutations(ctx, "awaits an approval", eventlog.MutationStatusAwaitingApproval,
 			func(id eventlog.MutationID) decide.Command { return decide.Approve{Mutation: id} })
 	},
 	DoReject: func(r *running, ctx context.Context, _ *Step) error {
-		return r.ofMutations(ctx, "awaits an approval", eventlog.MutationAwaitingApproval,
+		return r.ofMutations(ctx, "awaits an approval", eventlog.MutationStatusAwaitingApproval,
 			func(id eventlog.MutationID) decide.Command { return decide.Reject{Mutation: id} })
 	},
 	DoResolve: func(r *running, ctx context.Context, step *Step) error {
@@ -59,7 +59,7 @@ var actions = map[Do]func(*running, context.Context, *Step) error{
 			"happened": decide.DidHappen, "did-not-happen": decide.DidNotHappen, "skip": decide.Skip,
 			"try-again": decide.TryAgain,
 		}[step.Resolution]
-		return r.ofMutations(ctx, "has an unknown outcome", eventlog.MutationIndeterminate,
+		return r.ofMutations(ctx, "has an unknown outcome", eventlog.MutationStatusIndeterminate,
 			func(id eventlog.MutationID) decide.Command {
 				return decide.Resolve{Mutation: id, Resolution: resolution, Result: step.Result}
 			})

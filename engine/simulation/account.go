@@ -83,7 +83,7 @@ func abreastOf(s projections.State) abreast {
 	for run := range s.OpenRuns() {
 		x := &abreastRun{id: run.ID, handler: run.Handler, event: *run.Event, version: run.Version, key: run.Key,
 			start: run.StartRevision, retry: run.RetryOf != "", ended: run.EndedAt != 0,
-			waiting: run.Status == eventlog.RunPausedApproval && run.EndedAt == 0}
+			waiting: run.Status == eventlog.RunStatusPausedApproval && run.EndedAt == 0}
 		a.runs[run.ID], a.of[x.event] = x, x
 	}
 	for _, e := range s.Events() {
@@ -91,7 +91,7 @@ func abreastOf(s projections.State) abreast {
 		if e.Held != nil {
 			a.held[ref] = &eventlog.EventHeld{Topic: e.Topic, MessageID: e.MessageID, Run: e.Held.Run, Reason: e.Held.Reason}
 		}
-		if e.Status == eventlog.EventPending && e.ScheduledAt != 0 {
+		if e.Status == eventlog.EventStatusPending && e.ScheduledAt != 0 {
 			a.hidden[ref] = hiding{e.ScheduledAt, e.Deferred, e.BacksOff()}
 		}
 		a.attempts[ref] = &attempts{e.Failures, e.Counted, e.FailedAt}

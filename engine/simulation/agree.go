@@ -115,7 +115,7 @@ func pendingPlaces(s *projections.State) (places []string) {
 func (j *judge) same(n *node, have, want *projections.State, k projections.Key) {
 	got, w := have.Entity(k), want.Entity(k)
 	event, ok := w.(*projections.TopicEvent)
-	paged := ok && event.Status == eventlog.EventPending
+	paged := ok && event.Status == eventlog.EventStatusPending
 	switch {
 	case got == nil && want.Live(k) && !paged:
 		j.sim.violate("engine %d does not have %c %q of %s in memory, which is not finished", n.number, k.Kind, k.ID,
@@ -238,11 +238,11 @@ func (s *sim) nothingLeft(w *workflow) {
 	}
 	for _, e := range state.Events() {
 		c, subscribed := state.Definition().Subscriber(e.Topic)
-		if c.Concurrent() && (e.Status == eventlog.EventPending || e.Held != nil) {
+		if c.Concurrent() && (e.Status == eventlog.EventStatusPending || e.Held != nil) {
 			s.violate("%s rests while event %s of topic %s is %s", w.name, e.MessageID, e.Topic, e.Status)
 		}
 		ref, wakes := eventlog.EventRef{Topic: e.Topic, MessageID: e.MessageID}, s.judge.book(w.name).wakes
-		if s.survived && e.Status == eventlog.EventPending && wakes.left[ref] == wakes.became[ref] {
+		if s.survived && e.Status == eventlog.EventStatusPending && wakes.left[ref] == wakes.became[ref] {
 			continue // a run has looked at it and left it; only a new engine looks again (S3, S6)
 		}
 		if e.Status == eventlog.EventStatusReserved || subscribed && e.Visible(now) {

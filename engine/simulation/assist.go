@@ -193,7 +193,7 @@ func (s *sim) free(n *node, w *workflow, state *projections.State, e *projection
 		eventlog.HeldPerson:        {"resume", "resume", "redrive"},
 		eventlog.HeldRepair:        {"redeploy", "repair", "redrive"},
 	}[e.Held.Reason]
-	if len(ways) > 0 && e.Status == eventlog.EventPending {
+	if len(ways) > 0 && e.Status == eventlog.EventStatusPending {
 		ways = append(slices.Clip(ways), "skip", "cancel")
 	}
 	if len(ways) == 0 {

@@ -120,7 +120,7 @@ func passByKey(s *projections.State, env decide.Env, cmd decide.Command, facts [
 			continue
 		}
 		for _, e := range s.Events() {
-			if !slices.Contains(c.Subscribe, e.Topic) || e.Status != eventlog.EventPending || e.Held != nil ||
+			if !slices.Contains(c.Subscribe, e.Topic) || e.Status != eventlog.EventStatusPending || e.Held != nil ||
 				e.ScheduledAt != 0 {
 				continue
 			}

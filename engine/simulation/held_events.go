@@ -76,7 +76,7 @@ func (j *judge) keyFree(b *book, run *abreastRun, c eventlog.Consumer, after *pr
 		}
 		ref := eventlog.EventRef{Topic: e.Topic, MessageID: e.MessageID}
 		switch e.Status {
-		case eventlog.EventPending:
+		case eventlog.EventStatusPending:
 			if e.Created.Before(own.Created) && keyOf(c.Key, e.Payload) == key {
 				about("before event %s of topic %s, which is older and has the same key %s (C2)", ref.MessageID, ref.Topic, key)
 			}
@@ -175,13 +175,13 @@ func needsHold(s *projections.State, run *abreastRun) bool {
 	if r.Mutation == "" || m == nil {
 		return false
 	}
-	return run.ended && m.Status.Unresolved() || run.waiting && m.Status == eventlog.MutationAwaitingApproval &&
+	return run.ended && m.Status.Unresolved() || run.waiting && m.Status == eventlog.MutationStatusAwaitingApproval &&
 		m.ApprovedAt == 0
 }
 
 // reasonable reports whether what the event is held for is what its run and its mutation say.
 func reasonable(s *projections.State, e *projections.TopicEvent) bool {
-	if e.Status == eventlog.EventPending {
+	if e.Status == eventlog.EventStatusPending {
 		return e.Held.Reason == eventlog.HeldRepair || e.Held.Reason == eventlog.HeldPerson
 	}
 	run := s.Run(e.ReservedBy)
@@ -194,11 +194,11 @@ func reasonable(s *projections.State, e *projections.TopicEvent) bool {
 	}
 	switch e.Held.Reason {
 	case eventlog.HeldApproval:
-		return m != nil && m.Status == eventlog.MutationAwaitingApproval && run.EndedAt == 0
+		return m != nil && m.Status == eventlog.MutationStatusAwaitingApproval && run.EndedAt == 0
 	case eventlog.HeldReconcile:
-		return m != nil && m.Status.Unresolved() && m.Status != eventlog.MutationIndeterminate
+		return m != nil && m.Status.Unresolved() && m.Status != eventlog.MutationStatusIndeterminate
 	case eventlog.HeldIndeterminate:
-		return m != nil && m.Status == eventlog.MutationIndeterminate
+		return m != nil && m.Status == eventlog.MutationStatusIndeterminate
 	}
 	return run.Owes && run.Phase.PastMutation()
 }

@@ -178,8 +178,8 @@ func (b *book) cutBack(asides []eventlog.Aside) {
 	state := b.state()
 	for id, run := range state.Runs() {
 		b.phases[id] = run.Phase
-		b.ended[id] = run.Status != eventlog.RunActive && run.Status != eventlog.RunPausedApproval
-		if run.Status == eventlog.RunPausedApproval {
+		b.ended[id] = run.Status != eventlog.RunStatusActive && run.Status != eventlog.RunStatusPausedApproval
+		if run.Status == eventlog.RunStatusPausedApproval {
 			b.awaiting[id] = true
 		}
 	}
@@ -233,7 +233,7 @@ func (j *judge) remembers(b *book) {
 // refused (O11).
 func (j *judge) done(state *projections.State, ref eventlog.EventRef) {
 	e := state.Event(ref.Topic, ref.MessageID)
-	if e == nil || e.Status == eventlog.EventPending || e.Status == eventlog.EventStatusReserved {
+	if e == nil || e.Status == eventlog.EventStatusPending || e.Status == eventlog.EventStatusReserved {
 		j.sim.violate("event %s of topic %s in %s has had its effect, and after a loss it is %+v", ref.MessageID, ref.Topic,
 			state.Name, e)
 		return

@@ -13,11 +13,11 @@ func (j *judge) failedAbreast(b *book, r eventlog.Record, f *eventlog.RunFailed,
 	after *projections.State) {
 	a := &b.abreast
 	h := a.handler(run.handler)
-	if f.Status == eventlog.RunPausedReconcile && r.Cause.Kind != "restart" && len(h.uncertain) < 3 {
+	if f.Status == eventlog.RunStatusPausedReconcile && r.Cause.Kind != "restart" && len(h.uncertain) < 3 {
 		m := after.Run(f.Run).Mutation
 		h.uncertain = append(slices.Clip(h.uncertain), m)
 	}
-	if f.Status == eventlog.RunStatusCrashed || f.Status == eventlog.RunPausedReconcile ||
+	if f.Status == eventlog.RunStatusCrashed || f.Status == eventlog.RunStatusPausedReconcile ||
 		b.phases[f.Run].PastMutation() || f.Failure.Code == "storage.slow" {
 		return // nothing of it says anything of the target
 	}
@@ -58,7 +58,7 @@ func (j *judge) failedAbreast(b *book, r eventlog.Record, f *eventlog.RunFailed,
 	}
 	for _, ref := range others {
 		a.forgive(ref)
-		if e := after.Event(ref.Topic, ref.MessageID); e.Status == eventlog.EventPending && (e.Held != nil ||
+		if e := after.Event(ref.Topic, ref.MessageID); e.Status == eventlog.EventStatusPending && (e.Held != nil ||
 			e.ScheduledAt != 0 || e.Failures != a.attemptsOf(ref).counted) {
 			about("with it event " + string(ref.MessageID) + ", which still waits or counts it")
 		}

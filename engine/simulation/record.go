@@ -78,7 +78,7 @@ func (j *judge) record(r eventlog.Record) {
 
 func (j *judge) active(b *book, s *projections.State) (n int) {
 	for id := range b.phases {
-		if run := s.Run(id); !b.ended[id] && run != nil && run.Event == nil && run.Status == eventlog.RunActive {
+		if run := s.Run(id); !b.ended[id] && run != nil && run.Event == nil && run.Status == eventlog.RunStatusActive {
 			n++
 		}
 	}

@@ -33,7 +33,7 @@ func Stepper(s *projections.State) string {
 	for run := range s.OpenRuns() {
 		if m := s.Mutation(run.Mutation); m != nil && run.EndedAt != 0 && m.Status.Unresolved() {
 			return m.Engine
-		} else if run.Status == eventlog.RunActive {
+		} else if run.Status == eventlog.RunStatusActive {
 			return run.Engine
 		}
 	}

@@ -214,7 +214,7 @@ func TestEnds(t *testing.T) {
 	if got := held("a"); len(got) != 0 {
 		t.Errorf("what is being asked for ends by %q", got)
 	}
-	for l.state.Mutation(m).Status != eventlog.MutationIndeterminate {
+	for l.state.Mutation(m).Status != eventlog.MutationStatusIndeterminate {
 		l.now = l.state.Mutation(m).ReconcileAt
 		l.do(decide.SettleMutation{Mutation: m, By: eventlog.ResolvedByReconcile, OverAt: l.now,
 			Outcome: decide.Settlement{Status: decide.Uncertain,

@@ -31,7 +31,7 @@ func (w *Why) explainHeldEvents(s *projections.State, run *projections.Run, end 
 			continue // finished, paged out, or to be skipped already
 		}
 		held := e.Status == eventlog.EventStatusReserved && e.ReservedBy == run.ID
-		if !held && e.Status != eventlog.EventPending {
+		if !held && e.Status != eventlog.EventStatusPending {
 			continue
 		}
 		left, holds = left+1, holds || held

@@ -252,7 +252,7 @@ func (b Beside) Ends(w *projections.Workflow, e *projections.TopicEvent, run *pr
 		}
 	}
 	can("pawl redrive %s", event)
-	if e.Status == eventlog.EventPending { // else its change is made, and only next is owed
+	if e.Status == eventlog.EventStatusPending { // else its change is made, and only next is owed
 		can("pawl skip %s", event)
 	}
 	return commands

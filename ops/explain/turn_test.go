@@ -16,7 +16,7 @@ func TestTurns(t *testing.T) {
 	t.Parallel()
 	const later = eventlog.Instant(1_700_000_060_000_000)
 	s := projections.State{}.Hydrate(&projections.Workflow{Name: "shop", Head: eventlog.Head{Revision: 7}},
-		&projections.Mutation{ID: "M1", Run: "R1", Key: "K1", Status: eventlog.MutationInFlight, Deadline: later,
+		&projections.Mutation{ID: "M1", Run: "R1", Key: "K1", Status: eventlog.MutationStatusInFlight, Deadline: later,
 			Call: eventlog.MutationCall{Connector: "http", Operation: "post"}})
 	until := time.Date(2023, 11, 14, 22, 14, 0, 0, time.UTC)
 	wait := func(key, target, bound string, until time.Time) connector.Waiting {

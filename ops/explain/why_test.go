@@ -17,7 +17,7 @@ func TestWorkflow(t *testing.T) {
 	base := func(change func(*projections.State)) *projections.State {
 		s := projections.State{}.Hydrate(
 			&projections.Workflow{Name: "shop", Head: eventlog.Head{Revision: 7}},
-			&projections.Run{ID: "R1", Handler: "send", Type: eventlog.ConsumerHandler, Status: eventlog.RunActive,
+			&projections.Run{ID: "R1", Handler: "send", Type: eventlog.ConsumerHandler, Status: eventlog.RunStatusActive,
 				Mutation: "M1", StartedAt: at, Engine: "E"},
 			&projections.Mutation{
 				ID: "M1", Run: "R1", Call: eventlog.MutationCall{Connector: "mail", Operation: "send", UITitle: "Send A",
@@ -70,7 +70,7 @@ func TestWorkflow(t *testing.T) {
 		"job backoff": {base(nil), decide.Wait{Reason: decide.ReasonBackoff, Until: later, Subject: "a"}, "backoff", 0, later,
 			"a", []string{`event "a"`}, []string{"pawl jobs list --workflow shop --state retryable"}},
 		"job backoff of an event": {base(func(s *projections.State) {
-			*s = s.Hydrate(&projections.TopicEvent{Topic: "mail.in", MessageID: "it's", Status: eventlog.EventPending,
+			*s = s.Hydrate(&projections.TopicEvent{Topic: "mail.in", MessageID: "it's", Status: eventlog.EventStatusPending,
 				ScheduledAt: later, Failures: 2, Attempts: []projections.Attempt{{Failure: failure}}})
 		}), decide.Wait{Reason: decide.ReasonBackoff, Until: later, Subject: "it's"}, "backoff", 0, later, "it's",
 			[]string{`event "it's" of topic mail.in`, "attempt 3 after a failure (“no answer within 5s”)"},
@@ -142,7 +142,8 @@ func TestWorkflow(t *testing.T) {
 		"maintenance, for an event": {base(func(s *projections.State) {
 			s.Maintenance = &projections.Maintenance{Run: "R1", Since: at}
 			s.Run("R1").Reserved = []eventlog.EventRef{{Topic: "in", MessageID: "a"}}
-			*s = s.Hydrate(&projections.TopicEvent{Topic: "in", MessageID: "a", Title: "Order a", Status: eventlog.EventPending})
+			*s = s.Hydrate(&projections.TopicEvent{Topic: "in", MessageID: "a", Title: "Order a",
+				Status: eventlog.EventStatusPending})
 		}), decide.Wait{Reason: decide.ReasonMaintenance, Subject: "R1"}, "maintenance", at, 0, "R1",
 			[]string{
 				`The run was for event "a" (“Order a”) of topic in, which waits again. To go on without it, ` +
@@ -216,8 +217,9 @@ func TestWorkflow(t *testing.T) {
 		"blocked, precondition of two events": {base(func(s *projections.State) {
 			blocked(eventlog.BlockPrecondition)(s)
 			s.Run("R1").Reserved = []eventlog.EventRef{{Topic: "in", MessageID: "a"}, {Topic: "in", MessageID: "b c"}}
-			*s = s.Hydrate(&projections.TopicEvent{Topic: "in", MessageID: "a", Title: "Order a", Status: eventlog.EventPending},
-				&projections.TopicEvent{Topic: "in", MessageID: "b c", Title: "b c", Status: eventlog.EventPending})
+			*s = s.Hydrate(&projections.TopicEvent{Topic: "in", MessageID: "a", Title: "Order a",
+				Status: eventlog.EventStatusPending},
+				&projections.TopicEvent{Topic: "in", MessageID: "b c", Title: "b c", Status: eventlog.EventStatusPending})
 		}), decide.Wait{Reason: decide.ReasonBlocked}, "blocked", at, 0, "",
 			[]string{
 				`The run was for event "a" (“Order a”) of topic in and event "b c" of topic in, which wait again. ` +
@@ -254,7 +256,8 @@ func TestWorkflow(t *testing.T) {
 		"blocked, permission for an event": {base(func(s *projections.State) {
 			blocked(eventlog.BlockPermission)(s)
 			s.Run("R1").Reserved = []eventlog.EventRef{{Topic: "in", MessageID: "a"}}
-			*s = s.Hydrate(&projections.TopicEvent{Topic: "in", MessageID: "a", Title: "Order a", Status: eventlog.EventPending})
+			*s = s.Hydrate(&projections.TopicEvent{Topic: "in", MessageID: "a", Title: "Order a",
+				Status: eventlog.EventStatusPending})
 		}), decide.Wait{Reason: decide.ReasonBlocked}, "blocked", at, 0, "",
 			[]string{
 				`The run was for event "a" (“Order a”) of topic in, which waits again. To go on without it, skip it and resume`,

@@ -242,7 +242,7 @@ func (c engineCollector) Collect(to chan<- prometheus.Metric) {
 // activeRuns counts the runs of a workflow that are active: the one of its plain handlers, and those of its concurrent
 // consumers.
 func activeRuns(s *projections.State) (n int) {
-	if run := s.CurrentRun(); run != nil && run.Status == eventlog.RunActive {
+	if run := s.CurrentRun(); run != nil && run.Status == eventlog.RunStatusActive {
 		n++
 	}
 	for _, c := range s.Definition().Consumers {

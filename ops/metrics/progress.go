@@ -53,14 +53,15 @@ func NewProgress(before []uint64) *Progress {
 		}, []string{"phase"}),
 		open: map[eventlog.RunID]timing{},
 	}
-	for _, status := range []eventlog.RunStatus{eventlog.RunStatusCommitted, eventlog.RunPausedTransient,
-		eventlog.RunPausedApproval, eventlog.RunPausedReconcile, eventlog.RunFailedLogic, eventlog.RunFailedInternal,
-		eventlog.RunStatusCrashed} {
+	for _, status := range []eventlog.RunStatus{eventlog.RunStatusCommitted, eventlog.RunStatusPausedTransient,
+		eventlog.RunStatusPausedApproval, eventlog.RunStatusPausedReconcile, eventlog.RunStatusFailedLogic,
+		eventlog.RunStatusFailedInternal, eventlog.RunStatusCrashed} {
 		p.runs.WithLabelValues(string(status))
 	}
-	for _, status := range []eventlog.MutationStatus{eventlog.MutationAwaitingApproval, eventlog.MutationInFlight,
-		eventlog.MutationNeedsReconcile, eventlog.MutationIndeterminate, eventlog.MutationStatusApplied,
-		eventlog.MutationStatusFailed, eventlog.MutationStatusGivenUp} {
+	for _, status := range []eventlog.MutationStatus{eventlog.MutationStatusAwaitingApproval,
+		eventlog.MutationStatusInFlight, eventlog.MutationStatusNeedsReconcile,
+		eventlog.MutationStatusIndeterminate, eventlog.MutationStatusApplied, eventlog.MutationStatusFailed,
+		eventlog.MutationStatusGivenUp} {
 		p.mutations.WithLabelValues(string(status))
 	}
 	for _, phase := range []string{phasePrepare, phaseCall, phaseNext, phaseProduce} {
@@ -111,7 +112,7 @@ func (p *Progress) run(fact eventlog.Fact, at eventlog.Instant) {
 		})
 		p.ended(f.Run, eventlog.RunStatusCommitted)
 	case *eventlog.RunSuspended:
-		p.runs.WithLabelValues(string(eventlog.RunPausedApproval)).Inc()
+		p.runs.WithLabelValues(string(eventlog.RunStatusPausedApproval)).Inc()
 	case *eventlog.RunFailed:
 		p.ended(f.Run, f.Status)
 	case *eventlog.RunCrashed:
@@ -124,9 +125,9 @@ func (p *Progress) mutation(fact eventlog.Fact, at eventlog.Instant) {
 	status, run := eventlog.MutationStatus(""), eventlog.RunID("")
 	switch f := fact.(type) {
 	case *eventlog.MutationApprovalRequested:
-		status = eventlog.MutationAwaitingApproval
+		status = eventlog.MutationStatusAwaitingApproval
 	case *eventlog.MutationStarted:
-		status = eventlog.MutationInFlight
+		status = eventlog.MutationStatusInFlight
 		p.measure(f.Run, func(t *timing) { t.call = at })
 	case *eventlog.MutationApplied:
 		status, run = eventlog.MutationStatusApplied, f.Run
@@ -140,9 +141,9 @@ func (p *Progress) mutation(fact eventlog.Fact, at eventlog.Instant) {
 		if f.Attempt > 0 {
 			return // it had the status before
 		}
-		status, run = eventlog.MutationNeedsReconcile, eventlog.RunID(f.Mutation)
+		status, run = eventlog.MutationStatusNeedsReconcile, eventlog.RunID(f.Mutation)
 	case *eventlog.MutationLeftIndeterminate:
-		status, run = eventlog.MutationIndeterminate, eventlog.RunID(f.Mutation)
+		status, run = eventlog.MutationStatusIndeterminate, eventlog.RunID(f.Mutation)
 	case *eventlog.MutationGivenUp:
 		status = eventlog.MutationStatusGivenUp
 	default:

@@ -75,11 +75,11 @@ func (h *History) moveConcurrent() {
 	event := h.State.Event(run.Event.Topic, run.Event.MessageID)
 	m := h.State.Mutation(run.Mutation)
 	switch {
-	case run.Status == eventlog.RunActive:
+	case run.Status == eventlog.RunStatusActive:
 		h.advanceConcurrent(run, m)
-	case run.EndedAt == 0 && m.Status == eventlog.MutationAwaitingApproval && m.ApprovedAt == 0:
+	case run.EndedAt == 0 && m.Status == eventlog.MutationStatusAwaitingApproval && m.ApprovedAt == 0:
 		h.answer(run, m)
-	case run.EndedAt == 0 && m.Status == eventlog.MutationAwaitingApproval:
+	case run.EndedAt == 0 && m.Status == eventlog.MutationStatusAwaitingApproval:
 		h.Add(&eventlog.RunReactivated{Run: run.ID, Engine: "e2"})
 		h.Add(&eventlog.MutationStarted{Mutation: m.ID, Run: run.ID, Call: m.Call, Key: "k", Engine: "e2",
 			Deadline: h.log.now.Add(30 * time.Second)})
@@ -150,7 +150,7 @@ func (h *History) advanceConcurrent(run *projections.Run, m *projections.Mutatio
 func (h *History) failConcurrent(run *projections.Run) {
 	topic, id := run.Event.Topic, run.Event.MessageID
 	f := failures[h.log.rand.IntN(len(failures))]
-	h.Add(&eventlog.RunFailed{Run: run.ID, Status: eventlog.RunFailedLogic, Failure: f})
+	h.Add(&eventlog.RunFailed{Run: run.ID, Status: eventlog.RunStatusFailedLogic, Failure: f})
 	if run.Phase.PastMutation() {
 		h.Add(&eventlog.RunRetryOwed{Run: run.ID, At: h.log.now.Add(time.Second), Attempt: run.Tries + 1,
 			Attention: run.Tries > 0})
@@ -210,7 +210,7 @@ func (h *History) answerCall(run *projections.Run, m *projections.Mutation) {
 		h.Add(&eventlog.MutationFailed{Mutation: m.ID, Run: run.ID, Failure: failures[0]})
 		h.failConcurrent(run)
 	default:
-		h.Add(&eventlog.RunFailed{Run: run.ID, Status: eventlog.RunPausedReconcile, Failure: failures[0]})
+		h.Add(&eventlog.RunFailed{Run: run.ID, Status: eventlog.RunStatusPausedReconcile, Failure: failures[0]})
 		h.Add(&eventlog.MutationReconcileScheduled{Mutation: m.ID, At: h.log.now.Add(time.Second), Failure: failures[0]})
 		h.Add(&eventlog.RunRetryOwed{Run: run.ID})
 		h.Add(&eventlog.EventHeld{Topic: topic, MessageID: id, Run: run.ID, Reason: eventlog.HeldReconcile})
@@ -222,7 +222,7 @@ func (h *History) answerCall(run *projections.Run, m *projections.Mutation) {
 func (h *History) ask(run *projections.Run, m *projections.Mutation) {
 	topic, id := run.Event.Topic, run.Event.MessageID
 	switch n := h.log.rand.IntN(5); {
-	case n == 0 && m.Status != eventlog.MutationIndeterminate:
+	case n == 0 && m.Status != eventlog.MutationStatusIndeterminate:
 		h.Add(&eventlog.MutationLeftIndeterminate{Mutation: m.ID, Failure: failures[0]})
 		h.Add(&eventlog.EventHeld{Topic: topic, MessageID: id, Run: run.ID, Reason: eventlog.HeldIndeterminate})
 	case n <= 1:
@@ -276,9 +276,9 @@ func (h *History) asideConcurrent() {
 	case n == 6:
 		h.Add(&eventlog.EventRepublished{Topic: e.Topic, MessageID: e.MessageID, Title: e.Title + "!", Payload: h.keyed(),
 			CausedBy: e.CausedBy})
-	case n < 10 && e.Held != nil && e.Status == eventlog.EventPending && h.chance(40):
+	case n < 10 && e.Held != nil && e.Status == eventlog.EventStatusPending && h.chance(40):
 		h.Add(&eventlog.EventRedriven{Topic: e.Topic, MessageID: e.MessageID})
-	case n < 10 && e.Status == eventlog.EventPending && (e.Held != nil || e.ScheduledAt != 0):
+	case n < 10 && e.Status == eventlog.EventStatusPending && (e.Held != nil || e.ScheduledAt != 0):
 		h.Add(&eventlog.EventFreed{Topic: e.Topic, MessageID: e.MessageID, Uncounted: e.Held == nil && e.Tries > 0})
 	case n < 10 && (e.Status == eventlog.EventStatusSkipped || e.Status == eventlog.EventStatusDiscarded):
 		if !h.State.Open(e.ReservedBy) {
@@ -286,7 +286,7 @@ func (h *History) asideConcurrent() {
 			return
 		}
 		h.publishKeyed()
-	case n == 10 && e.Status == eventlog.EventPending:
+	case n == 10 && e.Status == eventlog.EventStatusPending:
 		h.Add(&eventlog.EventSkipped{Topic: e.Topic, MessageID: e.MessageID})
 	case n == 11:
 		h.deployConcurrent()

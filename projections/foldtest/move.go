@@ -42,11 +42,11 @@ func (h *History) aside() {
 			h.Add(&eventlog.WorkflowPaused{})
 		}
 	case 5:
-		if e != nil && e.Status == eventlog.EventPending && h.State.Head.Revision%5 == 0 {
+		if e != nil && e.Status == eventlog.EventStatusPending && h.State.Head.Revision%5 == 0 {
 			h.giveUp(e)
 			return
 		}
-		if e != nil && e.Status == eventlog.EventPending {
+		if e != nil && e.Status == eventlog.EventStatusPending {
 			h.Add(&eventlog.EventSkipped{Topic: e.Topic, MessageID: e.MessageID, Reason: "not wanted"})
 			return
 		}
@@ -115,7 +115,7 @@ func (h *History) giveUp(e *projections.TopicEvent) {
 	h.Add(&eventlog.MutationGivenUp{
 		Mutation: eventlog.MutationID(h.id("R")), Run: "lost", Call: eventlog.MutationCall{Connector: "mail",
 			Operation: "send", Params: h.json("lost")},
-		Status: eventlog.MutationInFlight, StartedAt: h.log.now,
+		Status: eventlog.MutationStatusInFlight, StartedAt: h.log.now,
 	})
 }
 
@@ -152,7 +152,7 @@ func (h *History) start(retry *projections.Run) {
 func (h *History) advance(run *projections.Run) {
 	m := h.State.Mutation(run.Mutation)
 	switch {
-	case m != nil && m.Status == eventlog.MutationAwaitingApproval:
+	case m != nil && m.Status == eventlog.MutationStatusAwaitingApproval:
 		h.approve(run, m)
 	case h.chance(12):
 		h.fail(run)

@@ -55,7 +55,7 @@ func (h *History) call(run *projections.Run) {
 		if h.State.Head.Revision%11 == 0 {
 			f := failures[0]
 			h.Add(&eventlog.MutationRefused{Mutation: id, Run: run.ID, Call: call, Failure: f})
-			h.Add(&eventlog.RunFailed{Run: run.ID, Status: eventlog.RunFailedLogic, Failure: f})
+			h.Add(&eventlog.RunFailed{Run: run.ID, Status: eventlog.RunStatusFailedLogic, Failure: f})
 			h.endSession()
 			h.release(run)
 			return
@@ -102,25 +102,25 @@ func (h *History) settle(run *projections.Run, m *projections.Mutation) {
 	case n == 2:
 		h.Add(&eventlog.MutationFailed{Mutation: m.ID, Run: run.ID, Failure: fault})
 		if current {
-			h.Add(&eventlog.RunFailed{Run: run.ID, Status: eventlog.RunPausedTransient, Failure: fault})
+			h.Add(&eventlog.RunFailed{Run: run.ID, Status: eventlog.RunStatusPausedTransient, Failure: fault})
 		}
 		h.release(run)
 		if h.State.PendingRetry == run.ID {
 			h.Add(&eventlog.RetryCleared{Run: run.ID})
 		}
 	case current:
-		h.Add(&eventlog.RunFailed{Run: run.ID, Status: eventlog.RunPausedReconcile, Failure: fault})
+		h.Add(&eventlog.RunFailed{Run: run.ID, Status: eventlog.RunStatusPausedReconcile, Failure: fault})
 		h.endSession()
 		h.Add(&eventlog.MutationReconcileScheduled{Mutation: m.ID, Attempt: 1, At: h.log.now.Add(time.Second),
 			Failure: fault})
 		h.Add(&eventlog.RetryOwed{Run: run.ID})
-	case n == 3 && m.Status != eventlog.MutationIndeterminate:
+	case n == 3 && m.Status != eventlog.MutationStatusIndeterminate:
 		h.Add(&eventlog.MutationLeftIndeterminate{Mutation: m.ID, Failure: fault})
-	case m.Status == eventlog.MutationIndeterminate:
+	case m.Status == eventlog.MutationStatusIndeterminate:
 		h.Add(&eventlog.MutationSkipped{Mutation: m.ID, Run: run.ID, ResolvedBy: eventlog.ResolvedByUserSkip})
 		h.skipReserved(run)
 		h.Add(&eventlog.RunAdvanced{Run: run.ID, Phase: eventlog.PhaseMutated})
-	case n == 4 && m.Status == eventlog.MutationNeedsReconcile:
+	case n == 4 && m.Status == eventlog.MutationStatusNeedsReconcile:
 		h.Add(&eventlog.MutationResent{Mutation: m.ID, Attempt: m.ReconcileAttempts + 1, Engine: "e3",
 			Deadline: h.log.now.Add(30 * time.Second), At: h.log.now.Add(31 * time.Second)})
 	default:
@@ -156,7 +156,7 @@ func (h *History) fail(run *projections.Run) {
 		h.Add(&eventlog.RunCrashed{Run: run.ID})
 	} else {
 		f := failures[h.log.rand.IntN(len(failures))]
-		h.Add(&eventlog.RunFailed{Run: run.ID, Status: eventlog.RunFailedLogic, Failure: f})
+		h.Add(&eventlog.RunFailed{Run: run.ID, Status: eventlog.RunStatusFailedLogic, Failure: f})
 	}
 	h.endSession()
 	m := h.State.Mutation(run.Mutation)

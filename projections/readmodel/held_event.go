@@ -43,7 +43,7 @@ func HeldView(e *projections.TopicEvent, run *projections.Run, m *projections.Mu
 // HeldFailure is why the event is held, nil where nothing has failed.
 func HeldFailure(e *projections.TopicEvent, run *projections.Run, m *projections.Mutation) *eventlog.Failure {
 	switch {
-	case e.Status == eventlog.EventPending && len(e.Attempts) > 0:
+	case e.Status == eventlog.EventStatusPending && len(e.Attempts) > 0:
 		return e.Attempts[len(e.Attempts)-1].Failure
 	case m != nil && m.Status.Unresolved():
 		return m.Failure

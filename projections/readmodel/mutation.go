@@ -146,11 +146,11 @@ func (r *Reader) Mutation(ctx context.Context, id eventlog.MutationID) (Mutation
 // heldFor is the reason for which a mutation keeps its run and its events waiting, empty for none.
 func heldFor(m *projections.Mutation) eventlog.HeldReason {
 	switch {
-	case m.Status == eventlog.MutationAwaitingApproval && m.ApprovedAt == 0:
+	case m.Status == eventlog.MutationStatusAwaitingApproval && m.ApprovedAt == 0:
 		return eventlog.HeldApproval
-	case m.Status == eventlog.MutationNeedsReconcile:
+	case m.Status == eventlog.MutationStatusNeedsReconcile:
 		return eventlog.HeldReconcile
-	case m.Status == eventlog.MutationIndeterminate:
+	case m.Status == eventlog.MutationStatusIndeterminate:
 		return eventlog.HeldIndeterminate
 	}
 	return ""

@@ -200,7 +200,7 @@ func (w *writer) entity(name eventlog.WorkflowName, k projections.Key, entity an
 		}
 	}
 	event, ok := entity.(*projections.TopicEvent)
-	pending := ok && event.Status == eventlog.EventPending
+	pending := ok && event.Status == eventlog.EventStatusPending
 	w.value = appendPartition(w.value[:0], w.partition)
 	w.key = appendOrdinal(appendKind(w.key[:0], spaceLive, name, k.Kind), created)
 	w.mark(live && (!pending || event.Held != nil), fresh) // a held event is in memory like a reserved one

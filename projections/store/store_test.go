@@ -101,7 +101,7 @@ func TestCommitAndReadBack(t *testing.T) {
 	}
 	for _, k := range h.State.Keys() {
 		e, ok := h.State.Entity(k).(*projections.TopicEvent)
-		paged := ok && e.Status == eventlog.EventPending
+		paged := ok && e.Status == eventlog.EventStatusPending
 		if inMemory := state.Entity(k) != nil; inMemory != (h.State.Live(k) && !paged) {
 			t.Errorf("%c %q: in memory %v, live %v", k.Kind, k.ID, inMemory, h.State.Live(k))
 		}

@@ -55,7 +55,7 @@ func runStatuses() []string {
 	for _, status := range ops.Possible("listRuns", "status") {
 		if all = append(all, status); status == awaitsPerson {
 			for _, class := range ops.Possible("listRuns", "class") {
-				if decide.StatusOf(eventlog.Class(class)) == eventlog.RunPausedApproval {
+				if decide.StatusOf(eventlog.Class(class)) == eventlog.RunStatusPausedApproval {
 					all = append(all, failedAs+class)
 				}
 			}
@@ -91,7 +91,7 @@ func nameFailures(p term.Page) {
 }
 
 // awaitsPerson is the status of a run that awaits an approval, and of one that has failed for a person (F2).
-const awaitsPerson = string(eventlog.RunPausedApproval)
+const awaitsPerson = string(eventlog.RunStatusPausedApproval)
 
 // failedAs stands before the class of a failure in a run's status.
 const failedAs = "failed:"
