@@ -141,7 +141,7 @@ func (s *session) describe(v goja.Value) description {
 		return description{message: "threw " + sandbox.Clip(primitive(v), sandbox.MaxMessage)}
 	}
 	var d description
-	name, message := s.text(obj, "name"), s.text(obj, "message")
+	name, message := s.text(obj, "name"), insides.ReplaceAllString(s.text(obj, "message"), "the object")
 	switch {
 	case name != "" && message != "":
 		d.message = name + ": " + message
@@ -163,6 +163,10 @@ func (s *session) describe(v goja.Value) description {
 	d.stack, d.at = authorStack(s.text(obj, "stack"), s.script.File)
 	return d
 }
+
+// insides is how the interpreter prints an object of a script that it cannot make a text or number of (goja of
+// September 2026): as the Go value, with addresses.
+var insides = regexp.MustCompile(`&\{Object 0x.*\}( \(\*goja\.\w+\))?`)
 
 // primitive is a value that is no object, as text.
 func primitive(v goja.Value) string {

@@ -88,6 +88,7 @@ func TestThrownValues(t *testing.T) {
 		`null.x`:                              "TypeError",
 		`a.b.c`:                               "TypeError",
 		`throw "text"`:                        "threw text",
+		"`${{ toString: 1 }}`":                "TypeError: Could not convert the object to primitive",
 		`throw undefined`:                     "threw undefined",
 		`throw null`:                          "threw null",
 		`throw 5`:                             "threw 5",
