@@ -202,12 +202,12 @@ func (e *Engine) tryOwner(ctx context.Context, p *partition, name eventlog.Workf
 	return e.learn(ctx, p, name, r), nil
 }
 
-// readTimeout is how long a request waits until this engine has read what the owner has recorded for it. What it reads
-// from may be gone with another node, which it finds out later than that.
+// readTimeout is how long a request waits until this engine has read what the owner has recorded for it. The server
+// that it reads from may have ended with another node, and this engine notices that only after a longer time.
 const readTimeout = 500 * time.Millisecond
 
-// learn takes the owner's answer in, and waits until this engine has read what it speaks of: who asks here next finds
-// it. Where that takes too long, the position that is noted says what is lacking.
+// learn takes the owner's answer in, and waits until this engine has read the record that it speaks of, so that the
+// next question here finds it. Where that takes too long, the position that is noted says what is not read yet.
 func (e *Engine) learn(ctx context.Context, p *partition, name eventlog.WorkflowName, r reply) decide.Decision {
 	noteRecorded(ctx, eventlog.Position{Partition: p.number, Seq: r.Seq})
 	limited, cancel := context.WithTimeout(ctx, readTimeout)

@@ -17,8 +17,8 @@ func (a *acquaintance) meet(engine string, revision uint64, now time.Duration) {
 	a.see(revision, now)
 }
 
-// unsure reports whether an engine may still count one that has gone without a word: only after some time does it see
-// that the entry does not change. Until then it takes less than its share.
+// unsure reports whether an engine may still count another one that has ended without saying so: it sees only after
+// some time that the entry does not change. Until then it takes less than its share.
 func unsure(seen map[string]*acquaintance, now time.Duration) bool {
 	gone, young := false, false
 	for _, a := range seen {

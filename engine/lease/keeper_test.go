@@ -40,8 +40,8 @@ func TestLeasesFollowTheEngines(t *testing.T) {
 	})
 }
 
-// An engine that comes while another one is gone without a word counts that one for a while, and so takes less than its
-// share. The others hand nothing over that nobody would take.
+// An engine that comes after another one has ended without saying so counts that one for a while, and so takes less
+// than its share. The others hand nothing over that no engine would take.
 func TestNothingIsHandedOverThatNobodyTakes(t *testing.T) {
 	t.Parallel()
 	bubble(t, 16, func(e *engines) {

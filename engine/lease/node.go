@@ -53,8 +53,8 @@ func (k *Keeper) enter(ctx context.Context) error {
 // Leave tells the others that this engine is going to give its partitions back and end. It takes no other ones.
 func (k *Keeper) Leave() { k.leave() }
 
-// Retire tells the others that this engine cannot read the log any more. It takes no partitions and has to give back
-// those that it has.
+// Retire tells the others that this engine cannot read the log any more. It takes no partitions any more and has to
+// give back the partitions that it has.
 func (k *Keeper) Retire() {
 	k.outdated.Store(true)
 	k.leave()
@@ -195,8 +195,8 @@ func (k *Keeper) meet(ctx context.Context, seen map[string]*acquaintance) (again
 	return again, nil
 }
 
-// sharing are the names of the nodes that share the partitions, sorted. Those that lack something do so where every
-// other one ends, and then say so with scarce.
+// sharing are the names of the nodes that share the partitions, sorted. Nodes that lack something are among them only
+// where every other node is ending; scarce says so.
 func sharing(live map[string]Node) (names []string, scarce bool) {
 	var lacking []string
 	for name, n := range live {

@@ -46,7 +46,7 @@ func TestViewCountsWhatWasSeen(t *testing.T) {
 	}
 }
 
-// All partitions are someone's, and no engine has two more than another.
+// Each partition has an engine, and no engine has two more than another.
 func TestShare(t *testing.T) {
 	t.Parallel()
 	for partitions := 1; partitions < 40; partitions++ {

@@ -29,8 +29,8 @@ type Peers struct {
 }
 
 // New makes the peers of the installation whose subjects begin with prefix, pawl when empty. The connection stays the
-// caller's. It must not keep what is sent while it is down (nats.ReconnectBufSize(-1)): when such a request left later,
-// its sender would have gone.
+// caller's. It must not keep what is sent while it is down (nats.ReconnectBufSize(-1)): a request that left later would
+// reach the owner when its sender does not wait any more.
 func New(nc *nats.Conn, prefix string) *Peers {
 	if prefix == "" {
 		prefix = "pawl"

@@ -7,11 +7,10 @@ import (
 	"github.com/nats-io/nats.go"
 )
 
-// batch publishes the group, and what comes until the server is ready for it, as one atomic batch:
-// all are written with one sync, or none; but of one that was not acknowledged, a power failure can leave the
-// first members, each of which is whole and fenced by itself. Where the server refuses a batch, which tells
-// nothing of the single messages (one stale member is enough), each is sent by itself and gets its own
-// answer.
+// batch publishes the group, and the requests that come until the server is ready for it, as one atomic batch: all are
+// written with one sync, or none. Of a batch that was not acknowledged, a power failure can leave the first members,
+// each of which is whole and fenced by itself. A refused batch says nothing about its single messages, since one stale
+// member is enough: then each is sent by itself and gets its own answer.
 func (c *committer) batch(group []*request) {
 	members, leaders, rejected := c.publishBatch(group)
 	c.last = len(leaders)
@@ -24,9 +23,9 @@ func (c *committer) batch(group []*request) {
 	}
 }
 
-// publishBatch returns what the batch came to consist of, which of that are leaders, and whether it was refused: then
-// nothing of it was written. Else its members are acknowledged, or being confirmed; what confirms them changes which
-// of them follow another.
+// publishBatch returns the members of the batch, which of them are leaders, and whether the batch was refused: then
+// nothing of it was written. Else its members are acknowledged, or are being confirmed; the confirmation changes which
+// of them follow another one.
 func (c *committer) publishBatch(group []*request) (members, leaders []*request, rejected bool) {
 	id := c.log.session + "-" + strconv.Itoa(c.partition) + "-" + strconv.FormatUint(c.next, 36)
 	send := func(i int, reply string, commit bool) error {

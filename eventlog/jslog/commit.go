@@ -13,8 +13,8 @@ import (
 )
 
 const (
-	// A batch has at least so many transitions: fromInFiles where the server stages batches in files, which it makes,
-	// syncs and removes for each; fromInMemory where it stages them in memory. Fewer are sent singly.
+	// fromInFiles and fromInMemory are how many transitions a batch has at least; fewer are sent singly. Where the server
+	// stages batches in files, it makes, syncs and removes some for each batch, so that more are needed.
 	fromInFiles  = 32
 	fromInMemory = 12
 	// window is how many transitions are sent singly at once where batches are staged in memory: those behind them
@@ -96,10 +96,10 @@ const (
 	longestRest   = 10 * time.Millisecond
 )
 
-// gather lets those that the last group has just woken enqueue again before the next group is
-// cut: otherwise every other group would consist of the first one alone. After a batch that was staged in
-// memory, and so took no time to speak of, it waits besides, the longer the larger that was: on a busy log
-// batches become fewer, larger and cheaper, and where there are few writers none waits long.
+// gather lets the writers that the last group has just woken enqueue again before the next group is cut: otherwise
+// every other group would consist of its first append alone. A batch that was staged in memory took hardly any time.
+// After such a batch it waits a while longer, and the longer the larger the batch was: on a busy log batches become
+// fewer, larger and cheaper, and where there are few writers none of them waits long.
 func (c *committer) gather(waiting int) {
 	if c.staged && waiting < c.log.cfg.MaxBatch {
 		c.timer.Reset(min(time.Duration(c.last)*restPerWriter, longestRest))

@@ -15,7 +15,7 @@ const (
 	headerRoom = 1024
 	// maxPartitions is far above what is of use: more is a typing error.
 	maxPartitions = 1024
-	// defaultAck and replicatedAck are what Config.AckTimeout is where it is not said.
+	// defaultAck and replicatedAck stand for a Config.AckTimeout of 0, with one replica and with several.
 	defaultAck    = 2 * time.Second
 	replicatedAck = 500 * time.Millisecond
 )
@@ -65,8 +65,9 @@ type Config struct {
 	BeforeAccept func(Lost) error
 	// Restoring opens a log that is being made from a backup, and no other; nil for one that exists or is new.
 	Restoring *Restoring
-	// Unserved is asked about a stream of the log that the server does not know: why it does not serve what is in its
-	// store, nil if nothing is known of it, and whether an acceptance can bring it back. Nil: nothing is known.
+	// Unserved is asked about a stream of the log that the server does not know. It answers why the server does not serve
+	// what is in its store, nil if nothing is known of it, and whether an acceptance can bring the stream back. Where
+	// Unserved is nil, nothing is known of any.
 	Unserved func(stream string) (why error, acceptable bool)
 	// HoldFormat is for a log that programs of several versions write: a new one gets the newest format at once, and an
 	// older one keeps its format until [Log.RaiseFormat]. What needs a newer one is refused ([eventlog.ErrHeldFormat]).
@@ -90,7 +91,7 @@ type Config struct {
 type Restoring struct {
 	// Installation is the name that the log gets where it does not exist yet.
 	Installation string
-	// Backup identifies the backup: what one has begun, no other goes on with.
+	// Backup identifies the backup. A restore that was begun from one backup does not go on from another one.
 	Backup string
 }
 

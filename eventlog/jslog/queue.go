@@ -11,10 +11,9 @@ import (
 	"github.com/pawl-run/pawl/eventlog"
 )
 
-// committer sends the appends of one partition: each by itself while few wait, else in batches, where
-// the more wait, the fewer syncs each costs. Only its goroutine sends first
-// attempts; what a first attempt leaves open goes on in a goroutine of its own, so that one
-// workflow never holds up the others.
+// committer sends the appends of one partition: each by itself while few wait, else in batches. The more appends wait,
+// the fewer syncs each of them costs. Only the committer's goroutine sends first attempts. An append whose first
+// attempt leaves its fate open goes on in a goroutine of its own, so that one workflow never holds up the others.
 type committer struct {
 	log       *Log
 	partition int

@@ -158,7 +158,7 @@ func (l *Log) newReader(p int, from uint64, filter string) *reader {
 
 // run yields up to sequence last, or without end if last is endless.
 func (r *reader) run(ctx context.Context, last uint64, yield func(eventlog.Record, error) bool) {
-	// What was accepted as lost at the very end would be waited for in vain.
+	// Records at the very end whose loss was accepted never come: the reading ends before them.
 	for _, s := range r.log.partitions[r.partition].accepted {
 		if s.from <= last && last <= s.to {
 			last = s.from - 1

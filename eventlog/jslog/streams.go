@@ -39,7 +39,7 @@ func (p *failures) failed() {
 	}
 }
 
-// over reports whether it has failed so often, and for the least time too.
+// over reports whether there were that many failures in a row, over the least time or longer.
 func (p *failures) over(tries int) bool { return p.tries >= tries && time.Since(p.since) >= p.least }
 
 func (p *failures) reset() { p.tries = 0 }
@@ -149,7 +149,7 @@ func (l *Log) patiently(ctx context.Context, f func() error) error {
 	return l.repeat(ctx, math.MaxInt, f)
 }
 
-// retry repeats it a few times: a server that reads its own disk may ask to come back, and a cluster elects a leader.
+// retry repeats f a few times: a server that reads its own disk may ask to come back, and a cluster elects a leader.
 func (l *Log) retry(ctx context.Context, f func() error) error { return l.repeat(ctx, readTries, f) }
 
 func (l *Log) repeat(ctx context.Context, tries int, f func() error) error {

@@ -53,7 +53,7 @@ func (c *collector) mutateCalls(f ast.Expression, e entry) {
 type mutateBody struct {
 	*collector
 	f ast.Expression
-	// made are the calls by the nodes of the body that make them.
+	// made holds, for each node of the body, the calls that it makes.
 	made map[ast.Node][]madeCall
 	// number are the indexes of each node's calls in the definition's MutateCalls. Calls below one node are
 	// neighbours there.
@@ -104,7 +104,7 @@ func (m *mutateBody) after(list []ast.Statement) {
 	}
 }
 
-// code is where a statement that does something begins, 0 for one that only ends what is around it.
+// code is where a statement begins that does something; 0 for one that only leaves what is around it.
 func (m *mutateBody) code(s ast.Statement) file.Idx {
 	switch s := s.(type) {
 	case *ast.EmptyStatement, *ast.BranchStatement:

@@ -156,7 +156,7 @@ func (c *collector) presence(test ast.Expression, f ast.Expression) bool {
 	return c.presenceTo(test, f, 10)
 }
 
-// presenceTo follows so many names: one may stand for itself.
+// presenceTo is presence with a bound: it follows at most depth names, since a name may lead back to itself.
 func (c *collector) presenceTo(test ast.Expression, f ast.Expression, depth int) bool {
 	switch e := script.Bare(test).(type) {
 	case *ast.Identifier:

@@ -120,7 +120,7 @@ type shape struct {
 	members map[string][]ast.Expression
 	names   []string // in the order of the text
 	whole   bool
-	// values are all that it may be, nothing aside.
+	// values are the expressions that it may be, without those that are null or undefined.
 	values []ast.Expression
 }
 

@@ -131,7 +131,7 @@ func branches(s *ast.IfStatement) (all [][]ast.Statement) {
 	}
 }
 
-// statements are those of a block, or the one.
+// statements are the statements of a block; of another statement it is that one alone.
 func statements(s ast.Statement) []ast.Statement {
 	if block, ok := s.(*ast.BlockStatement); ok {
 		return block.List
@@ -196,7 +196,7 @@ type subjects struct {
 	left map[*script.Variable]int
 }
 
-// subjects are those of an if and of the ones in its else.
+// subjects are the subjects of the test of an if, and of each if in its else.
 func (m *mutateBody) subjects(s *ast.IfStatement) subjects {
 	found := subjects{map[string]bool{}, map[*script.Variable]int{}}
 	for s != nil {

@@ -157,8 +157,8 @@ func (c *collector) loopAround(e ast.Node) ast.Node {
 	return nil
 }
 
-// varies reports whether an expression may have another value in another turn of a loop: it mentions what the loop
-// declares, or what is assigned, or calls something.
+// varies reports whether an expression may have another value in another turn of a loop: it mentions a name that the
+// loop declares or that is assigned, or it calls something.
 func (c *collector) varies(e ast.Node, loop ast.Node, depth int) bool {
 	if depth > 10 {
 		return true

@@ -55,7 +55,7 @@ func TestEncryptedConnections(t *testing.T) {
 	}
 }
 
-// A server, or someone between, that offers no encryption hears neither password nor mail.
+// A server that offers no encryption, or a machine on the way that hides the offer, gets neither password nor mail.
 func TestNothingIsSaidUnencrypted(t *testing.T) {
 	t.Parallel()
 	for _, answer := range []string{"", "454 not now"} {

@@ -87,7 +87,7 @@ func (b *Bucket) Put(ctx context.Context, key string, value []byte, revision uin
 	}
 }
 
-// busyPause is the longest pause before a write is sent again that was refused for another one in process.
+// busyPause is the longest pause before a write is sent again that the server refused since another one was in process.
 const busyPause = 50 * time.Millisecond
 
 // Keys lists the keys that begin with the prefix, in their order.

@@ -45,8 +45,9 @@ var given = map[string]string{
 // globals judges the names of one text that no declaration of it stands for.
 type globals struct{ *finding.List }
 
-// Check warns of names that do not exist here. They are warnings: a script may never come there.
-// Names that it asks for with typeof it knows to be uncertain. exist are the names that do.
+// Check warns of names that do not exist here. They are warnings, since the script may never reach that place. A name
+// that the script asks for with typeof is left out: the script knows that it may be absent. exist are the names that
+// exist.
 func Check(in *script.Text, exist []string) []sandbox.Problem {
 	f := globals{finding.New(in)}
 	asked := in.Asked()

@@ -84,14 +84,14 @@ func Problems(d *sandbox.Definition,
 	return j.problems
 }
 
-// judgement is the calls of a definition with what is known of their kinds.
+// judgement holds the calls of a definition and what is known of their kinds.
 type judgement struct {
 	calls []sandbox.MutateCall
 	// next is the first mutation from each call on.
 	next     []int
 	problems []sandbox.Problem
 	said     map[sandbox.Problem]bool
-	// reached are those of which perhaps has warned.
+	// reached are the calls, by index, of which perhaps has warned.
 	reached map[int]bool
 }
 

@@ -21,7 +21,7 @@ type serverKey struct{}
 // so is one without a token.
 func HTTP(connect func(token string) func(context.Context) (Client, error),
 	test func(context.Context, TestRequest) (json.RawMessage, error), version string) http.Handler {
-	// Without sessions: a session would lend the rights of the one who began it to all who know its id.
+	// There are no sessions: a session would give the rights of its first caller to every caller that knows its id.
 	stream := mcp.NewStreamableHTTPHandler(func(r *http.Request) *mcp.Server {
 		offers, _ := r.Context().Value(serverKey{}).(*mcp.Server)
 		return offers
