@@ -138,12 +138,14 @@ func (r *reserving) tooWide(ids ast.Expression, reserve, by *ast.CallExpression,
 		case o.list():
 			all = all || r.wholeUse(e, 0) || r.counts(e, 0)
 		case o.event():
-			if text, ok := r.firstName(e); ok {
-				if first == "" || len(text) < len(first) || len(text) == len(first) && text < first {
-					first = text // a name before events[0], and the same one each time
-				}
-			} else if !r.isName(e) {
-				all = true // what a loop or a method is at
+			text, named := r.firstName(e)
+			switch {
+			case !named:
+				all = all || !r.isName(e) // what a loop or a method is at
+			case len(o.site.Calls()) < len(from.site.Calls()):
+				// The function that looks the events up looks at the first, and hands on all.
+			case first == "" || len(text) < len(first) || len(text) == len(first) && text < first:
+				first = text // a name before events[0], and the same one each time
 			}
 		}
 	}

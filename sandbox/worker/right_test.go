@@ -13,7 +13,7 @@ import (
 func TestNothingIsSaidOfRightScripts(t *testing.T) {
 	t.Parallel()
 	paths, err := filepath.Glob("testdata/right/*")
-	if err != nil || len(paths) < 37 {
+	if err != nil || len(paths) < 41 {
 		t.Fatalf("%d scripts, %v", len(paths), err)
 	}
 	e := newExecutor(t)
