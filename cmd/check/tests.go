@@ -45,7 +45,7 @@ func (r *report) tests(ctx context.Context, root string, short, all bool, packag
 		if raced, packages, err = r.split(ctx, root, packages); len(raced) > 0 && err == nil {
 			said, err = results.of(ctx, root, append(environment, noRaceSleep()), slices.Concat(args, []string{"-race"}, raced))
 		}
-		// As the programs that the others start are built: what they share is compiled once.
+		// The programs that tests start are built in this way too, so what they have in common is compiled once.
 		environment = append(environment, "CGO_ENABLED=0")
 	}
 	if len(packages) > 0 {

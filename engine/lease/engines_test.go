@@ -17,7 +17,7 @@ type owner struct {
 	*Keeper
 	way  *way
 	name string
-	// kill ends it without a word, stop with all that it has to say.
+	// kill ends it before it can tell the others anything, stop after it has told them.
 	kill, stop context.CancelFunc
 	ended      chan struct{}
 

@@ -20,7 +20,7 @@ type grantedOperation struct {
 }
 
 // Unused are the grants that concern no operation of the script: misspelt, or for a version to come. Those of secrets
-// are not among them: which secrets the calls of a script name shows only when they are made.
+// are not among them: only a call itself shows which secret it names.
 func (g Grants) Unused() []string {
 	var list []string
 	for _, capability := range slices.Sorted(maps.Keys(g.Grants)) {

@@ -10,7 +10,7 @@ import (
 	"github.com/pawl-run/pawl/ops/explain"
 )
 
-// mostBehind is how far a node may follow the log without a word.
+// mostBehind is how far a node may be behind the log before the doctor says so.
 const mostBehind = 10 * time.Second
 
 // examineShared looks at the servers that keep a shared log, and at the partitions.

@@ -96,8 +96,8 @@ func (c *ClusterInit) Run(ctx context.Context, conf config.Reader, screen term.S
 	return nil
 }
 
-// reached are the servers that keep a shared log, or are to keep one. Local ones are those of nodes that form a cluster
-// themselves, of which one runs on this machine.
+// reached are the servers that keep a shared log, or are to keep one. local says that they are the servers inside of
+// nodes, one of which runs on this machine.
 type reached struct {
 	nc    *nats.Conn
 	local bool

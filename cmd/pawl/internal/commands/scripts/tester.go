@@ -26,7 +26,7 @@ import (
 	"github.com/pawl-run/pawl/sandbox"
 )
 
-// tester runs tests and prints what they come to.
+// tester runs tests and prints their results.
 type tester struct {
 	screen term.Screen
 	asJSON bool
@@ -59,7 +59,7 @@ func newTester(conf config.Reader, with storage.Parts) (t *tester, done func() e
 		func() error { return errors.Join(closeConnectors(), scripts.Close()) }, nil
 }
 
-// tested is what the tests of one script came to.
+// tested is the result of the tests of one script.
 type tested struct {
 	Script string `json:"script"`
 	Tests  string `json:"tests"`
@@ -182,7 +182,7 @@ func (t *tester) one(ctx context.Context, p pair) (tested, error) {
 	return found, err
 }
 
-// judge runs the tests, and notes what they come to.
+// judge runs the tests, and notes their results.
 func (t *tester) judge(ctx context.Context, found *tested, script, tests source.Script, beside rehearsal.Beside) error {
 	read := rehearsal.Read
 	if rehearsal.IsYAML(tests.Path) {
