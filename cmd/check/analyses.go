@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// analyses are the steps that need the imports of a package in compiled form. With all, the imports are compiled as they
-// are for the tests, with the race detector where there is one, so that nothing is compiled for the analyses alone. Then
-// files with the constraint !race are not read; without all they are.
+// analyses are the steps that need the imports of a package in compiled form. With all, the imports are compiled as
+// they are for the tests, with the race detector where there is one, so that nothing is compiled for the analyses
+// alone. Then files with the constraint !race are not read; without all they are.
 func analyses(ctx context.Context, root string, all bool, packages []string) []step {
 	named := func(name string, command func() ([]string, error)) step {
 		return step{name, func() []string {

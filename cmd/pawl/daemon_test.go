@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/pawl-run/pawl/cmd/pawl/example"
 	"github.com/pawl-run/pawl/cmd/pawl/internal/datadir"
 )
 
@@ -248,4 +249,19 @@ func place(t *testing.T, files map[string]string) string {
 		write(t, path, content)
 	}
 	return dir
+}
+
+// placeMailToSheet writes the bundled workflow into a folder of the test, with one mail and a feed.
+func placeMailToSheet(t *testing.T) string {
+	t.Helper()
+	script, err := example.Files.ReadFile("mail-to-sheet.ts")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return place(t, map[string]string{
+		"mail-to-sheet.ts": string(script), "sheets/.keep": "", "inbox/cur/.keep": "", "inbox/tmp/.keep": "",
+		"inbox/new/1700000001.M.host": "From: a@example.org\r\nSubject: Report\r\n\r\nText\r\n",
+		"pawl.yaml": "connectors:\n  maildir: {root: ./inbox}\n  csv: {root: ./sheets}\n" +
+			"feed: true\nfeed-bytes: 16MiB\n",
+	})
 }

@@ -7,8 +7,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"github.com/pawl-run/pawl/cmd/pawl/example"
 )
 
 // The parser of AsyncAPI itself finds nothing wrong with the document of the feed, not even by the recommended rules.
@@ -71,16 +69,7 @@ func TestOpenAPIDocumentIsValid(t *testing.T) {
 func TestMetricsAreValid(t *testing.T) {
 	t.Parallel()
 	program := installed(t, "promtool")
-	script, err := example.Files.ReadFile("mail-to-sheet.ts")
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir := place(t, map[string]string{
-		"mail-to-sheet.ts": string(script), "sheets/.keep": "", "inbox/cur/.keep": "", "inbox/tmp/.keep": "",
-		"inbox/new/1700000001.M.host": "From: a@example.org\r\nSubject: Report\r\n\r\nText\r\n",
-		"pawl.yaml": "connectors:\n  maildir: {root: ./inbox}\n  csv: {root: ./sheets}\n" +
-			"feed: true\nfeed-bytes: 16MiB\n",
-	})
+	dir := placeMailToSheet(t)
 	engine := startDaemon(t, dir, "pawl", "up", "mail-to-sheet.ts", "--data", "data")
 	engine.await("^all caught up")
 	figures := string(engine.call(http.StatusOK, http.MethodGet, "/metrics", nil))

@@ -6,8 +6,6 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-
-	"github.com/pawl-run/pawl/cmd/pawl/example"
 )
 
 // natsLines are the commands of nats that the page of the feed shows.
@@ -26,16 +24,7 @@ func natsLines(t *testing.T) (lines []string) {
 func TestNATSCommand(t *testing.T) {
 	t.Parallel()
 	program := installed(t, "nats")
-	script, err := example.Files.ReadFile("mail-to-sheet.ts")
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir := place(t, map[string]string{
-		"mail-to-sheet.ts": string(script), "sheets/.keep": "", "inbox/cur/.keep": "", "inbox/tmp/.keep": "",
-		"inbox/new/1700000001.M.host": "From: a@example.org\r\nSubject: Report\r\n\r\nText\r\n",
-		"pawl.yaml": "connectors:\n  maildir: {root: ./inbox}\n  csv: {root: ./sheets}\n" +
-			"feed: true\nfeed-bytes: 16MiB\n",
-	})
+	dir := placeMailToSheet(t)
 	engine := startDaemon(t, dir, "pawl", "up", "mail-to-sheet.ts", "--nats-listen", "127.0.0.1:0", "--data", "data")
 	engine.await("^all caught up")
 	url := strings.TrimSpace(read(t, filepath.Join(dir, "data", "nats", "subscriber.url")))

@@ -29,15 +29,22 @@ func (addresses) Judge(_ string, params *connector.Partial) []connector.Violatio
 	return nil
 }
 
-// TestConnectorsJudgeWhatIsCertain: a connector is shown the text of a parameter, or how one begins that is put
-// together, and what it says of it is a warning at the parameter's place.
-func TestConnectorsJudgeWhatIsCertain(t *testing.T) {
-	t.Parallel()
+// judging knows the connector shop, which judges the parameters of its operation find.
+func judging(t *testing.T) *connector.Registry {
+	t.Helper()
 	registry, err := connector.NewRegistry(addresses{tool{"shop", []connector.Operation{
 		{Name: "find", Kind: connector.Get, Schema: json.RawMessage(`{"type": "object"}`)}}}})
 	if err != nil {
 		t.Fatal(err)
 	}
+	return registry
+}
+
+// TestConnectorsJudgeWhatIsCertain: a connector is shown the text of a parameter, or how one begins that is put
+// together, and what it says of it is a warning at the parameter's place.
+func TestConnectorsJudgeWhatIsCertain(t *testing.T) {
+	t.Parallel()
+	registry := judging(t)
 	executor := vm.NewExecutor(vm.Config{})
 	defer executor.Close()
 	for expression, want := range map[string]string{
@@ -98,11 +105,7 @@ func (addresses) WrittenSecrets(params *connector.Partial) []connector.WrittenSe
 // named with the grant when the script is checked.
 func TestSecretsOfCallsNeedTheirGrants(t *testing.T) {
 	t.Parallel()
-	registry, err := connector.NewRegistry(addresses{tool{"shop", []connector.Operation{
-		{Name: "find", Kind: connector.Get, Schema: json.RawMessage(`{"type": "object"}`)}}}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	registry := judging(t)
 	executor := vm.NewExecutor(vm.Config{})
 	defer executor.Close()
 	code := `export default Pawl.workflow({ name: "w", topics: { t: {} }, consumers: { c: Pawl.consumer({ subscribe: ["t"],
