@@ -25,7 +25,7 @@ func Compare(ctx context.Context, cfg Config, before, after Script, recordings [
 	for range runtime.GOMAXPROCS(0) + 1 {
 		workers.Go(func() {
 			for i := range next {
-				effect, err := compare(ctx, cfg, before, after, &recordings[i])
+				effect, err := compareRun(ctx, cfg, before, after, &recordings[i])
 				if err != nil {
 					stop(err)
 				}
@@ -49,7 +49,7 @@ feeding:
 	return effects, nil
 }
 
-func compare(ctx context.Context, cfg Config, before, after Script, r *recording.Recording) (Effect, error) {
+func compareRun(ctx context.Context, cfg Config, before, after Script, r *recording.Recording) (Effect, error) {
 	e := Effect{Run: r.Run, Version: r.Version, Handler: r.Handler, Kind: NotReplayed}
 	old, err := replay(ctx, cfg, before, r)
 	if err != nil {

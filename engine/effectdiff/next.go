@@ -9,52 +9,8 @@ import (
 
 	"github.com/pawl-run/pawl/engine/difference"
 	"github.com/pawl-run/pawl/engine/recording"
-	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/sandbox"
 )
-
-// Answer is what next of a run was told of the call.
-type Answer struct {
-	Operation string          `json:"-"` // `connector.operation`
-	Status    string          `json:"status"`
-	Result    json.RawMessage `json:"result,omitempty"`
-}
-
-// left is what a producer or next leaves behind: what it publishes, registers and returns.
-type left struct {
-	published, inputs, state json.RawMessage
-}
-
-// leftBy is what a call has left, nil for nothing.
-func leftBy(out sandbox.Result) (l left, err error) {
-	if l.state = out.Value; len(out.Publishes) > 0 {
-		if l.published, err = json.Marshal(out.Publishes); err != nil {
-			return l, fmt.Errorf("compare what is published: %w", err)
-		}
-	}
-	if len(out.Inputs) > 0 {
-		if l.inputs, err = json.Marshal(out.Inputs); err != nil {
-			return l, fmt.Errorf("compare what is registered: %w", err)
-		}
-	}
-	return l, nil
-}
-
-// poll runs a producer.
-func poll(ctx context.Context, cfg Config, script Script, r *recording.Recording) (outcome, error) {
-	producer, ok := script.Definition.Producer(r.Handler)
-	if !ok {
-		return outcome{}, nil // it publishes nothing
-	}
-	call := callOf(cfg, script, sandbox.Producer, r)
-	call.State, call.ScheduledAt = r.State, r.ScheduledAt
-	call.Topics = topics(script, producer.PublishesDeclared, producer.Publishes)
-	out, does, err := invoke(ctx, cfg, call, &host{reads: r.Reads})
-	if err == nil && does.fault == nil && does.lacks == "" {
-		does.left, err = leftBy(out)
-	}
-	return does, err
-}
 
 // hasNext reports whether the script runs a next after the recorded prepare.
 func hasNext(script Script, r *recording.Recording) bool {
@@ -117,17 +73,6 @@ func next(ctx context.Context, cfg Config, script Script, does *outcome, answer 
 		done.left, err = leftBy(out)
 	}
 	return done, err
-}
-
-// topics are those that a handler may publish to.
-func topics(script Script, declared bool, publishes []eventlog.Topic) (names []string) {
-	if !declared {
-		publishes = script.Definition.Topics
-	}
-	for _, topic := range publishes {
-		names = append(names, string(topic))
-	}
-	return names
 }
 
 // compareLeft notes where the scripts do not publish, register or return the same.

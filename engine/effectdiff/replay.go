@@ -32,6 +32,13 @@ type Config struct {
 	Answers func(context.Context, eventlog.RunID) (*Answer, error)
 }
 
+// Answer is what next of a run was told of the call.
+type Answer struct {
+	Operation string          `json:"-"` // `connector.operation`
+	Status    string          `json:"status"`
+	Result    json.RawMessage `json:"result,omitempty"`
+}
+
 // outcome is what one script does in one run.
 type outcome struct {
 	call *Call
@@ -44,6 +51,26 @@ type outcome struct {
 	fault *sandbox.Error
 	// lacks names what was not recorded.
 	lacks string
+}
+
+// left is what a producer or next leaves behind: what it publishes, registers and returns.
+type left struct {
+	published, inputs, state json.RawMessage
+}
+
+// leftBy is what a call has left, nil for nothing.
+func leftBy(out sandbox.Result) (l left, err error) {
+	if l.state = out.Value; len(out.Publishes) > 0 {
+		if l.published, err = json.Marshal(out.Publishes); err != nil {
+			return l, fmt.Errorf("compare what is published: %w", err)
+		}
+	}
+	if len(out.Inputs) > 0 {
+		if l.inputs, err = json.Marshal(out.Inputs); err != nil {
+			return l, fmt.Errorf("compare what is registered: %w", err)
+		}
+	}
+	return l, nil
 }
 
 // chosen are events: their ids by topic, in the order in which prepare names them.
@@ -101,6 +128,33 @@ func replay(ctx context.Context, cfg Config, script Script, r *recording.Recordi
 			Title: prepared.UITitle, Asks: out.Call.Ask}
 	}
 	return does, nil
+}
+
+// poll runs a producer.
+func poll(ctx context.Context, cfg Config, script Script, r *recording.Recording) (outcome, error) {
+	producer, ok := script.Definition.Producer(r.Handler)
+	if !ok {
+		return outcome{}, nil // it publishes nothing
+	}
+	call := callOf(cfg, script, sandbox.Producer, r)
+	call.State, call.ScheduledAt = r.State, r.ScheduledAt
+	call.Topics = topics(script, producer.PublishesDeclared, producer.Publishes)
+	out, does, err := invoke(ctx, cfg, call, &host{reads: r.Reads})
+	if err == nil && does.fault == nil && does.lacks == "" {
+		does.left, err = leftBy(out)
+	}
+	return does, err
+}
+
+// topics are those that a handler may publish to.
+func topics(script Script, declared bool, publishes []eventlog.Topic) (names []string) {
+	if !declared {
+		publishes = script.Definition.Topics
+	}
+	for _, topic := range publishes {
+		names = append(names, string(topic))
+	}
+	return names
 }
 
 // prepareOf is the call of prepare with what the recorded run was given. lacks names what was not recorded.

@@ -39,16 +39,6 @@ func (n *Node) examine(ctx context.Context, r *doctor.HealthReport) {
 	n.examineAccess(r)
 }
 
-// sync says how the server inside syncs its writes.
-func (n *Node) sync() doctor.Finding {
-	if every := n.Data.Settings.SyncInterval; every > 0 {
-		return doctor.Finding{Check: doctor.CheckSync, Verdict: doctor.Weak, Says: fmt.Sprintf("writes are synced every %s: "+
-			"the loss of power can lose that much of what was acknowledged", every), Remedy: "start without --sync"}
-	}
-	return doctor.Finding{Check: doctor.CheckSync, Verdict: doctor.OK,
-		Says: "each write is synced before it is acknowledged"}
-}
-
 func (n *Node) examineLog(ctx context.Context, r *doctor.HealthReport) {
 	d := n.Data
 	if err := d.Broker.Healthy(); err != nil {

@@ -52,3 +52,13 @@ func (n *Node) examineShared(ctx context.Context, r *doctor.HealthReport) {
 	}
 	r.Add("partitions", doctor.OK, fmt.Sprintf("this node owns %d of %d", owned, len(partitions)))
 }
+
+// sync says how the server inside syncs its writes.
+func (n *Node) sync() doctor.Finding {
+	if every := n.Data.Settings.SyncInterval; every > 0 {
+		return doctor.Finding{Check: doctor.CheckSync, Verdict: doctor.Weak, Says: fmt.Sprintf("writes are synced every %s: "+
+			"the loss of power can lose that much of what was acknowledged", every), Remedy: "start without --sync"}
+	}
+	return doctor.Finding{Check: doctor.CheckSync, Verdict: doctor.OK,
+		Says: "each write is synced before it is acknowledged"}
+}
