@@ -420,10 +420,10 @@ func TestFieldNames(t *testing.T) {
 			"status userPaused version",
 		"listWorkflowRuns": "endedAt error eventCount events handler handlerType id mutation mutationOutcome phase " +
 			"prepareResult retryOf session startedAt status version workflow",
-		"listWorkflowEvents": "causedBy createdBy held messageId payload publishedAt reservedBy status title topic",
+		"listWorkflowEvents": "causedBy createdBy decision held messageId payload publishedAt reservedBy status title topic",
 		"listWorkflowJobs": "attempt attempts consumer error finalizedAt held maxAttempts messageId publishedAt " +
 			"scheduledAt state title topic",
-		"listWorkflowMutations": "comment connector error eventCount events id operation params paramsHash " +
+		"listWorkflowMutations": "comment connector decision error eventCount events id operation params paramsHash " +
 			"reconcileAttempts requestedAt resolvedBy result run settledAt startedAt status uiTitle version workflow",
 		"listWorkflowInputs":   "externalId id outputs receivedAt source status title type",
 		"listWorkflowSessions": "endedAt id result runs startedAt",
