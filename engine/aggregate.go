@@ -61,6 +61,8 @@ type journal interface {
 	passed(a *aggregate, r eventlog.Record, why error)
 	// flush brings the store to the present.
 	flush() error
+	// last is the end of the partition's log. The error says so where the log has become newer than this version reads.
+	last(ctx context.Context) (uint64, error)
 }
 
 // outbox is where the requests of mutations leave.

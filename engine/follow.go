@@ -46,6 +46,9 @@ func (a *aggregate) catchUp(ctx context.Context) error {
 	for r, err := range a.engine.Config.Log.ReadWorkflow(ctx, a.name, a.state().Head.Seq+1) {
 		switch {
 		case errors.Is(err, eventlog.ErrUnreadable):
+			if _, err := a.journal.last(ctx); err != nil { // it may be newer than this version, which is no damage
+				return fmt.Errorf("catch up on %s at %s: %w", a.name, r.Position, err)
+			}
 			a.stopAt(r, fmt.Errorf("record %s: %w", r.Position, err))
 			continue
 		case err != nil:

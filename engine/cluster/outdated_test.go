@@ -5,19 +5,25 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/pawl-run/pawl/engine"
+	"github.com/pawl-run/pawl/engine/decide"
 	"github.com/pawl-run/pawl/engine/enginetest"
 	"github.com/pawl-run/pawl/engine/lease"
+	"github.com/pawl-run/pawl/engine/simulation/network"
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/eventlog/jslog"
+	"github.com/pawl-run/pawl/eventlog/memlog"
 )
 
 // raise has the log say that it has a newer format than this version reads, as pawl cluster upgrade of a newer pawl
@@ -174,4 +180,66 @@ func TestADeployOfANewerFormatReachesNoOwner(t *testing.T) {
 	if n, _, err := asked.Pending(); err != nil || n > 1 {
 		t.Errorf("%d requests have gone to an owner, %v; want that of the last deploy at most", n, err)
 	}
+}
+
+// newer is a log into which a newer version has written what this one does not read, once it is raised.
+type newer struct {
+	*memlog.Log
+	raised atomic.Bool
+}
+
+func (n *newer) Last(ctx context.Context, p int) (uint64, error) {
+	if n.raised.Load() {
+		return 0, eventlog.ErrNewerFormat
+	}
+	return n.Log.Last(ctx, p)
+}
+
+func (n *newer) ReadWorkflow(ctx context.Context, w eventlog.WorkflowName, from uint64) iter.Seq2[eventlog.Record,
+	error] {
+	return func(yield func(eventlog.Record, error) bool) {
+		for r, err := range n.Log.ReadWorkflow(ctx, w, from) {
+			if err == nil && n.raised.Load() {
+				err = eventlog.ErrUnreadable
+			}
+			if !yield(r, err) {
+				return
+			}
+		}
+	}
+}
+
+// What an owner cannot read of a workflow, because another engine has written it on a newer log, is no damage of the
+// workflow: the engine leaves its partitions.
+func TestAnOwnerTakesNothingNewerForDamage(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		between, log := network.New(15*time.Second), &newer{Log: memlog.New(memlog.Config{})}
+		a, _ := startWith(t, between, 1, log, nil)
+		if result, err := a.Deploy(t.Context(), enginetest.Tester, ordersOf("w")); err != nil || result.Refused {
+			t.Fatalf("deploy: %v, %+v", err, result.Problems)
+		}
+		s, _ := a.State("w")
+		f := &eventlog.WorkflowPaused{}
+		e, err := eventlog.NewEntry(eventlog.Transition{ID: "newer", Workflow: "w", At: 1, Actor: eventlog.System,
+			Kind: f.FactType(), Facts: []eventlog.Fact{f}}, s.Head)
+		if err == nil {
+			_, err = log.Log.Append(t.Context(), e)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		log.raised.Store(true)
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		defer cancel()
+		if err := a.Operate(ctx, enginetest.Tester, "w", decide.Pause{}, "pause"); !errors.Is(err, engine.ErrUnavailable) {
+			t.Errorf("what follows on it: %v", err)
+		}
+		<-time.After(10 * time.Second) // in the time of the bubble
+		if !errors.Is(a.Outdated(), eventlog.ErrNewerFormat) || len(a.Stopped()) > 0 {
+			t.Errorf("the engine says %v, and stopped are %v", a.Outdated(), a.Stopped())
+		}
+		between.Close()
+		<-time.After(time.Second) // what the compiler of scripts has begun ends
+	})
 }

@@ -27,6 +27,21 @@ type way struct {
 	mu    sync.Mutex
 	cut   bool
 	fault func() (before, after time.Duration, lost string)
+	past  *old
+}
+
+// old is an entry as a leader knows it that was deposed.
+type old struct {
+	key      string
+	value    []byte
+	revision uint64
+}
+
+// answerAs has the entry of the key read so from now on; no key ends that.
+func (w *way) answerAs(key string, value []byte, revision uint64) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.past = &old{key, value, revision}
 }
 
 var errLate = errors.New("no answer in time")
@@ -74,10 +89,17 @@ func (w *way) Get(ctx context.Context, key string) (value []byte, revision uint6
 		value    []byte
 		revision uint64
 	}
+	w.mu.Lock()
+	past := w.past
+	w.mu.Unlock()
 	got := make(chan answer, 1)
 	err = w.travel(ctx, func() {
 		w.table.mu.Lock()
 		defer w.table.mu.Unlock()
+		if past != nil && past.key == key {
+			got <- answer{past.value, past.revision}
+			return
+		}
 		got <- answer{w.values[key], w.at[key]}
 	})
 	if err != nil {

@@ -50,10 +50,14 @@ type engines struct {
 	leases     map[int]*Lease // the last one seen
 }
 
-func (e *engines) start(name string) *owner {
+func (e *engines) start(name string, changes ...func(*Config)) *owner {
 	w := &way{table: e.table}
-	k, err := New(Config{Bucket: w, Partitions: e.partitions, Engine: fmt.Sprint(name, "-", len(e.all)), Node: name,
-		Elapsed: func() time.Duration { return time.Since(e.begun) }, Logger: slog.New(slog.DiscardHandler)})
+	cfg := Config{Bucket: w, Partitions: e.partitions, Engine: fmt.Sprint(name, "-", len(e.all)), Node: name,
+		Elapsed: func() time.Duration { return time.Since(e.begun) }, Logger: slog.New(slog.DiscardHandler)}
+	for _, change := range changes {
+		change(&cfg)
+	}
+	k, err := New(cfg)
 	if err != nil {
 		e.t.Fatal(err)
 	}

@@ -60,6 +60,9 @@ type Bucket interface {
 // errChanged says that a value is not the one that was to be replaced.
 var errChanged = errors.New("the entry was changed by another engine")
 
+// errGarbled says that a value is none that this version understands.
+var errGarbled = errors.New("it is not understood")
+
 // NodePrefix begins the keys of the nodes in the bucket; what follows is the name.
 const NodePrefix = "node."
 
@@ -84,7 +87,7 @@ func get[V any](ctx context.Context, b Bucket, key string) (v V, revision uint64
 		return v, 0, err
 	}
 	if err := json.Unmarshal(text, &v); err != nil {
-		return v, 0, fmt.Errorf("read the entry %s: %w", key, err)
+		return v, 0, fmt.Errorf("read the entry %s: %w: %w", key, errGarbled, err)
 	}
 	return v, revision, nil
 }

@@ -21,6 +21,7 @@ type Keeper struct {
 	leave   context.CancelFunc
 	// outdated is set before leave is called.
 	outdated atomic.Bool
+	garbled  map[string]bool // the keys of nodes that are left out; only keepNode uses it
 
 	mu sync.Mutex
 	// leases are those that this engine has not given back, lost ones among them. waiting holds the caller of Acquire, by
@@ -53,7 +54,7 @@ func New(cfg Config) (*Keeper, error) {
 		cfg.Logger = slog.Default()
 	}
 	k := &Keeper{cfg: cfg, leases: map[int]*Lease{}, waiting: map[int]chan *Lease{},
-		owners: map[int]Entry{}, silent: map[int]bool{},
+		owners: map[int]Entry{}, silent: map[int]bool{}, garbled: map[string]bool{},
 		meetNow: make(chan struct{}, 1)}
 	k.leaving, k.leave = context.WithCancel(context.Background())
 	for range cfg.Partitions {

@@ -82,7 +82,7 @@ func (k *Keeper) keepNode(ctx context.Context, lacks func() Shortage) error {
 	leaving := k.leaving.Done()
 	seen := map[string]*acquaintance{}
 	has := supply{renew: k.cfg.Renew}
-	entered, due := false, k.cfg.Elapsed()
+	revision, due := uint64(0), k.cfg.Elapsed() // of the own entry
 	for {
 		if now := k.cfg.Elapsed(); leaving != nil && has.see(lacks(), now) {
 			own.Lacks, own.Leaving, due = has.told, has.told != "", now
@@ -90,11 +90,11 @@ func (k *Keeper) keepNode(ctx context.Context, lacks func() Shortage) error {
 		}
 		var err error
 		if now := k.cfg.Elapsed(); now >= due {
-			if err = k.announce(ctx, &own, entered); errors.Is(err, ErrNodeName) {
+			if revision, err = k.announce(ctx, &own, revision); errors.Is(err, ErrNodeName) {
 				return err
 			}
 			if err == nil {
-				entered, due = true, now+k.cfg.Renew
+				due = now + k.cfg.Renew
 			}
 		}
 		again := k.cfg.Renew / 4
@@ -133,22 +133,27 @@ func (k *Keeper) sayLacks(lacks Shortage) {
 		"lacks", string(lacks))
 }
 
-// announce renews the own entry; the first time it replaces that of an earlier process.
-func (k *Keeper) announce(ctx context.Context, own *Node, entered bool) error {
+// announce renews the own entry and returns its revision. The first time, after revision 0, it replaces that of an
+// earlier process. What is older than the own last entry was read from a leader that was deposed and does not know it
+// yet: it says nothing of other processes.
+func (k *Keeper) announce(ctx context.Context, own *Node, last uint64) (revision uint64, err error) {
 	ctx, cancel := context.WithTimeout(ctx, k.cfg.Renew)
 	defer cancel()
-	now, revision, err := get[Node](ctx, k.cfg.Bucket, k.nodeKey())
+	now, at, err := get[Node](ctx, k.cfg.Bucket, k.nodeKey())
 	switch {
 	case err != nil:
-		return err
-	case entered && now.Engine != own.Engine:
-		return k.nameTaken()
+		return last, err
+	case at < last && at != 0:
+		return last, fmt.Errorf("announce node %s: its entry was read as it was at revision %d, before %d", k.cfg.Node, at,
+			last)
+	case last != 0 && at != 0 && now.Engine != own.Engine:
+		return last, k.nameTaken()
 	}
 	own.Renewal++
-	if _, err := put(ctx, k.cfg.Bucket, k.nodeKey(), *own, revision); err != nil {
-		return fmt.Errorf("announce node %s: %w", k.cfg.Node, err)
+	if revision, err = put(ctx, k.cfg.Bucket, k.nodeKey(), *own, at); err != nil {
+		return last, fmt.Errorf("announce node %s: %w", k.cfg.Node, err)
 	}
-	return nil
+	return revision, nil
 }
 
 // meet looks at the entries of all nodes, and says after how long it should do so again.
@@ -163,8 +168,12 @@ func (k *Keeper) meet(ctx context.Context, seen map[string]*acquaintance) (again
 	live := map[string]Node{}
 	for _, key := range keys {
 		node, revision, err := get[Node](ctx, k.cfg.Bucket, key)
-		if err != nil {
+		if err != nil && !errors.Is(err, errGarbled) {
 			return k.cfg.Renew / 4, err
+		}
+		if k.leaveOut(key, err); err != nil {
+			delete(seen, key)
+			continue
 		}
 		if seen[key] == nil {
 			seen[key] = &acquaintance{view: view{renew: k.cfg.Renew}}
@@ -193,6 +202,19 @@ func (k *Keeper) meet(ctx context.Context, seen map[string]*acquaintance) (again
 		}
 	}
 	return again, nil
+}
+
+// leaveOut says once that the entry of a node cannot be understood: the others share the partitions without it. err is
+// nil once it can.
+func (k *Keeper) leaveOut(key string, err error) {
+	switch {
+	case err == nil:
+		delete(k.garbled, key)
+	case !k.garbled[key]:
+		k.garbled[key] = true
+		k.cfg.Logger.Error("a node says what this version does not understand: it is left out, and the others share the "+
+			"partitions", "node", strings.TrimPrefix(key, NodePrefix), "error", err)
+	}
 }
 
 // sharing are the names of the nodes that share the partitions, sorted. Nodes that lack something are among them only

@@ -114,6 +114,8 @@ func (k *Keeper) renew(ctx context.Context, l *Lease) bool {
 			return false
 		case l.isGone(): // given back meanwhile
 			return true
+		case at != 0 && at < l.revision: // from a leader that was deposed and does not know it yet
+			return false
 		case now.Engine != k.cfg.Engine || now.Epoch != l.entry.Epoch:
 			k.cfg.Logger.Warn("another engine has taken a partition", "partition", l.partition, "by", now.Node)
 			l.lose(errLost)

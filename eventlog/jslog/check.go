@@ -190,7 +190,9 @@ func (l *Log) lookUp(ctx context.Context, r *request) (finding, error) {
 	for between.next <= f.last {
 		m, err := l.fetch(ctx, r.partition, query{Seq: between.next, Next: r.fence})
 		if isMessageNotFound(err) { // the search ends at a damaged message, with others behind it
-			m, err = between.probe(ctx, f.last)
+			if m, err = between.probe(ctx, f.last); err == nil && m.Seq == 0 {
+				err = errBehind
+			}
 		}
 		if err != nil {
 			return f, err

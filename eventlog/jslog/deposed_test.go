@@ -3,6 +3,7 @@ package jslog_test
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -46,5 +47,28 @@ func TestLackOfWhatAnEntryFollows(t *testing.T) {
 				t.Errorf("%v, want %v", err, c.want)
 			}
 		})
+	}
+}
+
+// A leader names the last message of a workflow, and the one that answers after it lacks that. The look-up of an entry
+// ends and is made again later; it does not read the workflow's past again and again meanwhile.
+func TestALookUpEndsAtALeaderThatLacksTheEnd(t *testing.T) {
+	t.Parallel()
+	l := mustOpen(t, natstest.Connect(t, natstest.NewServer(t, natstest.Fast)), jslog.Config{})
+	entry := logtest.PaddedEntry(t, "a", eventlog.Head{}, 100)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	var asked atomic.Int64
+	nc := answering(t, func(q question) *message {
+		if asked.Add(1) > 100 {
+			cancel()
+		}
+		if q.Last != "" {
+			return &message{Subject: "pawl.log.0.a.x", Seq: 3, Data: []byte("three")}
+		}
+		return nil
+	})
+	if err := l.LookUp(ctx, nc, entry); err == nil || ctx.Err() != nil {
+		t.Errorf("%v after %d questions", err, asked.Load())
 	}
 }

@@ -174,6 +174,9 @@ func notCreated(name string, replicas int, err error) error {
 // errNoLeader: the server that has answered knows no leader of the stream.
 var errNoLeader = errors.New("the stream has no leader")
 
+// errBehind: a server that leads the stream, or did so a moment ago, lacks what another one has just named.
+var errBehind = errors.New("the stream's leader lacks a message that was there just now")
+
 // isTemporary reports whether asking the API again may help: a cluster without a leader, a
 // connection that is coming back.
 func isTemporary(err error) bool {
