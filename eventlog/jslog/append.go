@@ -7,6 +7,8 @@ import (
 	"maps"
 	"strconv"
 
+	"github.com/nats-io/nats.go/jetstream"
+
 	"github.com/pawl-run/pawl/eventlog"
 )
 
@@ -173,6 +175,34 @@ func (l *Log) raiseFormat(ctx context.Context, p, want int, held bool) error {
 	}
 	f.known = max(want, says)
 	return nil
+}
+
+// keepFormat raises the format again where the stream has said it and says an older one now. Two programs that read a
+// stream's configuration, and then write it, may take away what the other one has changed: JetStream compares nothing.
+// A leader that was deposed and does not know it yet may say an older format too, so it must last.
+func (l *Log) keepFormat(ctx context.Context, p int, cfg jetstream.StreamConfig) error {
+	says, err := strconv.Atoi(cfg.Metadata[metaFormat])
+	f := &l.partitions[p].format
+	if err != nil || l.cfg.LookOnly || !f.raising.TryLock() {
+		return err // or it is being raised
+	}
+	known := f.known
+	if f.lower.least = l.patience; says >= known {
+		f.lower.reset()
+	} else {
+		f.lower.failed()
+	}
+	lowered := says < known && f.lower.over(1)
+	if lowered {
+		f.known = 0
+	}
+	f.raising.Unlock()
+	if !lowered {
+		return nil
+	}
+	l.cfg.Logger.Warn("the log says an older format than it did: another program has changed its configuration at the "+
+		"same moment as it was raised; it is raised again", "stream", cfg.Name, "says", says, "said", known)
+	return l.raiseFormat(ctx, p, known, false)
 }
 
 // RaiseFormat lets the log hold what needs the format: those that do not read it are refused from then on. It never

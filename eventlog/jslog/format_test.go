@@ -3,6 +3,7 @@ package jslog_test
 import (
 	"errors"
 	"testing"
+	"time"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
@@ -160,5 +161,38 @@ func TestTheFormatOfASharedLogIsHeld(t *testing.T) {
 	}
 	if err := append("w", restored); err != nil {
 		t.Errorf("after the format was raised: %v", err)
+	}
+}
+
+// Another program has read the configuration of a stream before its format was raised, and writes it afterwards. The
+// format is raised again; in a cluster once that lasts, for it may be the answer of a leader that was deposed.
+func TestAFormatThatIsTakenAwayIsRaisedAgain(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		patience time.Duration
+		want     string
+	}{
+		"one server":         {0, "2"},
+		"a cluster, at once": {time.Hour, "1"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			nc := natstest.Connect(t, natstest.NewServer(t, natstest.Fast))
+			l := mustOpen(t, nc, jslog.Config{})
+			js, before := streamOf(t, nc, "PAWL_LOG_0")
+			if err := l.RaiseFormat(t.Context(), 2); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := js.UpdateStream(t.Context(), before); err != nil {
+				t.Fatal(err)
+			}
+			l.BePatient(c.patience)
+			if _, err := l.Last(t.Context(), 0); err != nil {
+				t.Error(err)
+			}
+			if got := formatOf(t, nc, "PAWL_LOG_0"); got != c.want {
+				t.Errorf("the log says format %s, want %s", got, c.want)
+			}
+		})
 	}
 }

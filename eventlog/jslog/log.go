@@ -60,10 +60,12 @@ var (
 	_ eventlog.PlaceChecker = (*Log)(nil)
 )
 
-// format is the format that a partition's stream is known to say, 0 while that was not asked.
+// format is the format that a partition's stream is known to say, 0 while that was not asked. lower counts the answers
+// since that say an older one.
 type format struct {
 	raising sync.Mutex
 	known   int
+	lower   failures
 }
 
 // accept reports whether damage that prepare met is among what is being accepted.

@@ -66,9 +66,13 @@ func (l *Log) endCompression(ctx context.Context, infos []*jetstream.StreamInfo)
 		if info.Config.Compression == jetstream.NoCompression || info.Config.Replicas == 1 || l.cfg.LookOnly {
 			continue
 		}
-		info.Config.Compression = jetstream.NoCompression
 		err := l.patiently(ctx, func() error {
-			_, err := l.js.UpdateStream(ctx, info.Config)
+			now, err := l.info(ctx, info.Config.Name) // another program may have changed it meanwhile
+			if err != nil {
+				return err
+			}
+			now.Config.Compression = jetstream.NoCompression
+			_, err = l.js.UpdateStream(ctx, now.Config)
 			return err
 		})
 		if err != nil {

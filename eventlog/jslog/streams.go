@@ -354,6 +354,9 @@ func (l *Log) Last(ctx context.Context, p int) (uint64, error) {
 	if err := checkFormat(info.Config); err != nil {
 		return 0, fmt.Errorf("read end of log partition %d: %w", p, err)
 	}
+	if err := l.keepFormat(ctx, p, info.Config); err != nil {
+		return 0, fmt.Errorf("read end of log partition %d: %w", p, err)
+	}
 	return info.State.LastSeq, nil
 }
 
