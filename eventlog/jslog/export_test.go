@@ -69,11 +69,15 @@ func (l *Log) BePatient(least time.Duration) { l.patience = least }
 // MaxBehind is how often an entry is refused by a log that lacks what it follows, before that is damage on one server.
 const MaxBehind = maxBehind
 
-// LookUp looks for an entry as for one that was refused by its fence, and asks the servers of another connection.
-func (l *Log) LookUp(ctx context.Context, nc *nats.Conn, e eventlog.Entry) error {
-	asked := &Log{nc: nc, cfg: l.cfg, names: l.names, partitions: l.partitions, patience: l.patience}
+// Through is the log as one that asks the servers of another connection.
+func (l *Log) Through(nc *nats.Conn, patience time.Duration) *Log {
+	return &Log{nc: nc, cfg: l.cfg, names: l.names, partitions: l.partitions, closing: l.closing, patience: patience}
+}
+
+// LookUp looks for an entry as for one that was refused by its fence.
+func (l *Log) LookUp(ctx context.Context, e eventlog.Entry) error {
 	p := l.PartitionOf(e.Workflow)
-	_, err := asked.lookUp(ctx, &request{ctx: ctx, entry: e, partition: p, subject: l.names.subject(p, e.Workflow, e.Kind),
+	_, err := l.lookUp(ctx, &request{ctx: ctx, entry: e, partition: p, subject: l.names.subject(p, e.Workflow, e.Kind),
 		fence: l.names.fence(p, e.Workflow), follows: e.Expected.Seq, expects: e.Expected.Seq})
 	return err
 }

@@ -5,8 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"sync/atomic"
+	"time"
 
 	"github.com/nats-io/nats.go"
+
+	"github.com/pawl-run/pawl/eventlog"
 )
 
 // stored is a message as the stream's leader holds it.
@@ -63,6 +67,32 @@ func (l *Log) fetchAgain(ctx context.Context, partition int, q query) (m stored,
 		return err
 	})
 	return m, err
+}
+
+// absences are believed for a time once one was found to last.
+type absences struct{ until atomic.Int64 } // in nanoseconds of the Unix epoch
+
+// fetchSurely is fetchAgain where it matters that a message is missing. In a cluster a leader that was deposed and does
+// not know it yet may lack what is there: it is asked again for as long as that can last. What is said to be missing in
+// as long a time after that is believed at once.
+func (l *Log) fetchSurely(ctx context.Context, partition int, q query, believed *absences) (stored, error) {
+	for said := (failures{least: l.patience}); ; {
+		m, err := l.fetchAgain(ctx, partition, q)
+		if !isMessageNotFound(err) || time.Now().UnixNano() < believed.until.Load() {
+			return m, err
+		}
+		if said.failed(); said.over(1) {
+			believed.until.Store(time.Now().Add(l.patience).UnixNano())
+			return m, err
+		}
+		select {
+		case <-ctx.Done():
+			return m, context.Cause(ctx)
+		case <-l.closing:
+			return m, fmt.Errorf("%w: %w", eventlog.ErrClosed, err)
+		case <-time.After(apiPause):
+		}
+	}
 }
 
 // ask asks the JetStream API; the answer's error is left to the caller.

@@ -52,6 +52,7 @@ type partition struct {
 	losses
 	committer *committer
 	format    format
+	missing   absences
 }
 
 var (

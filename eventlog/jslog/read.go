@@ -295,7 +295,7 @@ func (r *reader) deliver(m stored, yield func(eventlog.Record, error) bool) bool
 // the other: a search for the next of a subject gives up at a damaged block.
 func (r *reader) probe(ctx context.Context, end uint64) (stored, error) {
 	for seq := r.next; seq <= end; seq++ {
-		m, err := r.log.fetchAgain(ctx, r.partition, query{Seq: seq})
+		m, err := r.fetchOne(ctx, seq)
 		switch {
 		case isMessageNotFound(err):
 		case err != nil:
@@ -305,6 +305,15 @@ func (r *reader) probe(ctx context.Context, end uint64) (stored, error) {
 		}
 	}
 	return stored{}, nil
+}
+
+// fetchOne fetches a message. From the absence of one that was accepted as lost nothing is concluded.
+func (r *reader) fetchOne(ctx context.Context, seq uint64) (stored, error) {
+	part := r.log.partitions[r.partition]
+	if (spans{{seq, seq}}).without(part.accepted) == nil {
+		return r.log.fetchAgain(ctx, r.partition, query{Seq: seq})
+	}
+	return r.log.fetchSurely(ctx, r.partition, query{Seq: seq}, &part.missing)
 }
 
 // fail reports a failure to ask. A watch outlives it: connections come back.

@@ -20,7 +20,7 @@ func (r *reader) fill(ctx context.Context, seq uint64, yield func(eventlog.Recor
 	healed := 0
 	for _, s := range left {
 		for at := s.from; at <= s.to; at++ {
-			m, err := r.log.fetchAgain(ctx, r.partition, query{Seq: at})
+			m, err := r.fetchOne(ctx, at)
 			switch {
 			case isMessageNotFound(err):
 				continue // the leader lacks it too
