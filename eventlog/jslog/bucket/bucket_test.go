@@ -50,7 +50,12 @@ func TestBucket(t *testing.T) {
 	seen := make(chan string, 10)
 	done := make(chan error)
 	go func() {
-		done <- b.Watch(watching, func(key string, value []byte) { seen <- key + "=" + string(value) })
+		done <- b.Watch(watching, func(key string, value []byte) {
+			select {
+			case seen <- key + "=" + string(value):
+			case <-watching.Done(): // one was enough
+			}
+		})
 	}()
 	var second uint64
 	for revision, n := first, 0; second == 0; n++ { // until the watcher is there
