@@ -219,6 +219,7 @@ func TestAnOwnerTakesNothingNewerForDamage(t *testing.T) {
 		if result, err := a.Deploy(t.Context(), enginetest.Tester, ordersOf("w")); err != nil || result.Refused {
 			t.Fatalf("deploy: %v, %+v", err, result.Problems)
 		}
+		<-time.After(10 * time.Second) // in the time of the bubble: what follows on the deploy is recorded
 		s, _ := a.State("w")
 		f := &eventlog.WorkflowPaused{}
 		e, err := eventlog.NewEntry(eventlog.Transition{ID: "newer", Workflow: "w", At: 1, Actor: eventlog.System,
