@@ -2,6 +2,7 @@ package worker
 
 import (
 	"os"
+	"runtime"
 	"runtime/debug"
 	"runtime/metrics"
 
@@ -40,18 +41,27 @@ type watchdog struct {
 	long func()
 	// thrifty belongs to the look while the watch looks, else to the caller of stop.
 	thrifty bool
-	used    []metrics.Sample // in use when garbage was last collected, in bytes
+	used    []metrics.Sample // in use when garbage was last collected, in bytes; how often it was collected
+	// collected is how often garbage was collected when the call began.
+	collected uint64
 }
 
 func newWatchdog(limit int64, long func()) *watchdog {
 	w := &watchdog{limit: limit, normal: limit / 2, long: long,
-		used: []metrics.Sample{{Name: "/gc/heap/live:bytes"}}}
+		used: []metrics.Sample{{Name: "/gc/heap/live:bytes"}, {Name: "/gc/cycles/total:gc-cycles"}}}
 	w.Watch = confine.NewWatch(limit, w.look)
 	debug.SetGCPercent(lavishGC)
 	if !confine.Race {
 		debug.SetMemoryLimit(limit * tightShare / 100)
 	}
 	return w
+}
+
+// start watches a call that begins.
+func (w *watchdog) start() {
+	metrics.Read(w.used)
+	w.collected = w.used[1].Value.Uint64()
+	w.Start()
 }
 
 func (w *watchdog) stop() {
@@ -67,13 +77,27 @@ func (w *watchdog) look(held int64) {
 		w.thrifty = true
 		debug.SetGCPercent(thriftyGC)
 	}
-	if held > w.normal {
-		metrics.Read(w.used)
-		if int64(w.used[0].Value.Uint64()) > w.limit*fullShare/100 {
-			os.Exit(confine.ExitMemory)
-		}
+	if held > w.normal && w.full() {
+		os.Exit(confine.ExitMemory)
 	}
 	w.long()
+}
+
+// full reports whether the script has too much of the memory in use. What was in use when garbage was last collected
+// may be that of the call before; a collection that began before this call counts as before it.
+func (w *watchdog) full() bool {
+	inUse := func() int64 {
+		metrics.Read(w.used)
+		return int64(w.used[0].Value.Uint64())
+	}
+	most := w.limit * fullShare / 100
+	if inUse() <= most {
+		return false
+	}
+	if w.used[1].Value.Uint64() < w.collected+2 {
+		runtime.GC()
+	}
+	return inUse() > most
 }
 
 // tidy gives memory back after a call that used much of it, so that the next call does not start

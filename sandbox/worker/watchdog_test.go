@@ -3,7 +3,9 @@ package worker
 import (
 	"math"
 	"os/exec"
+	"runtime"
 	"runtime/debug"
+	"runtime/metrics"
 	"strings"
 	"testing"
 
@@ -45,4 +47,27 @@ func TestGarbageIsNoMemory(t *testing.T) {
 		}
 	}
 	held[0] = 1
+}
+
+// What the call before had in use does not count against a script, though no garbage was collected since.
+func TestMemoryOfTheCallBeforeIsNotInUse(t *testing.T) {
+	if againWithoutRace(t) { // which holds memory of its own
+		return
+	}
+	defer debug.SetGCPercent(debug.SetGCPercent(100))
+	defer debug.SetMemoryLimit(math.MaxInt64)
+	w := newWatchdog(math.MaxInt64/100, func() {}) // which never looks
+	held := make([]byte, 64<<20)
+	runtime.GC()
+	w.limit = 64 << 20
+	if w.collected = 0; !w.full() {
+		t.Fatal("what is in use is not seen")
+	}
+	held[0] = 1
+	held = nil
+	metrics.Read(w.used)
+	w.collected = w.used[1].Value.Uint64()
+	if w.full() {
+		t.Error("what the call before had in use counts")
+	}
 }

@@ -210,7 +210,7 @@ func (w *worker) run(j *job) bool {
 	w.mu.Lock()
 	w.current, w.passed = j, false
 	w.mu.Unlock()
-	w.watchdog.Start()
+	w.watchdog.start()
 	if j.call != nil {
 		w.invoke(j)
 	} else {
