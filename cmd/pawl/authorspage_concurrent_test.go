@@ -88,7 +88,9 @@ func TestAuthorsPageRefusals(t *testing.T) {
 	r.push("parcel", "2", map[string]any{"parcel": "good"})
 	r.wantReceived(`POST /labels {"parcel":"good"}`)
 	r.advance("1s")
-	r.wantEvents("label.problem", "bad/5 pending")
-	r.wantEvents("parcel", "1 consumed", "bad/1 consumed", "bad/2 consumed", "bad/3 consumed", "bad/4 consumed",
-		"2 consumed")
+	r.wantEvents("label.problem", "1/5 pending")
+	r.wantEvents("parcel", "1 consumed", "1/1 consumed", "1/2 consumed", "1/3 consumed", "1/4 consumed", "2 consumed")
+	r.push("parcel", "3", map[string]any{"parcel": "bad"}) // once more
+	r.advance("24h")
+	r.wantEvents("label.problem", "1/5 pending", "3/5 pending")
 }
