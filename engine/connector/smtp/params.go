@@ -146,11 +146,9 @@ func (s *server) parse(call connector.Call) (letter, *eventlog.Failure) {
 		}
 		l.replyTo = &address
 	}
-	if p.InReplyTo != "" {
-		l.inReplyTo = strings.TrimSuffix(strings.TrimPrefix(p.InReplyTo, "<"), ">")
-		if !messageID.MatchString(l.inReplyTo) {
-			return letter{}, refuse("header", "inReplyTo: %q is not the id of a message", p.InReplyTo)
-		}
+	// Mails come with ids that no header may hold. The answer to one is sent all the same, as a mail without a thread.
+	if id := strings.TrimSuffix(strings.TrimPrefix(p.InReplyTo, "<"), ">"); messageID.MatchString(id) {
+		l.inReplyTo = id
 	}
 	var err error
 	if l.subject, err = oneLine(p.Subject); err != nil {

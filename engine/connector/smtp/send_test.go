@@ -99,6 +99,30 @@ func TestAMailArrivesAsItWasGiven(t *testing.T) {
 	}
 }
 
+// Mails have ids that no header may hold; what answers one is sent, without a word of them in its head.
+func TestAMailWithAStrangeIDIsAnswered(t *testing.T) {
+	t.Parallel()
+	for _, id := range []string{"<a> <b>", "a b@example.net", "ä@example.net", strings.Repeat("x", 251), "<>",
+		"a@example.net>\r\nBcc: <x@example.net"} {
+		d := newDesk(t, nil)
+		out := d.registry(nil).Perform(t.Context(), send(map[string]any{"to": "ann@example.net", "subject": "Hello",
+			"text": "Hello", "inReplyTo": id}))
+		if out.Status != connector.Applied {
+			t.Errorf("%q: %+v", id, out.Failure)
+			continue
+		}
+		parsed, err := enmime.NewParser().ReadEnvelope(strings.NewReader(d.mail()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range []string{"In-Reply-To", "References", "Bcc"} {
+			if got := parsed.Root.Header.Get(name); got != "" {
+				t.Errorf("%q: %s is %q", id, name, got)
+			}
+		}
+	}
+}
+
 // The mails of one call have one Message-ID, those of another call another.
 func TestTheMessageIDIsMadeOfTheKey(t *testing.T) {
 	t.Parallel()
