@@ -69,7 +69,7 @@ func (c *Cluster) apply(o *server.Options) error {
 	return c.secure(o)
 }
 
-// reportedAttempts is how many attempts to reach a node that is away make one line of the log. The server tries every
+// reportedAttempts: the log gets one line for so many attempts to reach a node that is away. The server tries every
 // 1 to 2 s, on each of its routes, and would report each attempt.
 const reportedAttempts = 150
 

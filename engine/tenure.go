@@ -128,13 +128,13 @@ func whileLeased(ctx context.Context, closed <-chan struct{}, l *lease.Lease) (c
 	return ctx, func() { cancel(nil) }
 }
 
-// stallTimeout is how long an engine that was given a partition may read nothing of it. Another engine may be able to.
+// stallTimeout is how long an engine that was given a partition may read nothing of it. Then another engine gets it.
 const stallTimeout = time.Minute
 
-// errStalled: other engines should have the partition.
+// errStalled ends the lease of a partition that this engine does not read.
 var errStalled = fmt.Errorf("nothing of it was read for %s, so other engines get it", stallTimeout)
 
-// whileReading ends as ctx does, and with errStalled once nothing of the partition was dealt with for stallTimeout.
+// whileReading ends as ctx does, and with errStalled once nothing of the partition was read for stallTimeout.
 func (p *partition) whileReading(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	next := func() uint64 {

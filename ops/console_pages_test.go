@@ -195,7 +195,7 @@ func TestConsoleApproves(t *testing.T) {
 		t.Errorf("the decision is %+v", d)
 	}
 	if body := u.get("/ui/mutations/" + items[0][1]); !strings.Contains(body, "approved by <bdi>ann</bdi>") {
-		t.Errorf("who approved it is not told:\n%s", body)
+		t.Errorf("the page does not name the user that approved it:\n%s", body)
 	}
 	b.do("getMutation", map[string]any{"mutation": items[2][1]}, &m)
 	if m.Status != eventlog.MutationStatusAwaitingApproval {
@@ -270,10 +270,10 @@ func TestConsoleRedrives(t *testing.T) {
 	event := u.get("/ui/workflows/shop/events/order.in/bad-7")
 	input := regexp.MustCompile(`href="(/ui/workflows/shop/inputs/[^"]+)"`).FindStringSubmatch(event)
 	if !strings.Contains(event, "redriven by <bdi>ann</bdi>") || len(input) != 2 {
-		t.Fatalf("who redrove it is not told:\n%s", event)
+		t.Fatalf("the page does not name the user that redrove it:\n%s", event)
 	}
 	if story := u.get(input[1]); !strings.Contains(story, "redriven by <b><bdi>ann</bdi></b>") {
-		t.Errorf("what happened to the input does not tell who redrove its event:\n%s", story)
+		t.Errorf("the story of the input does not name the user that redrove its event:\n%s", story)
 	}
 
 	// Where nothing is redriven there is no progress to show.

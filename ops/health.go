@@ -59,7 +59,7 @@ func (b *backend) lacking() *rpc.Problem {
 	case "":
 		return nil
 	case lease.LacksRecords:
-		means += ": it does not get on with reading the log"
+		means += ": it makes no progress in reading the log"
 	default:
 		means += ": the local store cannot be written"
 	}

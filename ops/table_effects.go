@@ -59,7 +59,7 @@ const maxRecordedRuns = 100
 
 var effectsTable = []Operation{
 	define(operation("diffWorkflow", "POST /v1/workflows/{workflow}/diff", rpc.Operator,
-		"Say what a new script would have done otherwise in recorded runs: calls, events, and what next and producers "+
+		"Say what a new script would have done differently in recorded runs: calls, events, and what next and producers "+
 			"publish; nothing is sent or changed").slow(), diffWorkflow),
 	define(operation("recordRuns", "POST /v1/workflows/{workflow}/recorded-cases", rpc.Operator,
 		"Write recorded runs as a test file: what they were given, and the calls that they have made").slow(), recordRuns),

@@ -7,8 +7,8 @@ import (
 	"github.com/pawl-run/pawl/projections"
 )
 
-// O10: what a person decides on an event or a mutation is kept with it, until the next decision; what Pawl does by
-// itself decides nothing.
+// O10: what a person decides on an event or a mutation is kept with it, until the next decision. What Pawl does by
+// itself is no decision.
 func TestO10_Decisions(t *testing.T) {
 	t.Parallel()
 	ann, bob := eventlog.Actor{Kind: "user", Name: "ann"}, eventlog.Actor{Kind: "api", Name: "bob"}

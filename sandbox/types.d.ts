@@ -237,7 +237,7 @@ interface PawlDeadLetter<P = any> {
   readonly topic: string;
   readonly messageId: string;
   readonly title: string;
-  /** null, with omitted, where one run puts aside more than 512 KiB. */
+  /** null, and omitted is true, where one run puts aside more than 512 KiB. */
   readonly payload: P;
   readonly omitted?: true;
   readonly consumer: string;

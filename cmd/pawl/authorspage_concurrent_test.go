@@ -62,8 +62,8 @@ func TestAuthorsPageConcurrent(t *testing.T) {
 		"behind consumed", "beside consumed")
 }
 
-// Five refusals of whatever kind put an event of the page's workflow aside, each try later than the one before; the
-// others go on.
+// The page's workflow gives an event up after five refusals of any kind, with longer waits from try to try. Others go
+// on.
 func TestAuthorsPageRefusals(t *testing.T) {
 	answers := []int{http.StatusNotFound, http.StatusUnprocessableEntity, http.StatusNotFound, http.StatusConflict,
 		http.StatusGone}

@@ -23,7 +23,7 @@ type commandLine struct {
 	Init     scripts.Init       `cmd:"" group:"scripts" help:"Write what a folder of workflows begins with: a script, its tests, its configuration, types, and the contract for coding agents."`
 	Deploy   scripts.Deploy     `cmd:"" group:"scripts" help:"Deploy a script to a running engine."`
 	Validate scripts.Validate   `cmd:"" group:"scripts" help:"Check a script as a deploy would."`
-	Diff     scripts.Diff       `cmd:"" group:"scripts" help:"Say what a new script would have done otherwise in recorded runs."`
+	Diff     scripts.Diff       `cmd:"" group:"scripts" help:"Say what a new script would have done differently in recorded runs."`
 	Test     scripts.Test       `cmd:"" group:"scripts" help:"Run the tests that stand beside scripts."`
 	MCP      scripts.MCPCommand `cmd:"" name:"mcp" group:"scripts" help:"Offer the engine to a language model, over the Model Context Protocol."`
 	Types    scripts.Types      `cmd:"" group:"scripts" help:"Write or print the TypeScript types for scripts, and for what they can call."`

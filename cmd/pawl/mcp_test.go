@@ -240,7 +240,7 @@ func TestModelWalksEveryTool(t *testing.T) {
 		"title": "One", "payload": map[string]any{}}})
 	settle()
 	if _, said, failed := model.call("diff", map[string]any{"workflow": "w", "source": source}); failed ||
-		!strings.Contains(said, "it does the same in all recorded runs, but for what notCompared names") {
+		!strings.Contains(said, "it does the same in all recorded runs, except what notCompared names") {
 		t.Errorf("diff of the same script: %s", said)
 	}
 	calling := strings.Replace(source, "data: null };\n  } })", `data: 1 };

@@ -96,7 +96,7 @@ func TestWalk(t *testing.T) {
 	p.reads("Nothing was changed", "runs version 1.0, not 0.9")
 	b.complaints() // of the answer 409
 	must(t, b.visit("/ui/needs"))
-	b.complaints() // Chromium does not ask before a page is left that was not touched, and says so
+	b.complaints() // Chromium says that it does not ask before it leaves a page that was not touched
 	p.follow("Repair the script")
 	p.repair(strings.ReplaceAll(repairedReports, "HOST", w.outside.host()))
 	must(t, w.until(t.Context(), "the report is made", func() (bool, error) {

@@ -42,8 +42,8 @@ func (n *node) draining() (count int) {
 	return count
 }
 
-// The disk of one of two nodes has too little space for new work. It gives its partitions to the other one: a call that
-// is under way ends there, and what is pushed goes on. Once it has space again, it takes its share.
+// The disk of one of two nodes has too little space for new work. It gives its partitions to the other node
+// once its calls that are under way have ended. What is pushed is handled. Once it has space again, it takes its share.
 func TestANodeWithLittleSpaceHandsOver(t *testing.T) {
 	t.Parallel()
 	const workflows, each = 8, 4
@@ -90,9 +90,9 @@ func TestANodeWithLittleSpaceHandsOver(t *testing.T) {
 	b.wantSame(workflows)
 }
 
-// No other engine could take the partition of an engine with little space: it keeps that and holds what it owes, and an
-// engine that follows says so. One that has space again takes it.
-func TestANodeWithLittleSpaceKeepsWhatNoneCanTake(t *testing.T) {
+// Two engines have too little space. The owner of the partition keeps it and begins nothing, and the other engine says
+// so. Once the other engine has space again, it takes the partition.
+func TestANodeWithLittleSpaceKeepsWhatNoOtherCanTake(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		between, log := network.New(15*time.Second), memlog.New(memlog.Config{})

@@ -11,8 +11,8 @@ import (
 	"github.com/pawl-run/pawl/eventlog/memlog"
 )
 
-// An engine is given a partition and does not get on with reading it. It gives the lease back and says that it lacks
-// something, so that the next engine takes it. One that is slow, and gets on, keeps it.
+// An engine is given a partition and makes no progress in reading it. It gives the lease back and says that it lacks
+// something, so that the next engine takes the partition. An engine that is slow but makes progress keeps it.
 func TestAPartitionThatIsNotReadIsGivenBack(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -20,7 +20,7 @@ func TestAPartitionThatIsNotReadIsGivenBack(t *testing.T) {
 		lacks lease.Shortage
 	}{
 		"nothing is read": {time.Hour, lease.LacksRecords},
-		"it gets on":      {50 * time.Second, ""},
+		"it is slow":      {50 * time.Second, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -48,7 +48,7 @@ func TestAPartitionThatIsNotReadIsGivenBack(t *testing.T) {
 					t.Errorf("it says that it lacks %q, want %q", lacks, c.lacks)
 				}
 				if epoch := third.Partitions()[0].Owner.Epoch; c.lacks == "" && epoch != 2 {
-					t.Errorf("it has given the partition back while it got on: the epoch is %d", epoch)
+					t.Errorf("it has given the partition back while it made progress: the epoch is %d", epoch)
 				}
 				if stalls := c.lacks != ""; third.Partitions()[0].Owned != stalls || b.Partitions()[0].Owned == stalls {
 					t.Errorf("the partition is %+v at the third, %+v at the second", third.Partitions()[0], b.Partitions()[0])

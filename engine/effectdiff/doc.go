@@ -1,4 +1,4 @@
-// Package effectdiff says what another script would have done otherwise: it runs both scripts on what past runs were
+// Package effectdiff says what another script would have done differently: it runs both scripts on what past runs were
 // given (package recording). It compares the calls that mutate names, the events that prepare reserves and cancels, and
 // what next and producers publish, register and return.
 //

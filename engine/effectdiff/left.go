@@ -10,8 +10,8 @@ import (
 // maxNamed bounds how many handlers of a kind NotCompared names.
 const maxNamed = 10
 
-// NotCompared says which parts of the new script the effects say nothing of: next where the answer to its call is not
-// known, and handlers without a recorded run. It is empty where there are none.
+// NotCompared names the parts of the new script that were not compared: next where the answer to its call is not known,
+// and handlers without a recorded run. It is empty where there are none.
 func NotCompared(after *eventlog.Definition, effects []Effect) string {
 	runs, unknown := map[eventlog.Handler]int{}, map[eventlog.Handler]int{}
 	for _, e := range effects {
@@ -36,7 +36,7 @@ func NotCompared(after *eventlog.Definition, effects []Effect) string {
 	for _, left := range []struct {
 		what string
 		of   []string
-	}{{"what next does behind a call whose answer is not known: %s", nexts},
+	}{{"what next does after a call whose answer is not known: %s", nexts},
 		{"producers without a recorded run (%s)", producers}, {"consumers without a recorded run (%s)", unseen}} {
 		if len(left.of) > 0 {
 			parts = append(parts, fmt.Sprintf(left.what, named(left.of)))

@@ -24,7 +24,7 @@ func TestNotCompared(t *testing.T) {
 		"all compared": {eventlog.Definition{Consumers: []eventlog.Consumer{tell}}, []Effect{{Handler: "tell"}}, ""},
 		"next": {eventlog.Definition{Consumers: []eventlog.Consumer{send, tell}},
 			[]Effect{{Handler: "send", NextUnknown: true}, {Handler: "send"}, {Handler: "tell"}}, "Not compared: what next " +
-				"does behind a call whose answer is not known: send (1 of 2 runs). Try them with pawl test"},
+				"does after a call whose answer is not known: send (1 of 2 runs). Try them with pawl test"},
 		"next is compared": {eventlog.Definition{Consumers: []eventlog.Consumer{send}}, []Effect{{Handler: "send"}}, ""},
 		"no recorded run": {eventlog.Definition{Consumers: []eventlog.Consumer{send, tell}}, []Effect{{Handler: "tell"}},
 			"Not compared: consumers without a recorded run (send). Try them with pawl test"},

@@ -18,7 +18,7 @@ func hasNext(script Script, r *recording.Recording) bool {
 	return ok && consumer.HasNext
 }
 
-// compareNext runs next of both scripts, and notes what they do not leave alike.
+// compareNext runs next of both scripts, and notes the differences in what they leave behind.
 func compareNext(ctx context.Context, cfg Config, e *Effect, before, after Script, old, changed *outcome,
 	r *recording.Recording) error {
 	var answer *Answer

@@ -67,7 +67,8 @@ func shopScript(text string) Script {
 	}}
 }
 
-// What a producer and next would publish and remember otherwise is named; next is told what became of the call then.
+// The differences in what a producer and next publish and return are named. next is told what became of the call
+// that was recorded.
 func TestNextAndProducers(t *testing.T) {
 	t.Parallel()
 	scripts := vm.NewExecutor(vm.Config{})

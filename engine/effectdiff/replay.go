@@ -27,8 +27,8 @@ type Config struct {
 	Scripts  sandbox.Executor
 	Vars     sandbox.Vars
 	Limits   sandbox.Limits
-	// Answers finds the answer that the call of a run got; nil for a run whose next was told of none. A nil Answers knows
-	// none. It is called by several goroutines.
+	// Answers finds the answer that the call of a run got; nil for a run whose next was told of none. Where
+	// Answers is nil, no answer is known. It is called by several goroutines.
 	Answers func(context.Context, eventlog.RunID) (*Answer, error)
 }
 

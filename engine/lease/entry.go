@@ -35,7 +35,8 @@ type Node struct {
 	Format int `json:"format,omitempty"`
 	// Leaving: it gives its partitions back and takes no other ones.
 	Leaving bool `json:"leaving,omitempty"`
-	// Lacks is why it is Leaving for a time only. It has a share of the partitions where no other engine could have one.
+	// Lacks is why it is Leaving for a time only; empty where it lacks nothing. While no other engine can take
+	// partitions, it has a share of them all the same.
 	Lacks Shortage `json:"lacks,omitempty"`
 	// Outdated: it cannot read the log any more, so it is Leaving for good and goes on without a partition.
 	Outdated bool   `json:"outdated,omitempty"`

@@ -40,9 +40,9 @@ func TestLeasesFollowTheEngines(t *testing.T) {
 	})
 }
 
-// An engine that comes after another one has ended without saying so counts that one for a while, and so takes less
-// than its share. The others hand nothing over that no engine would take.
-func TestNothingIsHandedOverThatNobodyTakes(t *testing.T) {
+// An engine that starts soon after another one was killed counts that one for a while, and so takes less than its
+// share. Meanwhile the others hand over no partition that no engine would take.
+func TestNothingIsHandedOverThatNoEngineTakes(t *testing.T) {
 	t.Parallel()
 	bubble(t, 16, func(e *engines) {
 		a, b, c := e.start("a"), e.start("b"), e.start("c")
@@ -51,13 +51,13 @@ func TestNothingIsHandedOverThatNobodyTakes(t *testing.T) {
 		e.pass(40 * time.Second)
 		e.wantSpread(b, c)
 		d := e.start("d")
-		free := time.Duration(0) // for how long a partition was nobody's
+		free := time.Duration(0) // for how long a partition had no owner
 		for range 600 {
 			e.pass(100 * time.Millisecond)
 			if len(b.holding())+len(c.holding())+len(d.holding()) == 16 {
 				free = 0
 			} else if free += 100 * time.Millisecond; free > renewEvery {
-				t.Fatalf("after %s a partition is nobody's for %s", time.Since(e.begun), free)
+				t.Fatalf("after %s a partition has had no owner for %s", time.Since(e.begun), free)
 			}
 		}
 		e.wantSpread(b, c, d)

@@ -74,19 +74,19 @@ func (k *Keeper) left(ctx context.Context) {
 	}
 }
 
-// keepNode tells the others that this engine runs and what it lacks, and learns which of the others do.
+// keepNode tells the others that this engine runs and what it lacks, and learns the same of the others.
 func (k *Keeper) keepNode(ctx context.Context, lacks func() Shortage) error {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	own := Node{Engine: k.cfg.Engine, URL: k.cfg.URL, Version: k.cfg.Version, Format: k.cfg.Format}
 	leaving := k.leaving.Done()
 	seen := map[string]*acquaintance{}
-	has := supply{renew: k.cfg.Renew}
+	said := notice{renew: k.cfg.Renew}
 	revision, due := uint64(0), k.cfg.Elapsed() // of the own entry
 	for {
-		if now := k.cfg.Elapsed(); leaving != nil && has.see(lacks(), now) {
-			own.Lacks, own.Leaving, due = has.told, has.told != "", now
-			k.sayLacks(has.told)
+		if now := k.cfg.Elapsed(); leaving != nil && said.update(lacks(), now) {
+			own.Lacks, own.Leaving, due = said.told, said.told != "", now
+			k.sayLacks(said.told)
 		}
 		var err error
 		if now := k.cfg.Elapsed(); now >= due {

@@ -125,9 +125,10 @@ func (k *Keeper) renew(ctx context.Context, l *Lease) bool {
 	}
 }
 
-// handOverSurplus ends the lease if this engine has more partitions than its share. It ends one after the other, and
-// only while no engine that is gone is counted, since the partition might else be taken late. An engine that lacks what
-// it needs to run its partitions ends all leases at once; where all engines lack something, each keeps what it has.
+// handOverSurplus ends the lease if this engine has more partitions than its share. It ends one lease
+// at a time. It ends none while an engine that is gone may still be counted: the partition might be taken late then. An
+// engine that lacks what it needs to run its partitions ends all leases at once. Where all engines lack something, each
+// keeps what it has.
 func (k *Keeper) handOverSurplus(l *Lease) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

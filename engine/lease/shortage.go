@@ -12,36 +12,36 @@ const (
 	LacksDiskSpace Shortage = "diskSpace"
 	// LacksStore: the local store cannot take what the log holds.
 	LacksStore Shortage = "localStore"
-	// LacksRecords: it was given a partition and did not get on with reading what others had written there.
+	// LacksRecords: it was given a partition, and made no progress in reading what others had written there.
 	LacksRecords Shortage = "records"
 )
 
-// supply is what an engine lacks, as it tells the others. A change that passes soon is not told: each costs the
-// hand-over of partitions.
-type supply struct {
+// notice is what an engine tells the others about what it lacks. A change that passes soon is not told, since each one
+// costs the hand-over of partitions.
+type notice struct {
 	renew time.Duration
 	begun bool
 	told  Shortage
-	// steady is when the engine was last seen as it is told.
+	// steady is when the engine was last in the state that it tells.
 	steady time.Duration
 }
 
-// see takes a look in, and reports whether there is something else to tell now.
-func (s *supply) see(lacks Shortage, now time.Duration) bool {
-	patience := 2 * s.renew
+// update takes what the engine lacks now, and reports whether there is something new to tell.
+func (n *notice) update(lacks Shortage, now time.Duration) bool {
+	patience := 2 * n.renew
 	if lacks == "" {
-		patience = 30 * s.renew
+		patience = 30 * n.renew
 	}
 	switch {
-	case (lacks == "") == (s.told == ""):
-		s.steady = now
-	case s.begun && now-s.steady < patience:
+	case (lacks == "") == (n.told == ""):
+		n.steady = now
+	case n.begun && now-n.steady < patience:
 		return false
 	}
-	s.begun = true
-	if lacks == s.told {
+	n.begun = true
+	if lacks == n.told {
 		return false
 	}
-	s.told, s.steady = lacks, now
+	n.told, n.steady = lacks, now
 	return true
 }

@@ -23,10 +23,10 @@ func TestWhatAnEngineLacksIsToldOnceItLasts(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			has := supply{renew: time.Second}
+			said := notice{renew: time.Second}
 			for _, l := range looks {
-				if told := has.see(l.lacks, l.at*time.Second); told != l.told || told && has.told != l.lacks {
-					t.Errorf("after %d renewals, lacking %q: told %t (%q), want %t", l.at, l.lacks, told, has.told, l.told)
+				if told := said.update(l.lacks, l.at*time.Second); told != l.told || told && said.told != l.lacks {
+					t.Errorf("after %d renewals, lacking %q: told %t (%q), want %t", l.at, l.lacks, told, said.told, l.told)
 				}
 			}
 		})
@@ -34,7 +34,7 @@ func TestWhatAnEngineLacksIsToldOnceItLasts(t *testing.T) {
 }
 
 // An engine that lacks disk space gives its partitions to those that have some, all at once, and takes some again once
-// it had enough for a minute. Where no other one could take them, each keeps what it has.
+// it had enough for a minute. Where no other one could take them, each keeps what it said.
 func TestAnEngineThatLacksSpaceHandsOver(t *testing.T) {
 	t.Parallel()
 	bubble(t, 6, func(e *engines) {

@@ -1,6 +1,6 @@
 // Package recording keeps what prepare of chosen workflows was given: its events, its state, and the answers of its
 // reads; and the same of producers in the runs in which they have published something. A new script can be run on
-// that later, to see what it would do otherwise (package effectdiff).
+// that later, to see what it would do differently (package effectdiff).
 //
 // Guaranteed: a recording holds what the script was shown and nothing else, so that secrets of the configuration are
 // blanked in it as they are for the script. What is kept is bounded by number, size and age; the oldest goes first.

@@ -8,7 +8,7 @@ import (
 	"github.com/pawl-run/pawl/sandbox"
 )
 
-// Recording is what prepare of one run was given, or the producer.
+// Recording is what prepare, or the producer, of one run was given.
 type Recording struct {
 	Run     eventlog.RunID     `json:"run"`
 	Version eventlog.Version   `json:"version"`
@@ -18,7 +18,7 @@ type Recording struct {
 	Seed    uint64             `json:"seed"`
 	// Phase is producer; empty for prepare.
 	Phase sandbox.Phase `json:"phase,omitempty"`
-	// ScheduledAt is the time that the producer's schedule asked for; zero for At.
+	// ScheduledAt is the time that the producer's schedule asked for; zero where it is At.
 	ScheduledAt time.Time `json:"scheduledAt,omitzero"`
 
 	State   json.RawMessage            `json:"state,omitempty"`

@@ -27,7 +27,7 @@ type editView struct {
 	Checked, OK, Repairs                      bool
 	// Sent says that the page answers a form, Unsaved that its source is not the one that runs.
 	Sent, Unsaved bool
-	// Effects is what the script would have done otherwise, where it was compared.
+	// Effects is what the script would have done differently, where it was compared.
 	Effects *effectsView
 	// Running are the workflows that there are, on the page of a new one.
 	Running []eventlog.WorkflowName

@@ -25,8 +25,8 @@ const (
 	slowRTT = 50 * time.Millisecond
 )
 
-// What an engine has to know of the checks of a server: where the first two fail it cannot work, and where the third
-// does it may soon. The last two cannot be seen from an application's account.
+// The checks of a server that callers tell apart. An engine cannot work where one of the first two fails, and may work
+// soon where only the third fails. The last two cannot be seen from an application's account.
 const (
 	CheckServer      = "server"
 	CheckJetStream   = "JetStream"

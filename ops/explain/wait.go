@@ -79,7 +79,7 @@ func (w *Why) explainWait(s *projections.State, wait decide.Wait) {
 	case decide.ReasonEngine:
 		w.set("Workflow %s cannot go on because storage cannot take its next step: the log does not answer, "+
 			"there is too little free space, or the engine is shutting down. It goes on by itself once that is over; in a "+
-			"cluster another node goes on with it where one can.", name)
+			"cluster another node goes on with it if one can.", name)
 		w.offer("pawl verify")
 	case decide.ReasonNoOwner:
 		w.set("Workflow %s waits for an owner: no engine of the cluster holds its partition now, because one has ended or "+

@@ -22,7 +22,7 @@
 //	publish.messageIdRepeats   messageid.go    a message id that all turns of a loop share (R11)
 //	publish.stringified        publish.go      a payload that is a text of JSON
 //	event.unknown, event.list  values.go       an event taken for its payload, a list taken for an event
-//	payload.unknown            payload.go      a member that no payload has which the script publishes
+//	payload.unknown            payload.go      a member that no payload that the script publishes has
 //	data.unknown               handover.go     a member that prepare does not put into data
 //	state.neverReturned        state.go        a state that is read and never returned (R13)
 //	state.neverRead            state.go        a state that is returned and never read

@@ -128,9 +128,9 @@ func (c *collector) readPayloads() {
 	}
 }
 
-// lacking reports a member that no payload has which the script publishes to the topic; have are those that they have,
-// and line is where the first one is published. Topics to which requests of other systems are published hold whatever
-// those send.
+// lacking reports a member that none of the payloads has that the script publishes to the topic. have are the members
+// that they have, and line is where the first one is published. Nothing is reported of a topic to which requests of
+// other systems are published, since that holds whatever they send.
 func (c *collector) lacking(r payloadRead) (have []string, line int, lacks bool) {
 	published := c.payloads.of[r.topic]
 	if c.payloads.unseen || len(published) == 0 || inherits(r.Name) || slices.ContainsFunc(c.definition.Hooks,

@@ -168,7 +168,7 @@ func (r *reserving) narrowed(e ast.Expression, depth int) bool {
 		if o, ok := r.origins[value]; ok && o.touch.call == value {
 			return false
 		}
-		if made, by := r.madeBy(value); by != nil {
+		if made, by := r.unwrapped(value); by != nil {
 			return r.narrowed(made, depth+1)
 		}
 		left, name, _, ok := script.SplitProperty(value.Callee)
@@ -193,7 +193,7 @@ func (r *reserving) madeOfAll(e ast.Expression, depth int) bool {
 	case *ast.PropertyKeyed:
 		return p.Value == whole && !r.narrowed(e, 0)
 	case *ast.CallExpression:
-		id := r.given(p, whole)
+		id := r.parameterOf(p, whole)
 		if id == nil || r.narrowed(e, 0) {
 			return false
 		}
@@ -207,9 +207,9 @@ func (r *reserving) madeOfAll(e ast.Expression, depth int) bool {
 	return false
 }
 
-// given is the parameter that an argument is, of a function that has a name and leaves the parameter as it is; nil for
-// any other.
-func (r *reserving) given(call *ast.CallExpression, argument ast.Expression) *ast.Identifier {
+// parameterOf is the parameter that a call gives an argument for; nil where the function that is called has no name, or
+// changes the parameter.
+func (r *reserving) parameterOf(call *ast.CallExpression, argument ast.Expression) *ast.Identifier {
 	id, named := script.Bare(call.Callee).(*ast.Identifier)
 	at := slices.Index(call.ArgumentList, argument)
 	if !named || at < 0 {

@@ -66,7 +66,7 @@ func (r *reserving) looks(topic string) bool {
 // reserved.
 func (r *reserving) results() (list []*ast.ObjectLiteral) {
 	for _, e := range r.in.Returns(r.prepare) {
-		made, by := r.madeBy(e.Value)
+		made, by := r.unwrapped(e.Value)
 		result, ok := r.in.Resolve(made).(*ast.ObjectLiteral)
 		if ok && by != nil && r.chooses(result) {
 			ok = false
@@ -102,7 +102,7 @@ func (r *reserving) elements(result *ast.ObjectLiteral, member string) []element
 		r.open = r.open || !whole || member == "reservations" // what is meant by them is said elsewhere
 		return nil
 	}
-	made, by := r.madeBy(list)
+	made, by := r.unwrapped(list)
 	array, ok := r.in.Resolve(made).(*ast.ArrayLiteral)
 	if !ok || !r.in.Fixed(list) || !r.in.Fixed(made) {
 		r.open = true
@@ -120,26 +120,27 @@ func (r *reserving) elements(result *ast.ObjectLiteral, member string) []element
 	return found
 }
 
-// madeBy is what a function of the script returns where a list is made by a call of it, and the call; else the list.
-func (r *reserving) madeBy(list ast.Expression) (made ast.Expression, by *ast.CallExpression) {
-	call, ok := list.(*ast.CallExpression)
+// unwrapped is what a function of the script returns, and the call of it, where an expression is such a call; else the
+// expression itself.
+func (r *reserving) unwrapped(e ast.Expression) (made ast.Expression, by *ast.CallExpression) {
+	call, ok := e.(*ast.CallExpression)
 	if !ok {
-		return list, nil
+		return e, nil
 	}
 	f := r.in.Callee(call)
 	if returns := r.in.Returns(f); isFunction(f) && len(returns) == 1 {
 		return returns[0].Value, call
 	}
-	return list, nil
+	return e, nil
 }
 
-// from are the origins of an expression. One that the flow has not reached may be a part of a parameter, of which the
-// call says what it is.
+// from are the origins of an expression. An expression that the flow has not reached may be a parameter, or a part of
+// one: then the call shows what it stands for.
 func (r *reserving) from(e ast.Expression, by *ast.CallExpression) (from []origin) {
 	if first, known := r.origins[e]; known && len(r.others[e]) < maxOthers {
 		return append([]origin{first}, r.others[e]...)
 	}
-	if argument := r.givenFor(e, by); argument != nil {
+	if argument := r.argumentFor(e, by); argument != nil {
 		return r.from(argument, nil)
 	}
 	left, name, _, ok := script.SplitProperty(e)
@@ -157,7 +158,7 @@ func (r *reserving) note(result *ast.ObjectLiteral) {
 		for _, o := range r.elements(result, member) {
 			_, topic := r.in.Member(o.ObjectLiteral, "topic")
 			names := r.topicsOf(topic, o.by)
-			if given := r.givenFor(topic, o.by); given != nil {
+			if given := r.argumentFor(topic, o.by); given != nil {
 				topic = given
 			}
 			if name, known := r.in.TextOf(topic); known {
@@ -210,7 +211,7 @@ func (r *reserving) within(e ast.Expression, outer ast.Node) bool {
 // half warns of a result whose data has events of a topic of which nothing is reserved.
 func (r *reserving) half(result *ast.ObjectLiteral, data ast.Expression, said map[string]bool) {
 	at, list := r.in.Member(result, "reservations")
-	made, _ := r.madeBy(list)
+	made, _ := r.unwrapped(list)
 	array, ok := r.in.Resolve(made).(*ast.ArrayLiteral)
 	if !ok || len(array.Value) == 0 {
 		return

@@ -64,16 +64,16 @@ func (c *collector) topic(o origin) (string, bool) {
 // it, and anything else for itself.
 func (c *collector) outside(e ast.Expression, site *flow.Site) ast.Expression {
 	for _, call := range site.Calls() {
-		if given := c.givenFor(e, call); given != nil {
+		if given := c.argumentFor(e, call); given != nil {
 			e = given
 		}
 	}
 	return e
 }
 
-// givenFor is what a call gives for a parameter of the function that it calls, nil where the expression is no such
+// argumentFor is what a call gives for a parameter of the function that it calls, nil where the expression is no such
 // parameter, or the text does not show it.
-func (c *collector) givenFor(e ast.Expression, call *ast.CallExpression) ast.Expression {
+func (c *collector) argumentFor(e ast.Expression, call *ast.CallExpression) ast.Expression {
 	id, named := e.(*ast.Identifier)
 	if !named || call == nil {
 		return nil

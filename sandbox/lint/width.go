@@ -13,7 +13,7 @@ import (
 func (r *reserving) width(ids ast.Expression, by *ast.CallExpression, data ast.Expression) {
 	value, at := ids, r.placeOf(ids, by)
 	if id, named := ids.(*ast.Identifier); named {
-		if given := r.givenFor(id, by); given != nil {
+		if given := r.argumentFor(id, by); given != nil {
 			value, by = given, nil
 		} else if v := r.in.Refers[id]; v != nil && v.Value != nil {
 			value = v.Value
@@ -21,7 +21,7 @@ func (r *reserving) width(ids ast.Expression, by *ast.CallExpression, data ast.E
 	}
 	if call, ok := value.(*ast.CallExpression); ok {
 		left, name, _, ok := script.SplitProperty(call.Callee)
-		if given := r.givenFor(left, by); given != nil {
+		if given := r.argumentFor(left, by); given != nil {
 			left = given
 		}
 		if from, known := r.origins[left]; ok && known && name == "map" && from.list() && !r.limitedToOne(from) {
@@ -54,8 +54,8 @@ func (r *reserving) width(ids ast.Expression, by *ast.CallExpression, data ast.E
 		"one event is reserved, and the data is made of all of them: the others are handled again in the next run")
 }
 
-// placeOf is what a finding about the ids of a reservation points at: a function that makes reservations for others too
-// is right.
+// placeOf is what a finding about the ids of a reservation points at. It is the call, where other calls too get their
+// reservations from the function: the function itself is right then.
 func (r *reserving) placeOf(ids ast.Expression, by *ast.CallExpression) ast.Expression {
 	if by != nil && !r.within(ids, r.prepare) && r.calledElsewhere(by) {
 		return by
@@ -109,7 +109,7 @@ func (r *reserving) wholeUse(e ast.Expression, depth int) bool {
 	case *ast.AwaitExpression:
 		return r.wholeUse(p, depth)
 	case *ast.CallExpression:
-		parameter := r.given(p, whole)
+		parameter := r.parameterOf(p, whole)
 		return parameter == nil || depth > maxHelpers || r.inParameter(p, parameter, func(use ast.Expression) bool {
 			return r.wholeUse(use, depth+1)
 		})
@@ -181,7 +181,7 @@ func (r *reserving) sameOrigin(e ast.Expression, from origin) (origin, bool) {
 func (r *reserving) counts(e ast.Expression, depth int) bool {
 	whole := r.in.Dressed(e)
 	if call, ok := r.in.Parent(whole).(*ast.CallExpression); ok && depth < maxHelpers {
-		parameter := r.given(call, whole)
+		parameter := r.parameterOf(call, whole)
 		return parameter != nil && r.inParameter(call, parameter, func(use ast.Expression) bool {
 			return r.counts(use, depth+1)
 		})

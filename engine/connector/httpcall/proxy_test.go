@@ -87,8 +87,8 @@ func TestAProxyThatRefuses(t *testing.T) {
 	}
 }
 
-// The proxy that the environment names is not used: no setting says that what is configured for a host may
-// go there.
+// The proxy that the environment names is not used, since no setting allows that requests to a host, with the secrets
+// that are configured for it, go there.
 func TestProxiesOfTheEnvironmentAreNotUsed(t *testing.T) {
 	p := tunneltest.New(t, nil)
 	for _, name := range []string{"HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy", "ALL_PROXY"} {

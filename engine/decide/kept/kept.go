@@ -8,7 +8,7 @@ import (
 	"github.com/pawl-run/pawl/eventlog"
 )
 
-// Setting is something that a repair changes and has to keep (F9, C9): a deploy may change it.
+// Setting is a setting that a repair has to keep and that its script changes (F9, C9). A deploy may change it.
 type Setting struct {
 	// Path is where it stands in the script's definition, as in consumers, pay, rate.
 	Path []string
@@ -18,10 +18,10 @@ type Setting struct {
 	Keep string
 }
 
-// ByRepair lists what a repair that makes now of before may not change (F9, C9): topics and subscriptions; which
-// producers and hooks there are, when a producer runs and what a hook lets in; where handlers publish, how often an
-// event is tried, which calls a person approves, where what is discarded goes, what mutate may read, and how many runs
-// there are at once, in which order and how often.
+// ByRepair lists what differs between before and now, and must not change in a repair (F9, C9): topics and
+// subscriptions; which producers and hooks there are, when a producer runs and what a hook lets in; where handlers
+// publish, how often an event is tried, which calls a person approves, where what is discarded goes, what mutate may
+// read, and how many runs there are at once, in which order and how often.
 func ByRepair(before, now *eventlog.Definition) []Setting {
 	kept := ofTopics(before, now)
 	kept = append(kept, ofHooks(before, now)...)

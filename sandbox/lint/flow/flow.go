@@ -36,8 +36,8 @@ type Flow struct {
 	site *Site
 }
 
-// visit is a variable that is followed with what has come through a site: what a function returns is followed from each
-// of its calls by itself.
+// visit is a variable that is followed with what has come through a site: what a function returns is followed for each
+// of its calls separately.
 type visit struct {
 	v    *script.Variable
 	site *Site

@@ -40,10 +40,10 @@ var tools = []*tool{
 		},
 	},
 	{
-		name: "diff", title: "Say what a new script would do otherwise",
+		name: "diff", title: "Say what a new script would do differently",
 		about: "Run the script that runs and a new one on recorded runs, and answer which calls would be new, gone or " +
-			"changed, field by field, and which events would be chosen or published otherwise; nothing is sent or changed. " +
-			"notCompared says what this tells nothing of. Call it before you deploy a change of a workflow that runs. It " +
+			"changed, field by field, and which events would be chosen or published differently; nothing is sent or changed. " +
+			"notCompared names what was not compared. Call it before you deploy a change of a workflow that runs. It " +
 			"needs recordings, which a person configures.",
 		kinds: []kind{{name: "script", operation: "diffWorkflow"}},
 		next: func(arguments map[string]any, answer json.RawMessage) string {
@@ -57,10 +57,10 @@ var tools = []*tool{
 			case found.Runs == 0:
 				return "nothing is recorded yet, so this says nothing of the script: validate and test it"
 			case len(found.Items) == 0:
-				return "it does the same in all recorded runs, but for what notCompared names; call test too; then deploy it " +
+				return "it does the same in all recorded runs, except what notCompared names; call test too; then deploy it " +
 					"with expectedVersion"
 			}
-			return "tell the person what would be otherwise, unless it is what was asked for; call test too, also for what " +
+			return "tell the person what would differ, unless that was asked for; call test too, also for what " +
 				"notCompared names; then deploy with expectedVersion"
 		},
 	},

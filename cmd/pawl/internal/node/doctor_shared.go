@@ -22,7 +22,7 @@ func (n *Node) examineShared(ctx context.Context, r *doctor.HealthReport) {
 	for _, f := range servers.Findings {
 		switch {
 		case !n.Data.Settings.Cluster.On():
-		case f.Check == doctor.CheckSync: // the other nodes say it of theirs
+		case f.Check == doctor.CheckSync: // each node says it of its own server
 			f = n.sync()
 		case f.Check == doctor.CheckPermissions: // the server inside has no users but those that pawl gives it
 			continue
@@ -57,7 +57,7 @@ func (n *Node) examineShared(ctx context.Context, r *doctor.HealthReport) {
 func (n *Node) sync() doctor.Finding {
 	if every := n.Data.Settings.SyncInterval; every > 0 {
 		return doctor.Finding{Check: doctor.CheckSync, Verdict: doctor.Weak, Says: fmt.Sprintf("writes are synced every %s: "+
-			"the loss of power can lose that much of what was acknowledged", every), Remedy: "start without --sync"}
+			"a loss of power can lose what was acknowledged in that time", every), Remedy: "start without --sync"}
 	}
 	return doctor.Finding{Check: doctor.CheckSync, Verdict: doctor.OK,
 		Says: "each write is synced before it is acknowledged"}

@@ -5,8 +5,8 @@ import (
 	"path/filepath"
 )
 
-// Path shortens a path for people: relative to the working directory where it lies inside, unless
-// that is the root.
+// Path shortens a path for people: a path inside the working directory is shown relative to it, unless that
+// directory is the root.
 func Path(path string) string {
 	dir, err := os.Getwd()
 	if err != nil {

@@ -182,7 +182,7 @@ func TestRowsFitTheTerminal(t *testing.T) {
 	}
 }
 
-// A number from outside that no float64 holds is shown as it is written, and keeps no other row from being shown.
+// A number from outside that no float64 holds is shown as it is written, and the rest of the list is shown too.
 func TestAPageKeepsNumbersAsTheyAreWritten(t *testing.T) {
 	t.Parallel()
 	var p Page

@@ -7,7 +7,7 @@ type rounding struct {
 	significant bool
 }
 
-// rounding reads how to round; d is how it is done where nothing is said.
+// rounding reads how to round. What the options do not say is as in d.
 func (o Options) rounding(d rounding) (rounding, error) {
 	var err error
 	if d.whole, err = o.number("minimumIntegerDigits", 1, 21, 1); err != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/pawl-run/pawl/cmd/pawl/internal/term"
 )
 
-// fewPushed is the largest number of events of which each gets a line without being asked for.
+// fewPushed is how many events get a line each, at most, where no such lines are asked for.
 const fewPushed = 30
 
 // pushReport says what became of events: a line for each, as long as they are few or that is asked for, and a total.

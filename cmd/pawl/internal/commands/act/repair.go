@@ -23,7 +23,7 @@ type Repair struct {
 	File string `arg:"" type:"path" help:"The whole repaired script."`
 	Note string `placeholder:"TEXT" help:"What was repaired, for the record."`
 
-	DryRun bool `help:"Repair nothing: say what the script would have done otherwise in recorded runs, as pawl diff does."`
+	DryRun bool `help:"Repair nothing: say what the script would have done differently in recorded runs, as pawl diff does."`
 }
 
 // Run makes the file the workflow's next minor version.

@@ -181,8 +181,8 @@ func (c *showConnector) Run(engine *client.Finder, screen term.Screen) error {
 	return exit.Failed(hint, fmt.Errorf("there is no connector %q now", c.Name))
 }
 
-// alone shows a connector of this program, or of an OpenAPI description, where no engine could be asked: why says why
-// not.
+// alone shows a connector of this program, or of an OpenAPI description, without an engine. why is the error that kept
+// it from asking one.
 func (c *showConnector) alone(screen term.Screen, connected *client.Connection, file config.File, why error) error {
 	registry, done, err := builtin.Alone(config.Connectors{OpenAPI: file.Described()})
 	if err != nil {

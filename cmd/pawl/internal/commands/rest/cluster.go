@@ -173,7 +173,7 @@ func (c *ClusterRemove) Run(ctx context.Context, conf config.Reader, screen term
 var shortages = map[lease.Shortage]string{
 	lease.LacksDiskSpace: "lacks disk space (free some)",
 	lease.LacksStore:     "cannot write its local store (its output says why)",
-	lease.LacksRecords:   "does not get on with reading the log (look at its disk, its load and its connection)",
+	lease.LacksRecords:   "makes no progress in reading the log (look at its disk, its load and its connection)",
 }
 
 // Run shows the nodes and what each runs.

@@ -13,7 +13,7 @@ import (
 	"github.com/pawl-run/pawl/cmd/pawl/internal/term"
 )
 
-// Diff is `pawl diff`: say what a new script would have done otherwise in recorded runs.
+// Diff is `pawl diff`: say what a new script would have done differently in recorded runs.
 type Diff struct {
 	client.Flags
 	Name  string `arg:"" name:"workflow" help:"The workflow, whose runs are recorded (recordings in pawl.yaml)."`
