@@ -138,9 +138,9 @@ func (e *Engine) Recordings(name eventlog.WorkflowName, runs []eventlog.RunID) (
 		r, ok := kept[run]
 		if !ok {
 			return nil, &decide.Refusal{Kind: decide.NotFound, Code: "recording.unknown",
-				Message: fmt.Sprintf("no case can be made from run %s of workflow %s: a case is made from what prepare was "+
-					"given, and nothing of that is recorded of this run, as of a producer's run, of a run that had nothing to look "+
-					"at, or of a retry of next", run, name),
+				Message: fmt.Sprintf("nothing is recorded of run %s of workflow %s from which a case can be made: a case "+
+					"needs what prepare was given, which is not kept of a producer's run, of a run that had nothing to look at, or of "+
+					"a retry of next", run, name),
 				Hint: hint.Of(hint.Recorded, name)}
 		}
 		found = append(found, r)

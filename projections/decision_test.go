@@ -14,18 +14,18 @@ func TestO10_Decisions(t *testing.T) {
 	ann, bob := eventlog.Actor{Kind: "user", Name: "ann"}, eventlog.Actor{Kind: "api", Name: "bob"}
 	call := eventlog.MutationCall{Connector: "mail", Operation: "send"}
 	p := deployed(t).published("a", "b").reserving("R", "a")
-	by := func(who eventlog.Actor, facts ...eventlog.Fact) {
+	by := func(actor eventlog.Actor, facts ...eventlog.Fact) {
 		t.Helper()
-		p.Actor = who
+		p.Actor = actor
 		p.then(facts...)
 	}
-	event := func(id eventlog.MessageID, what projections.DecisionKind, who eventlog.Actor) {
+	event := func(id eventlog.MessageID, what projections.DecisionKind, actor eventlog.Actor) {
 		t.Helper()
-		decides(t, p.event(id).Decision, what, who)
+		decides(t, p.event(id).Decision, what, actor)
 	}
-	mutation := func(what projections.DecisionKind, who eventlog.Actor) {
+	mutation := func(what projections.DecisionKind, actor eventlog.Actor) {
 		t.Helper()
-		decides(t, p.State.Mutation("R").Decision, what, who)
+		decides(t, p.State.Mutation("R").Decision, what, actor)
 	}
 
 	by(eventlog.System, &eventlog.EventSkipped{Topic: "in", MessageID: "b"})
@@ -46,7 +46,7 @@ func TestO10_Decisions(t *testing.T) {
 	mutation(projections.DecidedResolved, bob)
 }
 
-func decides(t *testing.T, d *projections.Decision, what projections.DecisionKind, who eventlog.Actor) {
+func decides(t *testing.T, d *projections.Decision, what projections.DecisionKind, actor eventlog.Actor) {
 	t.Helper()
 	if what == "" {
 		if d != nil {
@@ -54,7 +54,7 @@ func decides(t *testing.T, d *projections.Decision, what projections.DecisionKin
 		}
 		return
 	}
-	if d == nil || d.What != what || d.By != who || d.At == 0 {
-		t.Errorf("decided: %+v, want %s by %s", d, what, who.Name)
+	if d == nil || d.What != what || d.By != actor || d.At == 0 {
+		t.Errorf("decided: %+v, want %s by %s", d, what, actor.Name)
 	}
 }

@@ -20,10 +20,10 @@ func (t *tree) impureCalls(f *sourceFile) []string {
 	return found
 }
 
-// writesFiles is the folder that replaces files for good.
+// writesFiles is the folder whose way to replace a file survives a loss of power.
 const writesFiles = "eventlog/durable"
 
-// renames finds where a file is replaced without it: after a loss of power the old one could be back.
+// renames finds uses of os.Rename: after a loss of power the replaced file could be back.
 func (t *tree) renames(f *sourceFile) []string {
 	var found []string
 	for _, use := range uses(f.syntax, "os", []string{"Rename"}) {

@@ -210,7 +210,7 @@ func TestPagesAreLive(t *testing.T) {
 	quiet(t, b, "looking on")
 }
 
-// A page is shown only to users who are logged in, and a link lets in once.
+// A page is shown only after a login, and a link logs in once.
 func TestLinksWorkOnce(t *testing.T) {
 	t.Parallel()
 	w, b := started(t)

@@ -72,27 +72,16 @@ func compareRun(ctx context.Context, cfg Config, before, after Script, r *record
 	case r.Phase == sandbox.Producer:
 		e.Kind = Same
 		return e, e.compareLeft(&old, &changed)
-	case old.call == nil && changed.call == nil:
-		e.Kind = Same
-		if err := e.compareChosen(&old, &changed); err != nil {
-			return e, err
-		}
-		return e, compareNext(ctx, cfg, &e, before, after, &old, &changed, r)
-	case old.call == nil:
+	case old.call == nil && changed.call != nil:
 		e.Kind, e.NextUnknown = New, hasNext(after, r)
-	case changed.call == nil:
+	case old.call != nil && changed.call == nil:
 		e.Kind, e.NextUnknown = Gone, hasNext(after, r)
 	default:
-		e.Kind = Changed
-		if e.Fields, err = difference.Of(old.call.Params, changed.call.Params); err != nil {
-			return e, err
-		}
-		if old.call.Asks != changed.call.Asks {
-			e.Fields = append(e.Fields, difference.Difference{Path: "(approval)", Before: asks(old.call),
-				After: asks(changed.call)})
-		}
-		if len(e.Fields) == 0 && old.call.Operation == changed.call.Operation {
-			e.Kind = Same
+		e.Kind = Same
+		if old.call != nil {
+			if err := e.compareCalls(old.call, changed.call); err != nil {
+				return e, err
+			}
 		}
 		if err := e.compareChosen(&old, &changed); err != nil {
 			return e, err
@@ -100,6 +89,20 @@ func compareRun(ctx context.Context, cfg Config, before, after Script, r *record
 		return e, compareNext(ctx, cfg, &e, before, after, &old, &changed, r)
 	}
 	return e, nil
+}
+
+// compareCalls notes where the scripts do not name the same call.
+func (e *Effect) compareCalls(old, changed *Call) (err error) {
+	if e.Fields, err = difference.Of(old.Params, changed.Params); err != nil {
+		return err
+	}
+	if old.Asks != changed.Asks {
+		e.Fields = append(e.Fields, difference.Difference{Path: "(approval)", Before: asks(old), After: asks(changed)})
+	}
+	if len(e.Fields) > 0 || old.Operation != changed.Operation {
+		e.Kind = Changed
+	}
+	return nil
 }
 
 // compareChosen notes where the scripts do not choose the same events: what is reserved is consumed with the run.

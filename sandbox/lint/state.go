@@ -82,7 +82,7 @@ func (c *collector) takesAny(f ast.Expression, parameter int) bool {
 	return !ok || parameter < len(params.List) || params.Rest != nil
 }
 
-// concurrent tells a consumer whose runs work on one event each, beside others.
+// concurrent reports whether the consumer runs several times at once, with one event in each run.
 func (e entry) concurrent() bool { return e.consumer != nil && e.consumer.Concurrency != nil }
 
 // stateParameter warns of a prepare that asks for the state of a consumer that has none (C4).

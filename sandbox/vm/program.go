@@ -45,12 +45,11 @@ var ownGlobals = sync.OnceValue(func() map[string]bool {
 // goError is a global of the interpreter that is no part of the language.
 const goError = "GoError"
 
-// reachesGlobal reports whether the program of a script, which has these extras, could get hold of the
-// global object or of a property of it that it does not name. It could through globalThis; through a
-// name that nothing declares, since an accessor that the script puts on Object.prototype is called
-// with the global object as its this; and through what an extra looks up there. It cannot otherwise:
-// the program is strict, so that no function of it has the global object for its this. Code that the
-// script makes at run time can, and is not looked at here.
+// reachesGlobal reports whether the program of a script, which has these extras, could get hold of the global object or
+// of a property of it that it does not name. There are three ways: globalThis; a name that nothing declares, since an
+// accessor that the script puts on Object.prototype is called with the global object as its this; and what an extra
+// looks up there. There is no other way: the program is strict, so no function of it has the global object as its this.
+// Code that the script makes at run time can reach the global object, and is not looked at here.
 func reachesGlobal(in *script.Text, extras globals.Set) bool {
 	if extras&^globals.Console != 0 {
 		return true

@@ -118,10 +118,10 @@ func (n *Network) Join(number int) *Link {
 		changed: make(chan struct{})}
 }
 
-// Cut breaks a way, or mends it.
+// Cut cuts a way, or ends the cut.
 func (l *Link) Cut(way Way, cut bool) { l.change(func() { l.cut[way] = cut }) }
 
-// IsCut reports whether the way is broken.
+// IsCut reports whether the way is cut.
 func (l *Link) IsCut(way Way) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -173,8 +173,8 @@ func (l *Link) change(do func()) {
 	l.changed = make(chan struct{})
 }
 
-// Elapsed is what the process reads from a clock that cannot be set: while it stands still it reads none, and then one
-// that has gone on.
+// Elapsed is what the process reads from a clock that cannot be set. The clock goes on while the process stands still,
+// but the process reads it only when it runs again.
 func (l *Link) Elapsed() time.Duration {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -187,8 +187,8 @@ func (l *Link) Elapsed() time.Duration {
 // errLost says that an answer did not come in time.
 var errLost = errors.New("no answer came in time")
 
-// Pass returns nil once the process goes on and its way is whole; else, when ctx ends, or for the dead when the network
-// is closed, an error.
+// Pass waits until the process runs and its way is not cut. It returns an error when ctx ends, which a process that is
+// dead or stands still does not see, and when the network is closed.
 func (l *Link) Pass(ctx context.Context, way Way) error {
 	for {
 		l.mu.Lock()
