@@ -139,8 +139,8 @@ func (e *Engine) Recordings(name eventlog.WorkflowName, runs []eventlog.RunID) (
 		if !ok {
 			return nil, &decide.Refusal{Kind: decide.NotFound, Code: "recording.unknown",
 				Message: fmt.Sprintf("nothing is recorded of run %s of workflow %s from which a case can be made: a case "+
-					"needs what prepare was given, which is not kept of a producer's run, of a run that had nothing to look at, or of "+
-					"a retry of next", run, name),
+					"needs what prepare was given, which is not kept of a producer's run, of a run that had nothing to look at, or "+
+					"of a retry of next", run, name),
 				Hint: hint.Of(hint.Recorded, name)}
 		}
 		found = append(found, r)
