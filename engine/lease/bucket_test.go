@@ -30,14 +30,14 @@ type way struct {
 	past  *old
 }
 
-// old is an entry as a leader knows it that was deposed.
+// old is an entry as a deposed leader still knows it.
 type old struct {
 	key      string
 	value    []byte
 	revision uint64
 }
 
-// answerAs has the entry of the key read so from now on; no key ends that.
+// answerAs sets what each reading of the key's entry gets from now on. An empty key ends that.
 func (w *way) answerAs(key string, value []byte, revision uint64) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

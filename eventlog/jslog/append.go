@@ -177,9 +177,9 @@ func (l *Log) raiseFormat(ctx context.Context, p, want int, held bool) error {
 	return nil
 }
 
-// keepFormat raises the format again where the stream has said it and says an older one now. Two programs that read a
-// stream's configuration, and then write it, may take away what the other one has changed: JetStream compares nothing.
-// A leader that was deposed and does not know it yet may say an older format too, so it must last.
+// keepFormat raises the format again where the stream says an older one than before. Two programs that read a stream's
+// configuration and then write it may each undo what the other one has changed: JetStream compares nothing. A leader
+// that was deposed and does not know it yet may say an older format too, so the older format must last for some time.
 func (l *Log) keepFormat(ctx context.Context, p int, cfg jetstream.StreamConfig) error {
 	says, err := strconv.Atoi(cfg.Metadata[metaFormat])
 	f := &l.partitions[p].format

@@ -69,12 +69,13 @@ func (l *Log) fetchAgain(ctx context.Context, partition int, q query) (m stored,
 	return m, err
 }
 
-// absences are believed for a time once one was found to last.
+// absences says until when it is believed at once that a message is missing: for a time after one was found to stay
+// missing.
 type absences struct{ until atomic.Int64 } // in nanoseconds of the Unix epoch
 
 // fetchSurely is fetchAgain where it matters that a message is missing. In a cluster a leader that was deposed and does
-// not know it yet may lack what is there: it is asked again for as long as that can last. What is said to be missing in
-// as long a time after that is believed at once.
+// not know it yet may lack what is there: it is asked again for as long as that can last. For as long after that,
+// each message that is said to be missing is believed to be so at once.
 func (l *Log) fetchSurely(ctx context.Context, partition int, q query, believed *absences) (stored, error) {
 	for said := (failures{least: l.patience}); ; {
 		m, err := l.fetchAgain(ctx, partition, q)

@@ -307,7 +307,7 @@ func (r *reader) probe(ctx context.Context, end uint64) (stored, error) {
 	return stored{}, nil
 }
 
-// fetchOne fetches a message. From the absence of one that was accepted as lost nothing is concluded.
+// fetchOne fetches a message. That a message is missing is checked again, unless its loss was accepted.
 func (r *reader) fetchOne(ctx context.Context, seq uint64) (stored, error) {
 	part := r.log.partitions[r.partition]
 	if (spans{{seq, seq}}).without(part.accepted) == nil {

@@ -83,8 +83,9 @@ func (w *watchdog) look(held int64) {
 	w.long()
 }
 
-// full reports whether the script has too much of the memory in use. What was in use when garbage was last collected
-// may be that of the call before; a collection that began before this call counts as before it.
+// full reports whether the script uses too much of the memory. What was in use when garbage was last collected may
+// belong to the call before this one. Garbage is therefore collected now, unless a collection has begun in this
+// call: of those that have ended in it, the first may have begun before it.
 func (w *watchdog) full() bool {
 	inUse := func() int64 {
 		metrics.Read(w.used)
