@@ -120,7 +120,9 @@ func (e *Engine) DiskSpace() error { return e.process.DiskSpace() }
 // for a minute.
 func (e *Engine) Lacks() lease.Shortage {
 	lacks, _ := e.process.Shortage()
-	if lacks == "" && slices.ContainsFunc(e.partitions, func(p *partition) bool { return p.stalled.Load() }) {
+	if lacks == "" && slices.ContainsFunc(e.partitions, func(p *partition) bool {
+		return p.stalled.Load() && p.stoppedBy() == nil // a damaged one is out of service by itself
+	}) {
 		lacks = lease.LacksRecords
 	}
 	return lacks
@@ -242,8 +244,8 @@ func (p *partition) waitsElsewhere(s *projections.State) (waits []decide.Wait) {
 		case decide.Wait:
 			waits = append(waits, todo)
 		case decide.StartRun, decide.BeginEvent:
-			if p.process.Config.Leases.Nodes()[owner.Node].Lacks == "" {
-				return nil
+			if lacks := p.process.Config.Leases.Nodes()[owner.Node].Lacks; lacks == "" || lacks == lease.LacksRecords {
+				return nil // what it owns, it has read
 			}
 			return []decide.Wait{decide.HeldByEngine.Wait()} // no other engine could take it
 		default:

@@ -123,6 +123,7 @@ func (p *partition) watchHead(ctx context.Context) {
 	for {
 		if now := clock.Elapsed(); p.tenure().Holds() {
 			p.freshAt.Store(int64(now))
+			p.stalled.Store(false)
 		} else {
 			p.lookAtHead(ctx)
 		}

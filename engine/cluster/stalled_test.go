@@ -1,6 +1,8 @@
 package cluster
 
 import (
+	"context"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -8,6 +10,7 @@ import (
 	"github.com/pawl-run/pawl/engine/enginetest"
 	"github.com/pawl-run/pawl/engine/lease"
 	"github.com/pawl-run/pawl/engine/simulation/network"
+	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/eventlog/memlog"
 )
 
@@ -58,4 +61,49 @@ func TestAPartitionThatIsNotReadIsGivenBack(t *testing.T) {
 			})
 		})
 	}
+}
+
+// slow answers once, after a long time, what stands at a place.
+type slow struct {
+	*memlog.Log
+	times *atomic.Int64
+}
+
+func (l slow) CheckPlace(ctx context.Context, p int, seq uint64, hash eventlog.Hash) error {
+	if l.times.Add(1) == 1 {
+		select {
+		case <-time.After(2 * time.Minute):
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+	return l.Log.CheckPlace(ctx, p, seq, hash)
+}
+
+// An engine has given a partition back since it did not get on, and is given it again, since there is no other one. Once
+// it owns the partition it lacks nothing.
+func TestAnEngineThatOwnsAPartitionHasReadIt(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		between, log := network.New(15*time.Second), memlog.New(memlog.Config{})
+		a, _ := startWith(t, between, 1, log, nil)
+		<-time.After(10 * time.Second) // in the time of the bubble: it owns the partition
+		b, _ := startWith(t, between, 2, slow{log, new(atomic.Int64)}, nil)
+		if result, err := a.Deploy(t.Context(), enginetest.Tester, ordersOf("w")); err != nil || result.Refused {
+			t.Fatalf("deploy: %v, %+v", err, result.Problems)
+		}
+		<-time.After(10 * time.Second)
+		if err := a.Stop(); err != nil {
+			t.Fatal(err)
+		}
+		<-time.After(5 * time.Minute)
+		if p := b.Partitions()[0]; !p.Owned || p.Owner.Epoch < 3 {
+			t.Errorf("the partition is %+v", p)
+		}
+		if lacks := b.Lacks(); lacks != "" {
+			t.Errorf("it lacks %s", lacks)
+		}
+		between.Close()
+		<-time.After(time.Second) // what the compiler of scripts has begun ends
+	})
 }

@@ -29,7 +29,7 @@ type Keeper struct {
 	leases  map[int]*Lease
 	waiting map[int]chan *Lease
 	share   int  // how many partitions this engine should have; 0 while it does not know the others
-	scarce  bool // every engine that does not end lacks something
+	scarce  bool // every engine that does not end lacks more than records
 	unsure  bool // some engine may still count one that is gone
 	nodes   map[string]Node
 	owners  map[int]Entry // as last seen

@@ -217,17 +217,23 @@ func (k *Keeper) leaveOut(key string, err error) {
 	}
 }
 
-// sharing are the names of the nodes that share the partitions, sorted. Nodes that lack something are among them only
-// where every other node is ending; scarce says so.
+// sharing are the names of the nodes that share the partitions, sorted: those that lack nothing. Where every other node
+// is ending, those that lack records alone are: they can run what they have read. Nodes that lack something else are
+// among them only where there are none of these either; scarce says so.
 func sharing(live map[string]Node) (names []string, scarce bool) {
-	var lacking []string
+	var behind, lacking []string
 	for name, n := range live {
 		switch {
+		case n.Lacks == LacksRecords:
+			behind = append(behind, name)
 		case n.Lacks != "":
 			lacking = append(lacking, name)
 		case !n.Leaving:
 			names = append(names, name)
 		}
+	}
+	if len(names) == 0 {
+		names = behind
 	}
 	if scarce = len(names) == 0; scarce {
 		names = lacking

@@ -128,14 +128,14 @@ func (k *Keeper) renew(ctx context.Context, l *Lease) bool {
 // handOverSurplus ends the lease if this engine has more partitions than its share. It ends one lease
 // at a time. It ends none while an engine that is gone may still be counted: the partition might be taken late then. An
 // engine that lacks what it needs to run its partitions ends all leases at once. Where all engines lack something, each
-// keeps what it has.
+// keeps what it has; those that lack records alone share as ever.
 func (k *Keeper) handOverSurplus(l *Lease) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if len(k.leases) <= k.share || k.leaving.Err() != nil || k.scarce || l.Cause() != nil {
 		return
 	}
-	if k.nodes[k.cfg.Node].Lacks == "" {
+	if k.share > 0 || k.nodes[k.cfg.Node].Lacks == "" {
 		if k.unsure {
 			return
 		}

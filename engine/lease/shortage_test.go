@@ -80,3 +80,26 @@ func TestAnEngineThatLacksSpaceHandsOver(t *testing.T) {
 		e.wantSpread(d)
 	})
 }
+
+// A partition that no engine gets on with has every engine say in turn that it lacks records. They can run the other
+// partitions, and go on sharing them.
+func TestEnginesThatLackRecordsShare(t *testing.T) {
+	t.Parallel()
+	bubble(t, 6, func(e *engines) {
+		a, b, c := e.start("a"), e.start("b"), e.start("c")
+		e.pass(20 * time.Second)
+		e.wantSpread(a, b, c)
+		a.lack(LacksRecords)
+		e.pass(8 * time.Second)
+		e.wantSpread(b, c)
+		b.lack(LacksRecords)
+		e.pass(8 * time.Second)
+		e.wantSpread(c)
+		c.lack(LacksRecords)
+		e.pass(30 * time.Second)
+		e.wantSpread(a, b, c)
+		a.lack(LacksDiskSpace)
+		e.pass(8 * time.Second)
+		e.wantSpread(b, c)
+	})
+}

@@ -147,6 +147,11 @@ func (l *Log) raiseFormat(ctx context.Context, p, want int, held bool) error {
 	if want <= f.known {
 		return nil
 	}
+	return l.raise(ctx, p, want, held)
+}
+
+// raise is raiseFormat whatever the stream is known to say. The caller holds the lock of the format.
+func (l *Log) raise(ctx context.Context, p, want int, held bool) error {
 	says := 0
 	err := l.retry(ctx, func() error {
 		info, err := l.info(ctx, l.names.stream(p))
@@ -173,7 +178,7 @@ func (l *Log) raiseFormat(ctx context.Context, p, want int, held bool) error {
 		// Nothing of the entry was handed to the stream, or an earlier try has raised the format already.
 		return fmt.Errorf("%w: say that the log has format %d: %w", eventlog.ErrUnconfirmed, want, err)
 	}
-	f.known = max(want, says)
+	l.partitions[p].format.known = max(want, says)
 	return nil
 }
 
@@ -186,23 +191,18 @@ func (l *Log) keepFormat(ctx context.Context, p int, cfg jetstream.StreamConfig)
 	if err != nil || l.cfg.LookOnly || !f.raising.TryLock() {
 		return err // or it is being raised
 	}
-	known := f.known
-	if f.lower.least = l.patience; says >= known {
+	defer f.raising.Unlock()
+	if f.lower.least = l.patience; says >= f.known {
 		f.lower.reset()
-	} else {
-		f.lower.failed()
-	}
-	lowered := says < known && f.lower.over(1)
-	if lowered {
-		f.known = 0
-	}
-	f.raising.Unlock()
-	if !lowered {
 		return nil
 	}
+	if f.lower.failed(); !f.lower.over(1) {
+		return nil
+	}
+	f.lower.reset()
 	l.cfg.Logger.Warn("the log says an older format than it did: another program has changed its configuration at the "+
-		"same moment as it was raised; it is raised again", "stream", cfg.Name, "says", says, "said", known)
-	return l.raiseFormat(ctx, p, known, false)
+		"same moment as it was raised; it is raised again", "stream", cfg.Name, "says", says, "said", f.known)
+	return l.raise(ctx, p, f.known, false)
 }
 
 // RaiseFormat lets the log hold what needs the format: those that do not read it are refused from then on. It never

@@ -196,3 +196,29 @@ func TestAFormatThatIsTakenAwayIsRaisedAgain(t *testing.T) {
 		})
 	}
 }
+
+// A format that was taken away and could not be raised again at once is not forgotten.
+func TestAFormatThatCouldNotBeRaisedAgainIsNotForgotten(t *testing.T) {
+	t.Parallel()
+	nc := natstest.Connect(t, natstest.NewServer(t, natstest.Fast))
+	var refuse error
+	l := mustOpen(t, nc, jslog.Config{BeforeUpdate: func(string) error { return refuse }})
+	js, before := streamOf(t, nc, "PAWL_LOG_0")
+	if err := l.RaiseFormat(t.Context(), 2); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := js.UpdateStream(t.Context(), before); err != nil {
+		t.Fatal(err)
+	}
+	refuse = errors.New("the disk is full")
+	if _, err := l.Last(t.Context(), 0); !errors.Is(err, refuse) {
+		t.Errorf("while it cannot be raised: %v", err)
+	}
+	refuse = nil
+	if _, err := l.Last(t.Context(), 0); err != nil {
+		t.Error(err)
+	}
+	if got := formatOf(t, nc, "PAWL_LOG_0"); got != "2" {
+		t.Errorf("the log says format %s, want 2", got)
+	}
+}
