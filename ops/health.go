@@ -55,16 +55,11 @@ func (b *backend) lacking() *rpc.Problem {
 		return rpc.Problemf(http.StatusServiceUnavailable, "storage.unavailable", "%s: %v", means, err).
 			WithHint("work goes on by itself when there is disk space again")
 	}
-	switch b.cfg.Engine.Lacks() {
-	case "":
+	if b.cfg.Engine.Lacks() != lease.LacksStore { // one that lacks records begins what it owns
 		return nil
-	case lease.LacksRecords:
-		means += ": it makes no progress in reading the log"
-	default:
-		means += ": the local store cannot be written"
 	}
-	return rpc.Problemf(http.StatusServiceUnavailable, "storage.unavailable", "%s", means).
-		WithHint("the engine's own output says what is wrong with its storage")
+	return rpc.Problemf(http.StatusServiceUnavailable, "storage.unavailable", "%s: the local store cannot be written",
+		means).WithHint("the engine's own output says what is wrong with its storage")
 }
 
 // readyz answers once every workflow is replayed, while the log answers, new work may start and the
