@@ -47,6 +47,7 @@ func New(cfg Config) (*Keeper, error) {
 	if cfg.Renew == 0 {
 		cfg.Renew = renewEvery
 	}
+	cfg.Bucket = repeated{cfg.Bucket, cfg.Renew / 8}
 	if cfg.Elapsed == nil {
 		cfg.Elapsed = clock.Elapsed
 	}

@@ -61,7 +61,7 @@ func TestATakeOverAfterAnElectionIsPrompt(t *testing.T) {
 		cut(true)
 		e.pass(8 * time.Second)
 		cut(false)
-		e.pass(takeAfter + 3*time.Second/2)
+		e.pass(takeAfter + time.Second)
 		e.wantSpread(a, c)
 	})
 }
