@@ -80,8 +80,8 @@ func (l slow) CheckPlace(ctx context.Context, p int, seq uint64, hash eventlog.H
 	return l.Log.CheckPlace(ctx, p, seq, hash)
 }
 
-// An engine has given a partition back since it did not get on, and is given it again, since there is no other one. Once
-// it owns the partition it lacks nothing.
+// An engine has given a partition back since it made no progress in reading it, and is given it again, since there is
+// no other one. Once it owns the partition it lacks nothing.
 func TestAnEngineThatOwnsAPartitionHasReadIt(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
