@@ -79,7 +79,7 @@ func TestAuthorsPageRefusals(t *testing.T) {
 	bad := `POST /labels {"parcel":"bad"}`
 	r.push("parcel", "1", map[string]any{"parcel": "bad"})
 	r.wantReceived(bad)
-	for _, wait := range []string{"1m", "2m", "4m", "8m"} {
+	for _, wait := range []string{"61s", "121s", "241s", "481s"} {
 		r.advance(wait)
 		r.wantReceived(bad)
 	}
