@@ -44,6 +44,15 @@ func TestO10_Decisions(t *testing.T) {
 	event("a", projections.DecidedSkip, bob)
 	by(bob, &eventlog.MutationApplied{Mutation: "R", Run: "R", ResolvedBy: eventlog.ResolvedByUserApplied})
 	mutation(projections.DecidedResolved, bob)
+
+	p = deployed(t).published("a", "b").reserving("R", "a")
+	by(eventlog.System, &eventlog.MutationApprovalRequested{Mutation: "R", Run: "R", Call: call})
+	by(ann, &eventlog.MutationFailed{Mutation: "R", Run: "R", ResolvedBy: eventlog.ResolvedByUserReject})
+	mutation(projections.DecidedRejected, ann)
+	by(eventlog.System, &eventlog.EventGivenUp{Topic: "in", MessageID: "b", Status: eventlog.EventStatusSkipped, Unknown: true})
+	event("b", "", eventlog.Actor{})
+	by(bob, &eventlog.EventSkipped{Topic: "in", MessageID: "b"})
+	event("b", projections.DecidedSkip, bob) // that it was handled (O11)
 }
 
 func decides(t *testing.T, d *projections.Decision, what projections.DecisionKind, actor eventlog.Actor) {

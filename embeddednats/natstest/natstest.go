@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
@@ -35,6 +36,27 @@ func Fast(c *embeddednats.Config) { c.SyncInterval = time.Minute }
 // InDir makes the server use the directory, so that a test can stop it and start another one on it.
 func InDir(dir string) func(*embeddednats.Config) {
 	return func(c *embeddednats.Config) { c.StoreDir = dir }
+}
+
+// WithoutJetStream is a connection to a server that answers nothing by itself, so that a test can answer in the place of
+// JetStream. Both end with the test.
+func WithoutJetStream(tb testing.TB) *nats.Conn {
+	tb.Helper()
+	s, err := server.NewServer(&server.Options{DontListen: true, NoLog: true, NoSigs: true})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	s.Start()
+	tb.Cleanup(s.Shutdown)
+	if !s.ReadyForConnections(10 * time.Second) {
+		tb.Fatal("the server does not start")
+	}
+	nc, err := nats.Connect("", nats.InProcessServer(s))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(nc.Close)
+	return nc
 }
 
 // Connect opens an in-process connection that is closed when the test ends.

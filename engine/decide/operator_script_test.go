@@ -81,6 +81,9 @@ func operatorCommand(w words) (decide.Command, error) {
 		if deep := w.deep(); deep != "" {
 			c.Result = []byte(deep)
 		}
+		if number := w.named["number"]; number != "" {
+			c.Result = []byte(number)
+		}
 		return c, nil
 	case "skip-mutation":
 		return decide.Resolve{Mutation: m, Resolution: decide.Skip, Comment: w.named["comment"]}, nil

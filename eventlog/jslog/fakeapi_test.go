@@ -3,11 +3,10 @@ package jslog_test
 import (
 	"encoding/json"
 	"testing"
-	"time"
 
-	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
 
+	"github.com/pawl-run/pawl/embeddednats/natstest"
 	"github.com/pawl-run/pawl/eventlog/jslog"
 )
 
@@ -29,21 +28,8 @@ type message struct {
 // else.
 func answering(t *testing.T, answer func(question) *message) *nats.Conn {
 	t.Helper()
-	s, err := server.NewServer(&server.Options{DontListen: true, NoLog: true, NoSigs: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.Start()
-	t.Cleanup(s.Shutdown)
-	if !s.ReadyForConnections(10 * time.Second) {
-		t.Fatal("the server does not start")
-	}
-	nc, err := nats.Connect("", nats.InProcessServer(s))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(nc.Close)
-	_, err = nc.Subscribe("$JS.API.STREAM.MSG.GET."+jslog.StreamName("", 0), func(m *nats.Msg) {
+	nc := natstest.WithoutJetStream(t)
+	_, err := nc.Subscribe("$JS.API.STREAM.MSG.GET."+jslog.StreamName("", 0), func(m *nats.Msg) {
 		var q question
 		if err := json.Unmarshal(m.Data, &q); err != nil {
 			t.Error(err)

@@ -3,35 +3,21 @@ package bucket_test
 import (
 	"sync/atomic"
 	"testing"
-	"time"
 
-	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
+	"github.com/pawl-run/pawl/embeddednats/natstest"
 	"github.com/pawl-run/pawl/eventlog/jslog/bucket"
 )
 
 // A server that knows no leader of the bucket answers for itself, and may lack keys: that is no list of them.
 func TestKeysAreThoseOfTheLeader(t *testing.T) {
 	t.Parallel()
-	s, err := server.NewServer(&server.Options{DontListen: true, NoLog: true, NoSigs: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.Start()
-	t.Cleanup(s.Shutdown)
-	if !s.ReadyForConnections(10 * time.Second) {
-		t.Fatal("the server does not start")
-	}
-	nc, err := nats.Connect("", nats.InProcessServer(s))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(nc.Close)
+	nc := natstest.WithoutJetStream(t)
 	var leader atomic.Value
 	leader.Store("n1")
-	_, err = nc.Subscribe("$JS.API.STREAM.INFO.KV_LEASES", func(m *nats.Msg) {
+	_, err := nc.Subscribe("$JS.API.STREAM.INFO.KV_LEASES", func(m *nats.Msg) {
 		if err := m.Respond([]byte(`{"config":{"name":"KV_LEASES","subjects":["$KV.LEASES.>"],"num_replicas":3,` +
 			`"max_msgs_per_subject":1},"state":{"messages":1,"subjects":{"$KV.LEASES.node.a":1}},"cluster":{"leader":"` +
 			leader.Load().(string) + `"}}`)); err != nil {

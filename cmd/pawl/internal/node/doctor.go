@@ -34,7 +34,7 @@ func (n *Node) examine(ctx context.Context, r *doctor.HealthReport) {
 	r.Add("version", doctor.OK, fmt.Sprintf("pawl %s with NATS %s inside", version.String(),
 		d.Broker.NC.ConnectedServerVersion()))
 	n.examineLog(ctx, r)
-	r.Findings = append(r.Findings, n.sync())
+	r.Findings = append(r.Findings, syncOf(d.Settings.SyncInterval))
 	n.examineDisk(r)
 	n.examineAccess(r)
 }

@@ -13,22 +13,31 @@ import (
 // mostBehind is how far a node may be behind the log before the doctor says so.
 const mostBehind = 10 * time.Second
 
+// ofServerInside makes what was found of any servers that of the one inside a node: how it syncs is known here, and each
+// node says it of its own server. It has no users but those that pawl gives it.
+func ofServerInside(found []doctor.Finding, sync doctor.Finding) (known []doctor.Finding) {
+	for _, f := range found {
+		switch f.Check {
+		case doctor.CheckSync:
+			known = append(known, sync)
+		case doctor.CheckPermissions:
+		default:
+			known = append(known, f)
+		}
+	}
+	return known
+}
+
 // examineShared looks at the servers that keep a shared log, and at the partitions.
 func (n *Node) examineShared(ctx context.Context, r *doctor.HealthReport) {
 	servers, err := doctor.Server(ctx, n.Data.Broker.NC)
 	if err != nil {
 		r.Advise("servers", doctor.Problem, err.Error(), "see whether the cluster has a leader: nats server report jetstream")
 	}
-	for _, f := range servers.Findings {
-		switch {
-		case !n.Data.Settings.Cluster.On():
-		case f.Check == doctor.CheckSync: // each node says it of its own server
-			f = n.sync()
-		case f.Check == doctor.CheckPermissions: // the server inside has no users but those that pawl gives it
-			continue
-		}
-		r.Findings = append(r.Findings, f)
+	if n.Data.Settings.Cluster.On() {
+		servers.Findings = ofServerInside(servers.Findings, syncOf(n.Data.Settings.SyncInterval))
 	}
+	r.Findings = append(r.Findings, servers.Findings...)
 	if err := n.Engine.Outdated(); err != nil {
 		r.Advise("format", doctor.Problem, err.Error(), explain.Hint(hint.Of(hint.Newer)))
 	}
@@ -53,9 +62,9 @@ func (n *Node) examineShared(ctx context.Context, r *doctor.HealthReport) {
 	r.Add("partitions", doctor.OK, fmt.Sprintf("this node owns %d of %d", owned, len(partitions)))
 }
 
-// sync says how the server inside syncs its writes.
-func (n *Node) sync() doctor.Finding {
-	if every := n.Data.Settings.SyncInterval; every > 0 {
+// syncOf says how the server inside syncs its writes: each of them where the interval is 0.
+func syncOf(every time.Duration) doctor.Finding {
+	if every > 0 {
 		return doctor.Finding{Check: doctor.CheckSync, Verdict: doctor.Weak, Says: fmt.Sprintf("writes are synced every %s: "+
 			"a loss of power can lose what was acknowledged in that time", every), Remedy: "start without --sync"}
 	}
