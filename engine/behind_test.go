@@ -41,6 +41,20 @@ func TestADamagedPartitionIsNotAwaited(t *testing.T) {
 	}
 }
 
+// A partition that was not read in time has the engine lack records; one that is damaged keeps no other one from it.
+func TestWhatADamagedPartitionLacks(t *testing.T) {
+	t.Parallel()
+	p := &partition{}
+	p.stalled.Store(true)
+	if !p.lacksRecords() {
+		t.Error("it lacks nothing")
+	}
+	p.stopped.Store(&eventlog.ErrDamaged)
+	if p.lacksRecords() {
+		t.Error("it is damaged, and lacks records")
+	}
+}
+
 // unwatched is a log that cannot be watched until a time.
 type unwatched struct {
 	eventlog.Log

@@ -120,9 +120,7 @@ func (e *Engine) DiskSpace() error { return e.process.DiskSpace() }
 // for a minute.
 func (e *Engine) Lacks() lease.Shortage {
 	lacks, _ := e.process.Shortage()
-	if lacks == "" && slices.ContainsFunc(e.partitions, func(p *partition) bool {
-		return p.stalled.Load() && p.stoppedBy() == nil // a damaged one is out of service by itself
-	}) {
+	if lacks == "" && slices.ContainsFunc(e.partitions, (*partition).lacksRecords) {
 		lacks = lease.LacksRecords
 	}
 	return lacks
@@ -244,8 +242,8 @@ func (p *partition) waitsElsewhere(s *projections.State) (waits []decide.Wait) {
 		case decide.Wait:
 			waits = append(waits, todo)
 		case decide.StartRun, decide.BeginEvent:
-			if lacks := p.process.Config.Leases.Nodes()[owner.Node].Lacks; lacks == "" || lacks == lease.LacksRecords {
-				return nil // what it owns, it has read
+			if !p.process.Config.Leases.Nodes()[owner.Node].Lacks.Holds() {
+				return nil
 			}
 			return []decide.Wait{decide.HeldByEngine.Wait()} // no other engine could take it
 		default:

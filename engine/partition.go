@@ -106,6 +106,10 @@ func (p *partition) stoppedBy() error {
 	return nil
 }
 
+// lacksRecords reports whether other engines should have this engine's partitions, since it made no progress in reading
+// this one. One that is damaged is out of service by itself.
+func (p *partition) lacksRecords() bool { return p.stalled.Load() && p.stoppedBy() == nil }
+
 // stop takes the partition out of service: its log is damaged. The others go on.
 func (p *partition) stop(err error) {
 	if p.stopped.CompareAndSwap(nil, &err) {

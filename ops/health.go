@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/pawl-run/pawl/engine/hint"
-	"github.com/pawl-run/pawl/engine/lease"
 	"github.com/pawl-run/pawl/ops/explain"
 	"github.com/pawl-run/pawl/ops/rpc"
 )
@@ -55,7 +54,7 @@ func (b *backend) lacking() *rpc.Problem {
 		return rpc.Problemf(http.StatusServiceUnavailable, "storage.unavailable", "%s: %v", means, err).
 			WithHint("work goes on by itself when there is disk space again")
 	}
-	if b.cfg.Engine.Lacks() != lease.LacksStore { // one that lacks records begins what it owns
+	if !b.cfg.Engine.Lacks().Holds() {
 		return nil
 	}
 	return rpc.Problemf(http.StatusServiceUnavailable, "storage.unavailable", "%s: the local store cannot be written",

@@ -49,7 +49,8 @@ func TestO10_Decisions(t *testing.T) {
 	by(eventlog.System, &eventlog.MutationApprovalRequested{Mutation: "R", Run: "R", Call: call})
 	by(ann, &eventlog.MutationFailed{Mutation: "R", Run: "R", ResolvedBy: eventlog.ResolvedByUserReject})
 	mutation(projections.DecidedRejected, ann)
-	by(eventlog.System, &eventlog.EventGivenUp{Topic: "in", MessageID: "b", Status: eventlog.EventStatusSkipped, Unknown: true})
+	by(eventlog.System, &eventlog.EventGivenUp{Topic: "in", MessageID: "b", Status: eventlog.EventStatusSkipped,
+		Unknown: true})
 	event("b", "", eventlog.Actor{})
 	by(bob, &eventlog.EventSkipped{Topic: "in", MessageID: "b"})
 	event("b", projections.DecidedSkip, bob) // that it was handled (O11)

@@ -38,8 +38,8 @@ func InDir(dir string) func(*embeddednats.Config) {
 	return func(c *embeddednats.Config) { c.StoreDir = dir }
 }
 
-// WithoutJetStream is a connection to a server that answers nothing by itself, so that a test can answer in the place of
-// JetStream. Both end with the test.
+// WithoutJetStream is a connection to a server that answers nothing by itself, so that a test can answer in the place
+// of JetStream. Both end with the test.
 func WithoutJetStream(tb testing.TB) *nats.Conn {
 	tb.Helper()
 	s, err := server.NewServer(&server.Options{DontListen: true, NoLog: true, NoSigs: true})

@@ -224,10 +224,10 @@ func sharing(live map[string]Node) (names []string, scarce bool) {
 	var behind, lacking []string
 	for name, n := range live {
 		switch {
-		case n.Lacks == LacksRecords:
-			behind = append(behind, name)
-		case n.Lacks != "":
+		case n.Lacks.Holds():
 			lacking = append(lacking, name)
+		case n.Lacks != "":
+			behind = append(behind, name)
 		case !n.Leaving:
 			names = append(names, name)
 		}

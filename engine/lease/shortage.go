@@ -16,6 +16,9 @@ const (
 	LacksRecords Shortage = "records"
 )
 
+// Holds reports whether the engine begins nothing of what it owns. One that lacks records alone has read what it owns.
+func (s Shortage) Holds() bool { return s == LacksDiskSpace || s == LacksStore }
+
 // notice is what an engine tells the others about what it lacks. A change that passes soon is not told, since each one
 // costs the hand-over of partitions.
 type notice struct {

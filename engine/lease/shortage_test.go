@@ -33,6 +33,16 @@ func TestWhatAnEngineLacksIsToldOnceItLasts(t *testing.T) {
 	}
 }
 
+// What an engine owns it has read, so a lack of records holds nothing of that.
+func TestShortagesThatHold(t *testing.T) {
+	t.Parallel()
+	for s, want := range map[Shortage]bool{"": false, LacksRecords: false, LacksDiskSpace: true, LacksStore: true} {
+		if got := s.Holds(); got != want {
+			t.Errorf("%q holds: %t", s, got)
+		}
+	}
+}
+
 // An engine that lacks disk space gives its partitions to those that have some, all at once, and takes some again once
 // it had enough for a minute. Where no other one could take them, each keeps what it said.
 func TestAnEngineThatLacksSpaceHandsOver(t *testing.T) {

@@ -13,8 +13,8 @@ import (
 // mostBehind is how far a node may be behind the log before the doctor says so.
 const mostBehind = 10 * time.Second
 
-// ofServerInside makes what was found of any servers that of the one inside a node: how it syncs is known here, and each
-// node says it of its own server. It has no users but those that pawl gives it.
+// ofServerInside makes what was found of any servers that of the one inside a node: how it syncs is known here, and
+// each node says it of its own server. It has no users but those that pawl gives it.
 func ofServerInside(found []doctor.Finding, sync doctor.Finding) (known []doctor.Finding) {
 	for _, f := range found {
 		switch f.Check {
