@@ -2,6 +2,7 @@ package jslog_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -109,7 +110,12 @@ func kill(t *testing.T, c *natstest.Cluster, i int) {
 	t.Helper()
 	dir := c.Config(i).StoreDir
 	image := filepath.Join(t.TempDir(), "image")
-	if err := os.CopyFS(image, os.DirFS(dir)); err != nil {
+	err := os.CopyFS(image, os.DirFS(dir))
+	for tries := 0; errors.Is(err, os.ErrNotExist) && tries < 100; tries++ { // a file was renamed meanwhile
+		image = filepath.Join(t.TempDir(), "image")
+		err = os.CopyFS(image, os.DirFS(dir))
+	}
+	if err != nil {
 		t.Fatal(err)
 	}
 	c.Stop(i)
