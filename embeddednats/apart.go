@@ -25,11 +25,11 @@ type apart struct {
 	user   User
 	to     *server.Account
 
-	mu    sync.Mutex
-	rooms []*server.Account
+	mu       sync.Mutex
+	accounts []*server.Account
 }
 
-// keepApart opens to the accounts of the user's connections what the user may publish.
+// keepApart exports the subjects that the user may publish to, so that the accounts of its connections can import them.
 func keepApart(s *server.Server, u User, to *server.Account) (*apart, error) {
 	if u.Publish == nil {
 		return nil, fmt.Errorf("keep the connections of NATS user %s apart: what it may publish is not listed", u.Name)
@@ -46,41 +46,41 @@ func keepApart(s *server.Server, u User, to *server.Account) (*apart, error) {
 	return &apart{server: s, user: u, to: to}, nil
 }
 
-// errNoRoom: all accounts are in use, and there may be no more.
-var errNoRoom = errors.New("too many of its connections are open")
+// errTooMany: all accounts are in use, and there may be no more.
+var errTooMany = errors.New("too many of its connections are open")
 
 // enter gives the connection its account.
 func (a *apart) enter(c server.ClientAuthentication) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	room, err := a.room()
+	account, err := a.freeAccount()
 	if err != nil {
 		return fmt.Errorf("let in NATS user %s: %w", a.user.Name, err)
 	}
-	c.RegisterUser(&server.User{Username: a.user.Name, Account: room, Permissions: a.user.permissions()})
+	c.RegisterUser(&server.User{Username: a.user.Name, Account: account, Permissions: a.user.permissions()})
 	return nil
 }
 
-// room finds an account that nothing is left in, not even a question whose answer is to come, or makes one.
-func (a *apart) room() (*server.Account, error) {
-	for _, room := range a.rooms {
-		if room.NumLocalConnections() == 0 && room.NumPendingReverseResponses() == 0 {
-			return room, nil
+// freeAccount finds an account that has no connection and no request that waits for its answer, or makes one.
+func (a *apart) freeAccount() (*server.Account, error) {
+	for _, account := range a.accounts {
+		if account.NumLocalConnections() == 0 && account.NumPendingReverseResponses() == 0 {
+			return account, nil
 		}
 	}
-	if len(a.rooms) >= maxApart {
-		return nil, errNoRoom
+	if len(a.accounts) >= maxApart {
+		return nil, errTooMany
 	}
 	// Accounts of one name on two servers of a cluster are one account.
-	room, err := a.server.RegisterAccount(fmt.Sprintf("%s_%s_%d", a.to.GetName(), a.server.Name(), len(a.rooms)+1))
+	account, err := a.server.RegisterAccount(fmt.Sprintf("%s_%s_%d", a.to.GetName(), a.server.Name(), len(a.accounts)+1))
 	if err != nil {
 		return nil, err
 	}
 	for _, subject := range a.user.Publish {
-		if err := room.AddServiceImport(a.to, subject, subject); err != nil {
+		if err := account.AddServiceImport(a.to, subject, subject); err != nil {
 			return nil, err
 		}
 	}
-	a.rooms = append(a.rooms, room)
-	return room, nil
+	a.accounts = append(a.accounts, account)
+	return account, nil
 }

@@ -19,7 +19,7 @@ import (
 type authenticator struct {
 	logger *slog.Logger
 
-	// mu is held while a user is let in, so that none is half in when its admission ends.
+	// mu is held while a connection is let in, so that none is missed when the admission of its user ends.
 	mu    sync.RWMutex
 	users map[string]*admission
 }
@@ -77,8 +77,8 @@ func (a *authenticator) Check(c server.ClientAuthentication) bool {
 	return true
 }
 
-// ofThisMachine says whether the connection comes from this machine: by loopback, or by one of its other
-// addresses where the listener has that one.
+// ofThisMachine says whether the connection comes from this machine: from a loopback address, or from another address
+// that this machine has.
 func ofThisMachine(addr net.Addr) bool {
 	tcp, ok := addr.(*net.TCPAddr)
 	if !ok || tcp.IP.IsLoopback() {
@@ -103,7 +103,7 @@ func (a *authenticator) admit(u User, account *server.Account, apart *apart) {
 	}
 }
 
-// dismiss lets the user in no more.
+// dismiss refuses the user from now on.
 func (a *authenticator) dismiss(name string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -63,7 +63,7 @@ func (b *block) pass(seq uint64) {
 	}
 }
 
-// resume finds the next good record. Before the checksum is worked out, a sequence is asked for that can follow.
+// resume finds the next good record. It computes a checksum only where the sequence is one that can follow.
 func (b *block) resume(from int) (at int, ok bool) {
 	most := b.last + uint64(len(b.text))
 	for at = from + smallestRecord; at+smallestRecord <= len(b.text); at++ {
@@ -79,8 +79,8 @@ func (b *block) resume(from int) (at int, ok bool) {
 	return 0, false
 }
 
-// lost is a sequence that is missing before the next message, which stands at a place or behind it. The mark must not
-// name a message that is there: the server would pass over that one.
+// lost is a sequence that is missing before the next message at the place or behind it; 0 where none is known to be
+// missing. The mark must not name a message that is there: the server would pass over that message.
 func (b *block) lost(at int) uint64 {
 	for at < len(b.text) {
 		length, seq, ok := b.record(at)

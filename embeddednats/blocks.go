@@ -75,7 +75,7 @@ func below(dir, pattern string) ([]string, error) {
 	return found, err
 }
 
-// noteCleanStop is called when the server has stopped.
+// noteCleanStop writes the note of a clean stop. The server has stopped by then.
 func noteCleanStop(dir string) error {
 	streams, err := below(dir, "jetstream/*/streams/*")
 	if err != nil {
@@ -84,8 +84,8 @@ func noteCleanStop(dir string) error {
 	return durable.WriteFile(filepath.Join(dir, cleanStop), []byte(stopped(streams)))
 }
 
-// stopped identifies the state files that the server writes when it stops: after a crash, also one of an older
-// version that does not know the note, they differ.
+// stopped identifies the state files that the server writes when it stops. After a crash they differ from the note,
+// also where an older version, which does not know the note, has crashed.
 func stopped(streams []string) string {
 	var all strings.Builder
 	for _, stream := range streams {

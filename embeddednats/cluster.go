@@ -29,8 +29,8 @@ type Cluster struct {
 	TLS *tls.Config
 }
 
-// routeTLSTime is how long two nodes may take for their handshake: on a machine with other load more than the
-// server's two seconds.
+// routeTLSTime is how long two nodes may take for their handshake. The server's default of two seconds is too short on
+// a busy machine.
 const routeTLSTime = 10 * time.Second
 
 // clusterName is what the names of a cluster and of its nodes may be: they become parts of subjects.
@@ -69,11 +69,11 @@ func (c *Cluster) apply(o *server.Options) error {
 	return c.secure(o)
 }
 
-// reportedAttempts: the log gets one line for so many attempts to reach a node that is away. The server tries every
+// reportedAttempts is how many attempts to reach a node that is away make one line in the log. The server tries every
 // 1 to 2 s, on each of its routes, and would report each attempt.
 const reportedAttempts = 150
 
-// leaveTime is over how long a node that leaves closes its connections, which are of its own process.
+// leaveTime is how long a node that leaves takes to close its connections, all of which come from its own process.
 const leaveTime = 100 * time.Millisecond
 
 // secure gives the routes their TLS. Without it every program that reaches the address could join the cluster and read

@@ -43,8 +43,8 @@ type Config struct {
 	Insecure bool
 	// MaxPayload in bytes; 0 means DefaultMaxPayload.
 	MaxPayload int32
-	// JetStreamMaxStore limits what JetStream stores, in bytes, so that a full store is refused
-	// in words before the disk is full. 0 leaves it to the server: three quarters of the free space.
+	// JetStreamMaxStore limits what JetStream stores, in bytes, so that a write to a full store is refused with a
+	// message before the disk is full. 0 leaves it to the server: three quarters of the free space.
 	JetStreamMaxStore int64
 	// Name is the server's name; empty takes a random one. In a cluster it is required, unique, and stays the same as
 	// long as the data does: the other servers know the data by it.
@@ -82,8 +82,9 @@ func (c Config) options(auth *authenticator) (*server.Options, error) {
 		NoSigs:                 true,
 		DontListen:             c.ListenAddr == "",
 		MaxSubs:                maxSubscriptions,
-		// Each reading of the engine needs a consumer, so there is always one more: those of readers are
-		// counted where they are made, and a log that an earlier version let them fill must open all the same.
+		// The engine needs a consumer for each of its reads, so there is no limit here. The consumers of readers
+		// are counted where they are made. An earlier version let readers make too many: its log must open all
+		// the same.
 		JetStreamLimits: server.JSLimitOpts{DefaultMaxConsumers: -1},
 	}
 	if o.MaxPayload <= 0 {

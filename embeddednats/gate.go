@@ -8,7 +8,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// gateTime is how long JetStream may take for what the gate asks it.
+// gateTime is how long JetStream may take to answer the gate.
 const gateTime = 5 * time.Second
 
 // maxRequest bounds what a reader asks the gate, in bytes.
@@ -25,7 +25,7 @@ type gate struct {
 	swept map[string]bool
 }
 
-// problem answers like JetStream does.
+// problem is an error in the form in which JetStream answers it.
 type problem struct {
 	Type  string `json:"type"`
 	Error struct {
@@ -35,11 +35,11 @@ type problem struct {
 	} `json:"error"`
 }
 
-// refuse answers a request with an error. The type is that of the answer which the request would have had.
+// refuse answers a request with an error. answer is the type of the answer that the request would have had.
 func refuse(m *nats.Msg, answer string, status, code int, err error) {
 	var p problem
 	p.Type = answer
 	p.Error.Code, p.Error.ErrCode, p.Error.Description = status, code, err.Error()
-	data, _ := json.Marshal(p) // strings and numbers
+	data, _ := json.Marshal(p) // strings and numbers always encode
 	_ = m.Respond(data)
 }

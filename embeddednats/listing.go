@@ -25,7 +25,7 @@ func (g gate) openListing(u User, open func(from, to string) error) error {
 	return g.nc.Flush()
 }
 
-// list answers with those of the streams that are there, in one page.
+// list answers with those of the streams that exist, in one page.
 func (g gate) list(m *nats.Msg, streams []string) {
 	asked, err := listRequest(m.Data)
 	if err != nil {
@@ -56,7 +56,7 @@ func (g gate) list(m *nats.Msg, streams []string) {
 		answer = server.JSApiStreamNamesResponse{Streams: names, ApiPaged: page,
 			ApiResponse: server.ApiResponse{Type: server.JSApiStreamNamesResponseType}}
 	}
-	if data, err := json.Marshal(answer); err == nil { // what JetStream has just said, which encodes
+	if data, err := json.Marshal(answer); err == nil { // it was just decoded from JSON, so it encodes
 		_ = m.Respond(data)
 	}
 }
@@ -75,7 +75,7 @@ func listRequest(data []byte) (asked server.JSApiStreamListRequest, err error) {
 	return asked, nil
 }
 
-// info is what JetStream says of a stream, nil for one that is not there.
+// info is what JetStream says of a stream; nil for a stream that does not exist.
 func (g gate) info(ctx context.Context, stream string) (*server.StreamInfo, error) {
 	m, err := g.nc.RequestWithContext(ctx, "$JS.API.STREAM.INFO."+stream, nil)
 	if err != nil {

@@ -52,8 +52,8 @@ func Lock(dir string) (unlock func() error, err error) {
 	return lock.Unlock, nil
 }
 
-// InUse reports whether a process on this machine uses the data directory now. One that is not there is in no use. It
-// fails where the lock cannot be tried.
+// InUse reports whether a process on this machine uses the data directory now. A directory that does not exist is not
+// in use. It fails where the lock cannot be tried.
 func InUse(dir string) (bool, error) {
 	path := filepath.Join(dir, "LOCK")
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {

@@ -9,8 +9,8 @@ import (
 	"sync"
 )
 
-// logger forwards the server's words to slog and keeps the last fatal one: the server reports
-// why it could not start by no other way.
+// logger forwards the server's messages to slog and keeps the last fatal one: the server reports in no other way why
+// it could not start.
 type logger struct {
 	to *slog.Logger
 
@@ -21,7 +21,7 @@ type logger struct {
 // afterKill are warnings of nats-server 2.15.2 about the index of a stream, a copy of what its blocks hold: it is
 // written when the server stops and every two minutes, so each start after a kill finds it older than the
 // blocks, drops it and reads the blocks instead. Nothing is lost by that; whether the log is whole is
-// checked against its mark. A block that is missing or damaged has other words, which stay warnings.
+// checked against its mark. The server reports a missing or damaged block with other texts, which stay warnings.
 var afterKill = []string{
 	"Stream state outdated, last block has additional entries, will rebuild",
 	"Stream state outdated, found extra blocks, will rebuild",

@@ -29,19 +29,19 @@ type Members struct {
 // Member is one node.
 type Member struct {
 	Name string
-	// Current: it was heard of lately and has taken in all that was decided.
+	// Current: the leader has heard from it lately, and it has applied all decisions of the leader.
 	Current bool
-	// Offline: it was not heard of lately.
+	// Offline: the leader has not heard from it lately.
 	Offline bool
-	// Seen is how long ago it was heard of; 0 of the node that was asked.
+	// Seen is how long ago it was heard from; 0 for the node that was asked.
 	Seen time.Duration
-	// Behind is how many decisions it has not taken in.
+	// Behind is how many decisions it has not applied.
 	Behind uint64
 }
 
-// Members lists the nodes of the cluster. Only the leader knows how the other nodes are: asked at another node, it has
-// of all nodes but the leader and that one only the names, and which of them are offline. It fails with ErrAlone
-// outside a cluster.
+// Members lists the nodes of the cluster. Only the leader knows the state of all nodes. Another node knows its own and
+// the leader's; of the rest it returns only the names, and which of them are offline. It fails with ErrAlone outside a
+// cluster.
 func (s *Server) Members() (Members, error) {
 	if s.cluster == "" {
 		return Members{}, ErrAlone
@@ -68,9 +68,9 @@ func (s *Server) Members() (Members, error) {
 	return m, nil
 }
 
-// StepAside has the other nodes lead the streams that this one leads, so that nothing waits for an election once it
-// ends. It returns when that is so, or with an error when ctx ends before: no other node may have all of a stream.
-// Outside a cluster it does nothing.
+// StepAside makes other nodes the leaders of the streams that this node leads, so that nothing waits for an election
+// once this node ends. It returns when this node leads no stream any more, or with an error when ctx ends before:
+// perhaps no other node has all of a stream. Outside a cluster it does nothing.
 func (s *Server) StepAside(ctx context.Context) error {
 	if s.cluster == "" {
 		return nil
@@ -98,10 +98,11 @@ func (s *Server) StepAside(ctx context.Context) error {
 	}
 }
 
-// stepPause is after how long a node looks whether it still leads streams: a few times what the others take.
+// stepPause is the time between two looks at whether the node still leads streams: a few times what the others need to
+// take over.
 const stepPause = 200 * time.Millisecond
 
-// leads are the streams of the engine's account that this server leads and others have copies of.
+// leads lists the streams of the engine's account that this server leads and that other servers have copies of.
 func (s *Server) leads() (streams []string, err error) {
 	info, err := s.nats.Jsz(&server.JSzOptions{Account: s.nats.GlobalAccount().GetName(), Streams: true})
 	if err != nil {
@@ -117,8 +118,8 @@ func (s *Server) leads() (streams []string, err error) {
 	return streams, nil
 }
 
-// ConnectSystem opens an in-process connection to the account in which the servers of the cluster speak about
-// themselves. It fails with ErrAlone outside a cluster; other errors are those of Connect.
+// ConnectSystem opens an in-process connection to the system account, in which the servers of the cluster answer
+// questions about themselves. It fails with ErrAlone outside a cluster; other errors are those of Connect.
 func (s *Server) ConnectSystem(opts ...nats.Option) (*nats.Conn, error) {
 	if s.cluster == "" {
 		return nil, ErrAlone
@@ -126,10 +127,9 @@ func (s *Server) ConnectSystem(opts ...nats.Option) (*nats.Conn, error) {
 	return s.connect(systemUser, systemInbox, opts...)
 }
 
-// Remove takes a node out of the cluster for good: the streams it had copies of get others, and it does not count any
-// more. A node whose data is gone must be removed before it comes back, under another name. nc is a connection to the
-// account in which the servers speak about themselves. It fails when the leader does not know the node or refuses, or
-// does not answer until ctx ends.
+// Remove takes a node out of the cluster for good: its copies of streams are made on other nodes, and it does not count
+// any more. A node whose data is gone must be removed before it comes back, under another name. nc is a connection to
+// the system account. It fails when the leader does not know the node or refuses, or does not answer until ctx ends.
 func Remove(ctx context.Context, nc *nats.Conn, node string) error {
 	body, err := json.Marshal(server.JSApiMetaServerRemoveRequest{Server: node})
 	if err != nil {
@@ -151,8 +151,8 @@ func Remove(ctx context.Context, nc *nats.Conn, node string) error {
 // removeTime is how long one request waits. A request that is sent while the servers elect a leader is never answered.
 const removeTime = 3 * time.Second
 
-// removed reads the answer. Where it was asked again, an earlier request may have removed the node, which cannot be
-// told from one that was never there.
+// removed reads the answer. After a repeated request a node that the cluster does not know was perhaps removed by an
+// earlier request, or was never there: the two cannot be told apart.
 func removed(node string, text []byte, again bool) error {
 	var answer server.JSApiMetaServerRemoveResponse
 	if err := json.Unmarshal(text, &answer); err != nil {

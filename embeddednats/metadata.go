@@ -35,7 +35,7 @@ const (
 	metaSum  = server.JetStreamMetaFileSum
 	// metaCopy, in the stream's directory, holds the checksum, a line feed, and the metadata.
 	metaCopy = "meta.copy"
-	// half is what the server writes a file to before it renames that.
+	// half is the ending of a file that the server has begun to write, and renames when it is whole.
 	half = ".tmp"
 )
 
@@ -85,8 +85,8 @@ func checksum(stream string, inf []byte) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// describes reports whether the metadata is whole as far as it can tell without its checksum: the server would serve
-// the stream, and drop none of its messages.
+// describes reports whether the metadata is whole as far as that can be seen without its checksum: the server would
+// serve the stream, and drop none of its messages.
 func (m metadata) describes(stream string) bool {
 	var info server.FileStreamInfo
 	decoder := json.NewDecoder(bytes.NewReader(m.inf))

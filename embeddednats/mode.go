@@ -26,7 +26,7 @@ var (
 	ErrClusterData = errors.New("it holds the data of a node of a cluster")
 )
 
-// memberFile, in the store's directory, says which node of which cluster the data is of.
+// memberFile, in the store's directory, says which node of which cluster the data belongs to.
 const memberFile = "cluster.json"
 
 // member is the node whose data it is.
@@ -64,7 +64,7 @@ func checkMode(store string, cluster *Cluster, node string) error {
 		return nil
 	case cluster == nil:
 		return nil
-	case streams && !clustered: // a node has its group before any stream
+	case streams && !clustered: // a node makes its metadata group before any stream
 		return fmt.Errorf("data directory %s: %w", store, ErrStandaloneData)
 	case known && was != (member{cluster.Name, node}):
 		return fmt.Errorf("data directory %s: %w%s, not of node %s of cluster %s; give each node a directory of its own",
@@ -120,8 +120,8 @@ func holdsStreams(store string) (bool, error) {
 	return false, nil
 }
 
-// metaGroup is where a server of a cluster keeps what the cluster has decided about streams. It makes it before any
-// stream.
+// metaGroup is where a server of a cluster keeps what the cluster has decided about streams. The server makes this
+// directory before any stream.
 func metaGroup(store string) string {
 	return filepath.Join(store, server.JetStreamStoreDir, server.DEFAULT_SYSTEM_ACCOUNT, "_js_", "_meta_")
 }

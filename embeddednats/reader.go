@@ -28,7 +28,7 @@ const (
 	readerConsumers = 100
 )
 
-// readable are the requests that a reader may send, for one stream each.
+// readable lists the requests that a reader of the stream may send.
 func readable(stream string) []string {
 	return []string{
 		"$JS.API.STREAM.INFO." + stream,
@@ -43,7 +43,7 @@ func readable(stream string) []string {
 	}
 }
 
-// openStreams opens to the reader's account what it may ask the engine's, and the gate.
+// openStreams opens to the reader's account the requests that it may send to the engine's account and to the gate.
 func (g gate) openStreams(s *server.Server, u User, account *server.Account) error {
 	engine := s.GlobalAccount()
 	open := func(from, to string) error {
@@ -157,7 +157,7 @@ func (g gate) full(ctx context.Context, name string) (bool, error) {
 	}
 	if !g.swept[name] {
 		if err := sweep(ctx, stream); err != nil {
-			return false, err // the next request goes on with it
+			return false, err // the next request sweeps the rest
 		}
 		g.swept[name] = true
 	}

@@ -22,7 +22,7 @@ type Server struct {
 	nats     *server.Server
 	lock     *flock.Flock
 	auth     *authenticator
-	password string // of the engine's own users
+	password string // that of the engine's own users
 	prefix   string
 	users    []User
 	store    string
@@ -207,7 +207,8 @@ func (s *Server) account(name string) (*server.Account, error) {
 	return made, nil
 }
 
-// free asks for the address before the server does, because the server's own answer is a log line.
+// free tries to listen on the address before the server does: that an address is taken the server reports only in its
+// log.
 func free(ctx context.Context, addr string) error {
 	l, err := new(net.ListenConfig).Listen(ctx, "tcp", addr)
 	if err != nil {
@@ -217,7 +218,7 @@ func free(ctx context.Context, addr string) error {
 }
 
 // Connect opens an in-process connection to the engine's account, where the streams are. It may do everything there,
-// so nothing may answer on it that others ask: see ConnectServices. It fails when the server has stopped, or does
+// so no service for other users may answer on it: see ConnectServices. It fails when the server has stopped, or does
 // not let it in within a minute.
 func (s *Server) Connect(opts ...nats.Option) (*nats.Conn, error) {
 	return s.connect(engineUser, engineInbox, opts...)
@@ -254,16 +255,16 @@ func (s *Server) connect(user, inbox string, opts ...nats.Option) (*nats.Conn, e
 // Name returns the server's name.
 func (s *Server) Name() string { return s.nats.Name() }
 
-// A server that once was ready stays so until it is shut down. Its own report waits for that for a
-// millisecond all the same, and on a busy machine finds it over when it looks: that says nothing.
+// A server that once was ready stays so until it is shut down. Its health report still waits a millisecond for that,
+// and on a busy machine this time may be over before the report has looked once. Such a report says nothing, and is
+// asked for again.
 const (
 	notReady   = "failed to be ready for connections"
 	readyTries = 100
 )
 
-// Healthy returns nil while the server and its streams work; otherwise what the server says
-// about it. A full disk shows here: the server then answers no publish any more until it is
-// restarted, even after space was freed.
+// Healthy returns nil while the server and its streams work; otherwise what the server reports. A full disk shows here:
+// the server then answers no publish any more until it is restarted, even after space was freed.
 func (s *Server) Healthy() error {
 	if !s.nats.Running() {
 		return fmt.Errorf("embedded NATS: %w", server.ErrServerNotRunning)

@@ -20,16 +20,16 @@ import (
 const batchesDir = "batches"
 
 // StageInMemory makes the server stage the atomic batches of a stream in the system's memory instead of
-// in the data directory, which takes several syncs and removals from each batch. Nothing that was
-// acknowledged is there: that is in the stream. But where the power fails while a batch is written, which
-// was not acknowledged, a part of it may be in the stream: the caller must take each message for
-// itself. A process that is killed loses nothing that was acknowledged either; what it leaves in memory, the
-// next server of the same user removes.
+// in the data directory, which saves several syncs and removals for each batch. Nothing that was
+// acknowledged is lost with that memory: it is in the stream. But where the power fails while a batch is being
+// written, which was not acknowledged then, a part of it may be in the stream: the caller must accept or refuse each
+// message by itself. A process that is killed loses nothing that was acknowledged either; the next server of the same
+// user removes what it has left in memory.
 //
-// A second call makes again what was cleaned from the memory.
+// A second call makes the directory in memory again where the system has removed it.
 //
-// An error says why this cannot be had here (errors.ErrUnsupported: nowhere on this system); all works
-// without it. Shutdown undoes it.
+// An error says why batches cannot be staged in memory here (errors.ErrUnsupported: on no machine with this operating
+// system); the server works without it. Shutdown undoes it.
 func (s *Server) StageInMemory(stream string) error {
 	js := s.nats.JetStreamConfig()
 	if js == nil {
@@ -65,7 +65,7 @@ func (s *Server) stage(stream, link string) error {
 	if err := os.Mkdir(staged, 0o700); err != nil {
 		return err
 	}
-	// An empty directory or an old link; one with a batch in it stays.
+	// An empty directory or an old link is removed; a directory with a batch in it stays.
 	if err := os.Remove(link); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}

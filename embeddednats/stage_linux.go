@@ -24,7 +24,7 @@ func memoryDir() (string, error) {
 	return sharedMemory, nil
 }
 
-// private is an error unless the directory is this user's and closed to all others.
+// private fails unless the directory is this user's and closed to all others.
 func private(dir string) error {
 	info, err := os.Lstat(dir)
 	if err != nil {

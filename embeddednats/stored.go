@@ -10,7 +10,7 @@ import (
 )
 
 // Stored is how many bytes the streams below a store directory hold, as the server counts them against
-// Config.JetStreamMaxStore: what is compressed on the disk counts as it was before. No server is asked, so it is known
+// Config.JetStreamMaxStore: a compressed block counts with the size of its text. No server is asked, so it is known
 // before one starts: 0 where there is no store yet. A block that cannot be read counts with the size of its file.
 // It fails when a folder of the store cannot be listed.
 func Stored(storeDir string) (int64, error) {
@@ -36,14 +36,14 @@ func Stored(storeDir string) (int64, error) {
 	return total, err
 }
 
-// sizeInBlock is the size that a compressed block names; 0 of any other file.
+// sizeInBlock is the size that a compressed block names; 0 for any other file.
 func sizeInBlock(path string) int64 {
 	f, err := os.Open(path)
 	if err != nil {
 		return 0
 	}
 	defer func() { _ = f.Close() }()
-	head, _ := bufio.NewReader(f).Peek(len(compressedBlock) + binary.MaxVarintLen64) // a short file is shorter
+	head, _ := bufio.NewReader(f).Peek(len(compressedBlock) + binary.MaxVarintLen64) // of a short file, all of it
 	size, n, ok := blockSize(head)
 	if !ok || n <= 0 || size > largestBlock {
 		return 0

@@ -7,7 +7,7 @@ import (
 	"github.com/nats-io/nats.go"
 )
 
-// users are those of a tool's account: the tool itself, the engine that calls it, and the other users that may.
+// users lists the users of a tool's account: the tool itself, the engine that calls it, and the others that may.
 func (t Tool) users(prefix, password string, callers []User) []User {
 	account := toolAccount + t.Name
 	// Only with a queue group (the second word): without one two instances could both carry out one request.
@@ -28,7 +28,7 @@ func (t Tool) users(prefix, password string, callers []User) []User {
 	return list
 }
 
-// OfTool is what a user is called in the account of a tool: see [User.EachTool].
+// OfTool is the name of a user in the account of a tool: see [User.EachTool].
 func OfTool(user, tool string) string { return user + "-" + tool }
 
 // SetTools lets these tools in and no others. Connections of a tool that is not among them any more, or that has

@@ -10,7 +10,7 @@ import (
 	"github.com/pawl-run/pawl/eventlog/durable"
 )
 
-// ClientURL returns the listener's URL without credentials, empty when there is no listener that was asked for.
+// ClientURL returns the listener's URL without credentials; empty when no listener was asked for.
 func (s *Server) ClientURL() string {
 	if !s.listens || s.nats.Addr() == nil {
 		return ""
@@ -48,8 +48,8 @@ func (s *Server) WriteURLs(dir string) error {
 	return readdress(dir, s.scheme(), address)
 }
 
-// address is the host and port that programs on this machine connect to. One that listens on all
-// addresses is reached by loopback; on another machine its user must put this machine's name in its place.
+// address is the host and port that programs on this machine connect to. A server that listens on all addresses is
+// reached by loopback; for a program on another machine a person must write this machine's name in its place.
 func (s *Server) address() (string, error) {
 	host, port, err := net.SplitHostPort(s.nats.Addr().String())
 	if err != nil {
@@ -65,7 +65,7 @@ func (s *Server) address() (string, error) {
 const (
 	// LocalURL leads to the account with the streams.
 	LocalURL = "cluster"
-	// LocalSystemURL leads to the account in which the servers of a cluster speak about themselves.
+	// LocalSystemURL leads to the system account.
 	LocalSystemURL = "cluster-system"
 )
 

@@ -15,16 +15,16 @@ import (
 // User is a user of the listener.
 type User struct {
 	Name, Password string
-	// Account is where it lives: it meets only users of the same account. Empty means the engine's own, where
-	// the streams are, unless Streams makes it a reader.
+	// Account is the user's account on the server: it reaches only users of the same account. Empty means the engine's
+	// own, where the streams are, unless Streams makes it a reader.
 	Account string
 	// Publish and Subscribe are the subjects allowed; nil allows all of the account's, an empty list none.
 	Publish, Subscribe []string
-	// Streams makes the user a reader of these streams: it gets an account of its own, where nothing it sends
-	// reaches anything but what reading takes. Publish and Subscribe hold within it.
+	// Streams makes the user a reader of these streams: it gets an account of its own, from which it reaches only what
+	// it needs to read them. Publish and Subscribe hold within that account.
 	Streams []string
-	// Apart keeps the connections of the user from one another: each has an account of its own, from which what
-	// the user may publish is led to Account, and the answers back. Publish may not be nil.
+	// Apart keeps the connections of the user from one another: each has an account of its own. What the user may
+	// publish goes from there to Account, and the answers come back. Publish may not be nil.
 	Apart bool
 	// EachTool lets the user in to the account of each [Tool] too, as NAME-TOOL.
 	EachTool bool
@@ -50,7 +50,7 @@ const (
 	engineInbox = "_INBOX_pawl"
 	// toolsInbox is for the answers of tools to the engine.
 	toolsInbox = "_INBOX.engine"
-	// servicesInbox is what the engine's service would be answered on; it asks nothing.
+	// servicesInbox is the inbox of the connection of the engine's service, which asks nothing.
 	servicesInbox = "_INBOX.services"
 	gateInbox     = "_INBOX_gate"
 	systemInbox   = "_INBOX_system"
@@ -81,8 +81,8 @@ const (
 	gateSubject = "$PAWL.GATE.CONSUMER.CREATE."
 )
 
-// The requests of a reader for a list of streams arrive here, with the reader's name behind. Programs look for streams
-// with them, such as the nats command. JetStream itself would list those that are not for readers too.
+// The requests of readers for a list of streams arrive here, with the reader's name at the end. Programs such as the
+// nats command look for streams with them. JetStream itself would also list the streams that are not for readers.
 const (
 	gateStreamNames = "$PAWL.GATE.STREAM.NAMES."
 	gateStreamList  = "$PAWL.GATE.STREAM.LIST."
@@ -98,7 +98,7 @@ func isInternal(name string) bool {
 func internal(prefix, password string) []User {
 	return []User{
 		{Name: engineUser, Password: password},
-		// What it answers and asks is fixed: a reader's answer goes to where the server maps it.
+		// The gate may publish to fixed subjects only: the server maps its answers to the inboxes of the readers.
 		{Name: gateUser, Password: password,
 			Publish: []string{consumerCreate + ">", "$JS.API.STREAM.INFO.*", "$JS.API.CONSUMER.LIST.*",
 				"$JS.API.CONSUMER.DELETE.*.*", mappedReply},

@@ -9,7 +9,7 @@ import (
 
 // analyses are the steps that need the imports of a package in compiled form. With all, the imports are compiled as
 // they are for the tests, with the race detector where there is one, so that nothing is compiled for the analyses
-// alone. Then files with the constraint !race are not read; without all they are.
+// alone. Files with the constraint !race are read only without all.
 func analyses(ctx context.Context, root string, all bool, packages []string) []step {
 	named := func(name string, command func() ([]string, error)) step {
 		return step{name, func() []string {
@@ -31,7 +31,7 @@ func analyses(ctx context.Context, root string, all bool, packages []string) []s
 	return []step{
 		named("vet", func() ([]string, error) { return []string{"go", "vet"}, nil }),
 		named("staticcheck", func() ([]string, error) {
-			path, err := says(ctx, root, "tool", "-n", "staticcheck") // which is built without the flags of the tests
+			path, err := says(ctx, root, "tool", "-n", "staticcheck") // it is built without the flags of the tests
 			return []string{path}, err
 		}),
 	}

@@ -20,7 +20,7 @@ func (t *tree) impureCalls(f *sourceFile) []string {
 	return found
 }
 
-// writesFiles is the folder whose way to replace a file survives a loss of power.
+// writesFiles is the folder that replaces files in a way that survives a loss of power.
 const writesFiles = "eventlog/durable"
 
 // renames finds uses of os.Rename: after a loss of power the replaced file could be back.
@@ -33,7 +33,7 @@ func (t *tree) renames(f *sourceFile) []string {
 	return found
 }
 
-// uses finds where a file names one of a package's members.
+// uses finds where a file names one of these members of a package.
 func uses(file *ast.File, pkg string, names []string) []*ast.SelectorExpr {
 	local := localName(file, pkg)
 	if local == "" {

@@ -14,12 +14,12 @@ import (
 var (
 	// word is what may be an identifier in a text.
 	word = regexp.MustCompile(`[A-Za-z_][A-Za-z0-9_]*`)
-	// camelWord is a word that has a capital inside: people write no other words so.
+	// camelWord is a word that has a capital inside. Ordinary words have none.
 	camelWord = regexp.MustCompile(`^[A-Za-z0-9]*[a-z][A-Z][A-Za-z0-9]*$`)
 )
 
-// comments checks what comments name: one that begins with an identifier begins with the declared one, and a word in
-// camel case occurs in code. Words that come from elsewhere are in foreignWords.
+// comments checks what comments name: a comment that begins with an identifier begins with the declared one, and each
+// word in camel case occurs in code. Words that come from elsewhere are in foreignWords.
 func (t *tree) comments() (found []string) {
 	known := t.words()
 	for _, f := range t.files {
@@ -28,7 +28,7 @@ func (t *tree) comments() (found []string) {
 		}
 		for _, d := range documented(f.syntax) {
 			if first := firstWord(d.doc); misnames(first, d.names) {
-				found = append(found, fmt.Sprintf("%s: the comment begins with %s, and what it stands over is %s",
+				found = append(found, fmt.Sprintf("%s: the comment begins with %s, but belongs to %s",
 					t.at(d.doc.Pos()), first, strings.Join(d.names, ", ")))
 			}
 		}
@@ -100,7 +100,7 @@ func documented(f *ast.File) (all []declared) {
 		}
 		all = append(all, d)
 	}
-	var group *ast.CommentGroup // of a declaration that stands alone
+	var group *ast.CommentGroup // that of a declaration outside of a group
 	ast.Inspect(f, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.FuncDecl:
@@ -138,8 +138,8 @@ func firstWord(doc *ast.CommentGroup) string {
 	return text[:at[1]]
 }
 
-// misnames reports whether a comment that begins with the word names something else than what it stands over. A word
-// in small letters is an identifier, since sentences begin with a capital.
+// misnames reports whether a comment that begins with the word names something else than the declaration that it
+// belongs to. A word in small letters is an identifier, since sentences begin with a capital.
 func misnames(first string, names []string) bool {
 	if first == "" || slices.Contains(names, first) {
 		return false

@@ -13,11 +13,10 @@
 // Nothing but Go is needed. What needs another program, or takes much longer, is left out and named at the end.
 // With -all nothing is left out: the tests run with the race detector, which needs a C compiler, and a program that
 // is missing is a failure. Vet and staticcheck then read what the race detector builds, as the tests are built.
-// -short is for the time between two changes: it leaves out long tests, and the other
-// platforms.
+// -short is for the time between two changes: it leaves out long tests, and the other platforms.
 //
 // A line has at most 120 columns. What cannot be wrapped does not count: tags of fields, raw strings of several
-// lines, rows of tables, and what is no comment in a test's script.
+// lines, rows of tables, and everything in a test's script but its comments.
 //
 // Packages (default ./...) narrow vet, staticcheck, the other platforms and the tests; the other steps
 // always look at the whole module. Imports are read from the text of every file, so files for other

@@ -8,7 +8,8 @@ import (
 	"strings"
 )
 
-// A pattern names folders of the module or import paths: `x` is that one, `x/...` is x and all below.
+// matches says whether a pattern names the folder of the module or the import path: `x` is x alone, `x/...` is x and
+// all below it.
 func matches(pattern, name string) bool {
 	if tree, ok := strings.CutSuffix(pattern, "/..."); ok {
 		return name == tree || strings.HasPrefix(name, tree+"/")
@@ -27,7 +28,8 @@ type layer struct {
 	project []string
 	// external are the libraries; anyLibrary leaves them to the restrictions below.
 	external []string
-	// pure forbids what would let a clock, chance or the outside in; see pureImports and impureCalls.
+	// pure forbids everything through which a clock, chance or the outside world could come in: see pureImports and
+	// impureCalls.
 	pure bool
 }
 
@@ -36,8 +38,8 @@ var (
 	anyFolder  = []string{"..."}
 )
 
-// rooms are these packages of cmd/pawl.
-func rooms(names ...string) (folders []string) {
+// internals are the folders of these internal packages of cmd/pawl.
+func internals(names ...string) (folders []string) {
 	for _, name := range names {
 		folders = append(folders, "cmd/pawl/internal/"+name)
 	}
@@ -46,12 +48,12 @@ func rooms(names ...string) (folders []string) {
 
 // belowCommands are the libraries of the module, and these packages of cmd/pawl.
 func belowCommands(names ...string) []string {
-	return append(rooms(names...), "eventlog/...", "projections/...", "sandbox/...", "engine/...", "embeddednats/...",
+	return append(internals(names...), "eventlog/...", "projections/...", "sandbox/...", "engine/...", "embeddednats/...",
 		"ops/...")
 }
 
-// layers are tried in order, the first that fits a folder holds for it. No arrow points up: the
-// log knows nothing, the fold knows the log, decisions know the fold, the engine performs them.
+// layers are tried in order, and the first that fits a folder holds for it. A layer imports only lower ones: the
+// log knows nothing, the fold knows the log, decisions know the fold, the engine carries them out.
 var layers = []layer{
 	{folders: "eventlog/pack", external: []string{"github.com/vmihailenco/msgpack/v5"}, pure: true},
 	{folders: "eventlog", project: []string{"eventlog/pack"}, external: []string{"github.com/vmihailenco/msgpack/v5/...",
@@ -61,7 +63,8 @@ var layers = []layer{
 	{folders: "eventlog/...", project: []string{"eventlog/..."}, external: anyLibrary},
 	{folders: "projections", project: []string{"eventlog"}, external: []string{"github.com/tidwall/btree"}, pure: true},
 	{folders: "projections/...", project: []string{"eventlog/pack", "eventlog", "projections/..."}, external: anyLibrary},
-	// The contract of scripts knows none of what keeps it; a text is compiled, judged, run, and run elsewhere.
+	// The contract of scripts imports none of the packages that implement it: those compile a text, judge it, run it,
+	// and run it in another process.
 	{folders: "sandbox"},
 	{folders: "sandbox/similar", external: anyLibrary},
 	{folders: "sandbox/amend", project: []string{"sandbox"}, external: anyLibrary},
@@ -91,18 +94,18 @@ var layers = []layer{
 	{folders: "engine/decide/kept", project: []string{"eventlog"}, pure: true},
 	{folders: "engine/decide", project: []string{"eventlog", "projections", "engine/schedule", "engine/capability",
 		"engine/decide/kept", "engine/hint"}, pure: true},
-	// What a request of another system is, and which secrets there are, is said without an engine.
+	// Requests of other systems and secrets are defined without an engine.
 	{folders: "engine/hook", project: []string{"eventlog", "sandbox"}},
 	{folders: "engine/secret"},
 	{folders: "engine/deploy", project: []string{"eventlog", "projections", "engine/schedule", "engine/capability",
 		"engine/decide", "engine/decide/kept", "engine/connector", "engine/hint", "engine/hook", "sandbox", "sandbox/amend",
 		"sandbox/lint", "sandbox/lint/finding", "sandbox/lint/onecall", "sandbox/similar"},
 		pure: true},
-	// A connector confines the process that reads hostile bytes for it, but runs no script.
-	// The contract of scripts says which names are theirs.
+	// A connector confines the process that reads hostile bytes for it, but runs no script. It reads in the contract of
+	// scripts which names are reserved for scripts.
 	{folders: "engine/connector/...", project: []string{"eventlog", "engine/connector/...", "engine/secret", "sandbox",
 		"sandbox/worker/confine", "sandbox/similar"}, external: anyLibrary},
-	// What the parts of an engine stand on knows none of them.
+	// The packages that the parts of an engine share import none of these parts.
 	{folders: "engine/difference", pure: true},
 	{folders: "engine/clock", external: []string{"golang.org/x/sys/unix"}},
 	{folders: "engine/signal"},
@@ -114,7 +117,7 @@ var layers = []layer{
 	{folders: "engine/...", project: []string{"eventlog", "eventlog/memlog", "projections/...", "sandbox/...",
 		"engine/..."}, external: anyLibrary},
 	{folders: "embeddednats/...", project: []string{"eventlog/durable", "embeddednats/..."}, external: anyLibrary},
-	// Calls travel without knowing what they do; what they do is in the table above them.
+	// The transport of calls does not know what the calls do; that is in the table of package ops.
 	{folders: "ops/rpc", project: []string{"eventlog", "sandbox"}, external: anyLibrary},
 	{folders: "ops/auth", project: []string{"eventlog", "projections", "ops/rpc"}, external: anyLibrary},
 	{folders: "ops/logread", project: []string{"eventlog", "ops/rpc", "ops/auth"}, external: anyLibrary},
@@ -127,21 +130,21 @@ var layers = []layer{
 	{folders: "ops/ingress", project: []string{"eventlog", "engine/decide", "ops/rpc"}, external: anyLibrary},
 	{folders: "ops/...", project: []string{"eventlog/...", "projections/...", "sandbox/...", "engine/...", "ops/..."},
 		external: anyLibrary},
-	// The commands are put together from rooms of which none knows a command.
+	// The commands are put together from internal packages, none of which imports a command.
 	{folders: "cmd/pawl/example"},
 	{folders: "cmd/pawl/internal/term",
 		project:  []string{"engine/difference", "engine/hint", "eventlog", "ops/explain", "projections", "sandbox"},
 		external: anyLibrary},
 	{folders: "cmd/pawl/internal/notices", external: anyLibrary},
-	{folders: "cmd/pawl/internal/exit", project: append([]string{"ops/rpc"}, rooms("term")...)},
-	{folders: "cmd/pawl/internal/datadir", project: append([]string{"eventlog/durable"}, rooms("exit")...),
+	{folders: "cmd/pawl/internal/exit", project: append([]string{"ops/rpc"}, internals("term")...)},
+	{folders: "cmd/pawl/internal/datadir", project: append([]string{"eventlog/durable"}, internals("exit")...),
 		external: anyLibrary},
 	{
 		folders: "cmd/pawl/internal/diskspace",
 		project: []string{"embeddednats", "eventlog", "engine/schedule"}, external: anyLibrary,
 	},
 	{folders: "cmd/pawl/internal/config", project: belowCommands("exit", "term"), external: anyLibrary},
-	{folders: "cmd/pawl/internal/version", project: rooms("term")},
+	{folders: "cmd/pawl/internal/version", project: internals("term")},
 	{folders: "cmd/pawl/internal/typings", project: []string{"engine/connector", "sandbox"}},
 	{folders: "cmd/pawl/internal/builtin", project: belowCommands("config", "typings"), external: anyLibrary},
 	{folders: "cmd/pawl/internal/client", project: belowCommands("config", "datadir", "exit", "term"),
@@ -162,12 +165,12 @@ var layers = []layer{
 		external: anyLibrary},
 	{folders: "cmd/pawl/internal/maintain", project: []string{"eventlog/durable", "ops/rpc"}},
 	{folders: "cmd/pawl/internal/guide", project: []string{"sandbox"}},
-	{folders: "cmd/pawl/internal/starter", project: append([]string{"cmd/pawl/example"}, rooms("guide", "typings")...)},
+	{folders: "cmd/pawl/internal/starter", project: append([]string{"cmd/pawl/example"}, internals("guide", "typings")...)},
 	{folders: "cmd/pawl/internal/mcpserver", project: belowCommands("builtin", "guide", "typings"),
 		external: anyLibrary},
 	{folders: "cmd/pawl/internal/bench", project: belowCommands("config", "datadir", "exit", "node", "storage", "term"),
 		external: anyLibrary},
-	// The commands of one heading know no other commands.
+	// The commands under one heading import no others.
 	{
 		folders: "cmd/pawl/internal/commands/...",
 		project: append(belowCommands("builtin", "client", "config", "datadir", "exit", "maintain", "mcpserver", "node",

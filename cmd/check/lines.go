@@ -41,7 +41,7 @@ func (t *tree) tooLong() map[string][]int {
 			// The row of a table is one line.
 			count(all, name, text, func(_ int, s string) bool { return !strings.HasPrefix(strings.TrimLeft(s, " "), "|") })
 		case path.Ext(name) == ".txtar" || path.Dir(name) == ruleScripts:
-			// What a script holds besides its comments is data.
+			// Everything in a script but its comments is data.
 			count(all, name, text, func(_ int, s string) bool { return strings.HasPrefix(s, "#") })
 		}
 	}

@@ -13,7 +13,7 @@ import (
 	"unicode"
 )
 
-// link is a Markdown link and the line it stands in.
+// link is a Markdown link and the line that it is in.
 type link struct {
 	text, target string
 	line         int
@@ -94,7 +94,7 @@ func outsideCode(text string) iter.Seq2[int, string] {
 	}
 }
 
-// linksOf are the links of a line. What stands in code is none, but code may be a link's text.
+// linksOf are the links of a line. A link inside of code does not count, but code may be a link's text.
 func linksOf(s string, line int) (all []link) {
 	code := spanCode.FindAllStringIndex(s, -1)
 	for _, m := range inlineLink.FindAllStringSubmatchIndex(s, -1) {

@@ -98,7 +98,7 @@ func moduleRoot(ctx context.Context) (root, module string, err error) {
 	if err != nil {
 		return "", "", fmt.Errorf("find the module: %w; run the command inside the repository", err)
 	}
-	// Outside of a module it succeeds with an empty folder.
+	// Outside of a module the command succeeds and prints an empty folder.
 	root, module, ok := strings.Cut(strings.TrimSuffix(string(out), "\n"), "\n")
 	if !ok || root == "" {
 		return "", "", errors.New("find the module: there is none here; run the command inside the repository")

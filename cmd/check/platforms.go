@@ -18,8 +18,9 @@ import (
 var otherPlatforms = []string{"linux", "darwin", "windows"}
 
 // platforms are a step for each operating system besides this one: the packages and their tests are type-checked as
-// they are there. That finds what the compiler would refuse, since Pawl has neither C nor assembly of its own, and
-// takes a tenth of its time: no code is made, and functions of other modules are taken by their signatures.
+// they are there. Since Pawl has neither C nor assembly of its own, this finds everything that the compiler would
+// refuse, in a tenth of the compiler's time: no code is generated, and of the functions of other modules only the
+// signatures are read.
 func platforms(ctx context.Context, root, module string, patterns []string) (steps []step) {
 	for _, platform := range otherPlatforms {
 		if platform != runtime.GOOS {
@@ -29,7 +30,7 @@ func platforms(ctx context.Context, root, module string, patterns []string) (ste
 	return steps
 }
 
-// typeErrors are those of the packages and their tests on a platform.
+// typeErrors are the type errors of the packages and their tests on a platform.
 func typeErrors(ctx context.Context, root, module, platform string, patterns []string) []string {
 	loaded, err := packages.Load(&packages.Config{
 		Context: ctx, Dir: root, Tests: true, Env: append(os.Environ(), "GOOS="+platform, "CGO_ENABLED=0"),
@@ -53,7 +54,7 @@ func typeErrors(ctx context.Context, root, module, platform string, patterns []s
 	var found []string
 	packages.Visit(loaded, nil, func(p *packages.Package) {
 		if strings.HasSuffix(p.PkgPath, ".test") {
-			return // the main function of a test, which the go command writes
+			return // this is the main function of a test, which the go command writes
 		}
 		ours := p.PkgPath == module || strings.HasPrefix(p.PkgPath, module+"/")
 		for _, e := range p.Errors {

@@ -9,14 +9,14 @@ import (
 	"strings"
 )
 
-// programs are those outside of Go without which a part of the tests is left out. A test that lacks one
-// skips and begins its reason with its name: "no C compiler: …" or "needs a C compiler: …".
+// programs are the programs outside of Go without which a part of the tests is left out. A test that lacks one is
+// skipped, and its reason begins with the name of the program: "no C compiler: …" or "needs a C compiler: …".
 var programs = []string{"C compiler", "Chromium", "PostgreSQL", "Node.js", "aiosmtpd", "Dovecot", "promtool", "nats"}
 
 var lackedProgram = regexp.MustCompile(
 	`^(?:\S+\.go:\d+: )?(?:no|needs) (?:an? )?(` + strings.Join(programs, "|") + `)\b`)
 
-// lacks is the program that a test was skipped for; empty if it was skipped for another reason.
+// lacks is the program whose lack is the reason of a skipped test; empty for another reason.
 func lacks(reason string) string {
 	if m := lackedProgram.FindStringSubmatch(reason); m != nil {
 		return m[1]
@@ -24,7 +24,7 @@ func lacks(reason string) string {
 	return ""
 }
 
-// omissions are the parts of the check that were left out, by what they were left out for.
+// omissions are the parts of the check that were left out, by their causes.
 type omissions map[string][]string
 
 func (o omissions) add(cause, part string) { o[cause] = append(o[cause], part) }
@@ -36,13 +36,13 @@ func (o omissions) print(out io.Writer) {
 	}
 }
 
-// withoutAll is the cause of an omission that -all ends.
+// withoutAll is the cause of an omission that does not happen with -all.
 const withoutAll = "without -all"
 
-// wantOf is the cause of an omission that only a program can end.
+// wantOf is the cause of an omission that does not happen where the program is installed.
 func wantOf(program string) string { return "for want of a program (" + program + ")" }
 
-// wanting are the programs that something was left out for.
+// wanting are the programs without which something was left out.
 func (o omissions) wanting() (names []string) {
 	for _, program := range programs {
 		if len(o[wantOf(program)]) > 0 {

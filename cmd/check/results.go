@@ -18,7 +18,7 @@ type testEvent struct {
 	Elapsed    float64 // seconds
 }
 
-// results collects what the tests said, and prints a package when it ends.
+// results collects the results of the tests, and prints a package when it ends.
 type results struct {
 	out            io.Writer
 	module         string
@@ -31,7 +31,7 @@ type results struct {
 // skip is a skipped test and the reason that it gave.
 type skip struct{ name, reason string }
 
-// packageResults are those of a package that has not ended yet.
+// packageResults are the results of a package that has not ended yet.
 type packageResults struct {
 	passed, failed, skipped int
 	output                  map[string]*strings.Builder // by test; "" is the package itself
@@ -39,11 +39,11 @@ type packageResults struct {
 	cached                  bool
 }
 
-// failure is a failed test, package or build and what it said.
+// failure is a failed test, package or build and its output.
 type failure struct{ name, output string }
 
-// maxPrinted is how much of what a failed test said is printed: its beginning, which tells how to repeat it, and its
-// end, which tells what was seen last.
+// maxPrinted is how many lines are printed of the output of a failed test: its beginning, which says how to repeat the
+// test, and its end, which says what was seen last.
 const (
 	maxPrinted = 80
 	firstLines = 10 // of these
@@ -77,7 +77,7 @@ func (r *results) add(e testEvent) {
 		p.passed++
 		delete(p.output, e.Test)
 	case "skip":
-		if e.Test == "" { // a package without tests is no skipped test
+		if e.Test == "" { // a package without tests does not count as a skipped test
 			delete(r.packages, name)
 			return
 		}
@@ -90,7 +90,7 @@ func (r *results) add(e testEvent) {
 			p.fail(r.short(name)+"."+e.Test, e.Test)
 			return
 		}
-		if p.failed == 0 { // it has something to say itself
+		if p.failed == 0 { // the package failed by itself, and its own output says why
 			p.fail(r.short(name), "")
 		}
 		r.end(name, p, e)
@@ -124,12 +124,12 @@ func (r *results) end(name string, p *packageResults, e testEvent) {
 	}
 }
 
-// short is a package without the name of the module.
+// short is the name of a package without that of the module.
 func (r *results) short(name string) string {
 	return strings.TrimPrefix(name, r.module+"/")
 }
 
-// printSkipped names the skipped tests and why; those that lack a program are left out for want of it.
+// printSkipped names the skipped tests and their reasons. Tests that lack a program count as left out.
 func (r *results) printSkipped(left omissions) {
 	for _, s := range r.skipped {
 		if program := lacks(s.reason); program != "" {
@@ -179,7 +179,7 @@ func outerLines(text string, first, most int) string {
 // indented is text under the heading of a step.
 func indented(text string) string { return "      " + strings.ReplaceAll(text, "\n", "\n      ") }
 
-// reasonOf is what a skipped test said: its output without the lines of the framework.
+// reasonOf is the reason that a skipped test gave: its output without the lines of the framework.
 func reasonOf(output string) string {
 	var said []string
 	for line := range strings.Lines(output) {

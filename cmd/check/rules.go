@@ -17,7 +17,7 @@ var (
 	ruleHeading = regexp.MustCompile(`^### (\S+) \S`)
 	// leadingRule finds a rule at the front of a test's name: F02_F07_class, Startup_OrphansAreShown, causes.
 	leadingRule = regexp.MustCompile(`^(?:([RFOSJC])0?([1-9][0-9]?)|([A-Za-z]{3,}))(?:_|$)`)
-	// citedRule finds an id in a text; what stands before and after keeps out %C3, "R1" and file names.
+	// citedRule finds an id in a text. The characters that may be around an id keep out %C3, "R1" and file names.
 	citedRule = regexp.MustCompile(`(?:^|[\s(\[*,;:–])([RFOSJC])0?([1-9][0-9]?)(?:$|[\s)\]*,;:.–?!'’-])`)
 )
 
@@ -190,7 +190,7 @@ func (t *tree) testFunctions() map[string][]string {
 	return functions
 }
 
-// cite is an id and where it stands.
+// cite is an id and the place where it is cited.
 type cite struct{ id, at string }
 
 // citedRules finds ids in the comments and test names of Go files, in documents, and in the
@@ -213,8 +213,8 @@ func (t *tree) citedRules() (all []cite) {
 	return all
 }
 
-// citedInGo looks at comments, at the names of test functions, and at strings that begin with an id and
-// go on, as the names of subtests do.
+// citedInGo looks at comments, at the names of test functions, and at strings that begin with an id and a text
+// behind it, as the names of subtests do.
 func (t *tree) citedInGo(f *sourceFile) (all []cite) {
 	take := func(at token.Pos, ids []string) {
 		for _, id := range ids {
@@ -255,7 +255,7 @@ func citesIn(text string) (ids []string) {
 	}
 }
 
-// said is what a line of a text says to people: all of a document, of a script its comments.
+// said is the part of a line that people read: all of it in a document, only the comment in a script.
 func said(name, line string) string {
 	line = strings.TrimSpace(line)
 	switch ext := path.Ext(name); {

@@ -15,12 +15,12 @@ import (
 	"time"
 )
 
-// sequential are packages in whose tests no two things happen at once, or only in programs that they build and start
-// without the race detector themselves. It could find nothing there, and would take minutes.
+// sequential are packages in whose tests no two things happen at once, or only in programs that the tests themselves
+// build without the race detector. It could find nothing there, and would take minutes.
 var sequential = []string{"cmd/screenshots", "engine/decide", "engine/simulation"}
 
-// tests runs the tests and prints each package as it ends, with what failed in it; at the end the step
-// and the names of all that failed and was skipped.
+// tests runs the tests and prints each package as it ends, with what failed in it. At the end it prints the step and
+// the names of all tests that failed or were skipped.
 func (r *report) tests(ctx context.Context, root string, short, all bool, packages []string) {
 	start := time.Now()
 	// Vet has its own step. The default of 10 minutes for a package is short for a busy machine.
@@ -45,7 +45,7 @@ func (r *report) tests(ctx context.Context, root string, short, all bool, packag
 		if raced, packages, err = r.split(ctx, root, packages); len(raced) > 0 && err == nil {
 			said, err = results.of(ctx, root, append(environment, noRaceSleep()), slices.Concat(args, []string{"-race"}, raced))
 		}
-		// The programs that tests start are built in this way too, so what they have in common is compiled once.
+		// The programs that tests start are built in this way too, so common packages are compiled once.
 		environment = append(environment, "CGO_ENABLED=0")
 	}
 	if len(packages) > 0 {
@@ -63,7 +63,7 @@ func (r *report) tests(ctx context.Context, root string, short, all bool, packag
 		}
 	}
 	results.printSkipped(r.left)
-	// Once more at the end: of a long output often only the end is kept.
+	// The failures are repeated at the end: often only the end of a long output is kept.
 	for _, name := range results.failures {
 		fmt.Fprintln(r.out, "FAIL ", name)
 	}
@@ -89,8 +89,8 @@ func (r *report) split(ctx context.Context, root string, patterns []string) (rac
 	return raced, rest, nil
 }
 
-// of runs the go command, with more in its environment, and takes in its events as they come. It returns what the
-// command itself said.
+// of runs the go command with these additions to its environment, and adds its events to the results as they come. It
+// returns what the command itself printed as errors.
 func (r *results) of(ctx context.Context, root string, environment, args []string) (said string, err error) {
 	var errOut bytes.Buffer
 	command := exec.CommandContext(ctx, "go", args...)
@@ -105,16 +105,16 @@ func (r *results) of(ctx context.Context, root string, environment, args []strin
 	}
 	readErr := r.read(out)
 	if readErr != nil {
-		command.Process.Kill() // what it says can no longer be judged
+		command.Process.Kill() // the rest of its output cannot be read any more
 	}
-	if err = errors.Join(readErr, command.Wait()); err != nil { // which ends the writing to errOut
+	if err = errors.Join(readErr, command.Wait()); err != nil { // after Wait nothing writes to errOut any more
 		err = fmt.Errorf("go %s: %w", strings.Join(args, " "), err)
 	}
 	return strings.TrimSpace(errOut.String()), err
 }
 
-// read takes in events to the end. Lines that are none are printed: they come from a broken test binary
-// or from the go command itself.
+// read reads events to the end. A line that is no event is printed: it comes from a broken test binary or from the go
+// command itself.
 func (r *results) read(in io.Reader) error {
 	lines := bufio.NewReader(in)
 	for {
@@ -134,8 +134,8 @@ func (r *results) read(in io.Reader) error {
 	}
 }
 
-// noRaceSleep keeps programs with the race detector from sleeping for a second before they end, while goroutines are
-// left: each package would, and each program that its tests start. Options that are set stay.
+// noRaceSleep is a setting of the race detector. Without it each program that has goroutines left sleeps for a second
+// before it ends: the tests of each package, and each program that they start. Options that are set already stay.
 func noRaceSleep() string {
 	return strings.TrimSpace("GORACE=atexit_sleep_ms=0 " + os.Getenv("GORACE"))
 }

@@ -41,8 +41,8 @@ type sourceFile struct {
 	problem      error     // why not
 }
 
-// load reads the module's files. Hidden folders and what version control does not keep are known by
-// name alone.
+// load reads the module's files. Of hidden folders, and of folders that version control does not keep, it notes the
+// names alone.
 func load(root, module string) (*tree, error) {
 	t := newTree(module)
 	err := filepath.WalkDir(root, func(name string, entry fs.DirEntry, err error) error {
@@ -92,7 +92,7 @@ func ignored(name string) bool {
 	})
 }
 
-// add takes a file in: a Go file of a package is parsed, any other is kept as text.
+// add adds a file: a Go file of a package is parsed, any other is kept as text.
 func (t *tree) add(name string, text []byte) {
 	for p := name; !t.paths[p]; p = path.Dir(p) {
 		t.paths[p] = true

@@ -33,7 +33,7 @@ func (f file) mode() os.FileMode {
 var epoch = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
 
 // pack writes files into one archive in the folder dir, all under a folder called name, and returns its path:
-// a zip for systems that unpack one without further tools, else a compressed tar.
+// a zip for systems that can unpack one without further tools, else a compressed tar.
 func pack(dir, name string, zipped bool, files []file) (path string, err error) {
 	path = filepath.Join(dir, name+".tar.gz")
 	write := writeTar

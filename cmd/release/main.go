@@ -51,7 +51,7 @@ func release(out, only string) error {
 	}
 	defer func() { _ = os.RemoveAll(work) }()
 
-	// The program for this machine tells its version and writes the completion files of all others.
+	// The program for this machine is asked for its version, and for the completion files of all archives.
 	here := filepath.Join(work, program(runtime.GOOS))
 	if err := build(target{runtime.GOOS, runtime.GOARCH}, here); err != nil {
 		return err
@@ -111,7 +111,7 @@ func build(t target, to string) error {
 	return nil
 }
 
-// versionOf asks a program for its version, and refuses one that no commit stands for.
+// versionOf asks a program for its version, and refuses a version that is not that of a commit.
 func versionOf(path string) (string, error) {
 	text, err := exec.Command(path, "version", "--json").Output()
 	if err != nil {
@@ -130,7 +130,7 @@ func versionOf(path string) (string, error) {
 	return answer.Version, nil
 }
 
-// sharedFiles are what every archive holds beside the program.
+// sharedFiles are the files that every archive holds beside the program.
 func sharedFiles(here string) ([]file, error) {
 	var files []file
 	for _, path := range []string{"LICENSE", "README.md", "cmd/pawl/packaging/pawl.service"} {

@@ -26,7 +26,7 @@ type browser struct {
 	ends  []context.CancelFunc
 
 	mu       sync.Mutex
-	problems []string // what the page has complained of since it was asked last
+	problems []string // what the page has reported since the last call of complaints
 	asked    int      // how often the page has asked whether it may be left
 }
 
@@ -51,7 +51,7 @@ func launch(ctx context.Context, w *world) (*browser, error) {
 	}
 	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(program),
 		chromedp.Flag("disable-dev-shm-usage", true), chromedp.Flag("force-color-profile", "srgb"),
-		chromedp.WSURLReadTimeout(patience))
+		chromedp.WSURLReadTimeout(waitLimit))
 	if os.Geteuid() == 0 {
 		options = append(options, chromedp.NoSandbox) // Chromium starts as root in no other way
 	}
@@ -83,8 +83,8 @@ func (b *browser) close() {
 	}
 }
 
-// hear notes what the browser complains of: errors of scripts, the content security policy, answers that fail, and
-// requests that leave the machine.
+// hear notes the problems that the browser reports: errors of scripts, violations of the content security policy,
+// answers that fail, and requests that leave the machine.
 func (b *browser) hear(event any) {
 	var problem string
 	switch e := event.(type) {
@@ -127,7 +127,7 @@ func (b *browser) hear(event any) {
 	}
 }
 
-// leave says that the page may be left. It cannot be said while an event is heard.
+// leave tells the browser that the page may be left. It cannot be called inside of hear.
 func (b *browser) leave() {
 	_, err := chromedp.Call(b.ctx, page.HandleJavaScriptDialog, page.HandleJavaScriptDialogParams{Accept: true})
 	if err != nil && b.ctx.Err() == nil {
@@ -137,7 +137,7 @@ func (b *browser) leave() {
 	}
 }
 
-// complaints are what the page has complained of since the last time.
+// complaints are the problems that were noted since its last call.
 func (b *browser) complaints() []string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -146,16 +146,16 @@ func (b *browser) complaints() []string {
 	return said
 }
 
-// do does things in the browser, within a bounded time.
+// do carries out the actions in the browser, within a bounded time.
 func (b *browser) do(actions ...chromedp.Action[chromedp.Void]) error {
-	ctx, cancel := context.WithTimeout(b.ctx, patience)
+	ctx, cancel := context.WithTimeout(b.ctx, waitLimit)
 	defer cancel()
 	return chromedp.Do(ctx, actions...)
 }
 
-// evaluate is what the expression comes to in the page, within a bounded time.
+// evaluate returns the value of the expression in the page, within a bounded time.
 func evaluate[T any](b *browser, expression string) (T, error) {
-	ctx, cancel := context.WithTimeout(b.ctx, patience)
+	ctx, cancel := context.WithTimeout(b.ctx, waitLimit)
 	defer cancel()
 	return chromedp.Run(ctx, chromedp.Evaluate[T](expression, chromedp.EvalAwaitPromise))
 }
@@ -199,7 +199,7 @@ func (b *browser) show(s screen) error {
 	if s.dark {
 		colours = "dark"
 	}
-	ctx, cancel := context.WithTimeout(b.ctx, patience)
+	ctx, cancel := context.WithTimeout(b.ctx, waitLimit)
 	defer cancel()
 	if _, err := chromedp.Call(ctx, emulation.SetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{
 		Width: s.width, Height: s.height, DeviceScaleFactor: 1, Mobile: s.phone}); err != nil {
@@ -215,7 +215,7 @@ func (b *browser) show(s screen) error {
 
 // picture is the whole page as PNG.
 func (b *browser) picture() ([]byte, error) {
-	ctx, cancel := context.WithTimeout(b.ctx, patience)
+	ctx, cancel := context.WithTimeout(b.ctx, waitLimit)
 	defer cancel()
 	return chromedp.Run(ctx, chromedp.FullScreenshot(100))
 }
@@ -232,8 +232,8 @@ func (b *browser) text() (string, error) {
 // errNothingToPress says that a page has no link and no button with the text.
 var errNothingToPress = errors.New("nothing to press")
 
-// follow presses the first of the links and buttons whose text begins so, and waits for the page that comes. A page
-// that is live may be brought up to date meanwhile: the link is looked for when it is pressed.
+// follow presses the first of the links and buttons whose text begins in this way, and waits for the page that comes. A
+// live page may be updated meanwhile: so the link is looked up at the moment when it is pressed.
 func (b *browser) follow(among, text string) error {
 	find := fmt.Sprintf(`[...document.querySelectorAll(%q)].find(e => e.innerText.trim().startsWith(%q))`, among, text)
 	there, err := evaluate[bool](b, "!!"+find)
@@ -248,7 +248,7 @@ func (b *browser) follow(among, text string) error {
 
 // press presses a button or follows a link, and waits for the page that comes.
 func (b *browser) press(selector string) error {
-	ctx, cancel := context.WithTimeout(b.ctx, patience)
+	ctx, cancel := context.WithTimeout(b.ctx, waitLimit)
 	defer cancel()
 	if err := chromedp.Do(ctx, chromedp.WaitVisible(chromedp.CSS(selector))); err != nil {
 		return fmt.Errorf("find %s: %w", selector, err)
@@ -258,7 +258,7 @@ func (b *browser) press(selector string) error {
 
 // click presses what the expression finds, and waits for the page that comes.
 func (b *browser) click(found, name string) error {
-	ctx, cancel := context.WithTimeout(b.ctx, patience)
+	ctx, cancel := context.WithTimeout(b.ctx, waitLimit)
 	defer cancel()
 	click := chromedp.Evaluate[chromedp.Void]("void " + found + ".click()")
 	if _, err := chromedp.Run(ctx, chromedp.WaitEvent(page.LoadEventFired, nil, click)); err != nil {
@@ -267,9 +267,9 @@ func (b *browser) click(found, name string) error {
 	return nil
 }
 
-// write puts text in where the cursor is, as if it were pasted.
+// write inserts text at the cursor, as if it were pasted.
 func (b *browser) write(text string) error {
-	ctx, cancel := context.WithTimeout(b.ctx, patience)
+	ctx, cancel := context.WithTimeout(b.ctx, waitLimit)
 	defer cancel()
 	if _, err := chromedp.Call(ctx, input.InsertText, input.InsertTextParams{Text: text}); err != nil {
 		return fmt.Errorf("write into the page: %w", err)

@@ -24,7 +24,7 @@ func TestDepth(t *testing.T) {
 		map[string]any{"source": tally, "filename": "tally.ts", "grants": map[string]string{"*": "allow"}}, nil))
 	events := []event{{"needle", "the needle", map[string]any{"n": 100}}}
 	must(t, w.push(t.Context(), "tally", "tick", events...))
-	must(t, w.settled(t.Context(), "tally", "idle"))
+	must(t, w.awaitReason(t.Context(), "tally", "idle"))
 	events = nil
 	for i := range ticks {
 		events = append(events, event{fmt.Sprintf("tick-%d", i), fmt.Sprintf("tick %d", i), map[string]any{"n": 100 + i}})
@@ -32,7 +32,7 @@ func TestDepth(t *testing.T) {
 	for some := range slices.Chunk(events, 350) {
 		must(t, w.push(t.Context(), "tally", "tick", some...))
 	}
-	must(t, w.settled(t.Context(), "tally", "idle"))
+	must(t, w.awaitReason(t.Context(), "tally", "idle"))
 	must(t, b.logIn("admin"))
 	p := walker{t, b, w}
 

@@ -8,11 +8,11 @@
 // (answers that are lost, approvals, scripts that fail, attempts that are used up), and a headless Chromium is logged
 // in to it by a one-time link.
 //
-// The tests of this package walk the console in the same way: each view that a link leads to, without errors in the
-// browser, without a serious finding of axe-core, and no wider than a phone; hostile titles; what changes while it is
-// looked at; the walks of a person who finds out, decides and repairs, also at a node that owns nothing; and a long
-// history.
+// The tests of this package use the console in the same way: each view that a link leads to, without errors in the
+// browser, without a serious finding of axe-core, and no wider than a phone; hostile titles; pages that change while a
+// person looks at them; the steps of a person who finds out, decides and repairs, also at a node that owns nothing; and
+// a long history.
 //
-// world.go is the engine with its workflows, outside.go what they call, browser.go the browser, views.go what is
-// visited.
+// world.go is the engine with its workflows, outside.go the server that they call, browser.go the browser, views.go
+// finds the pages that are visited.
 package main

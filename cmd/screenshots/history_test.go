@@ -86,7 +86,7 @@ func history(t *testing.T, w *world, n int) {
 		}))
 	}
 	for done := false; !done; { // as long as it takes
-		err := w.settled(t.Context(), "tally", "idle")
+		err := w.awaitReason(t.Context(), "tally", "idle")
 		if done = err == nil; !done && !strings.Contains(err.Error(), "deadline") {
 			t.Fatal(err)
 		}

@@ -62,8 +62,7 @@ func run(ctx context.Context, args []string) (err error) {
 	return b.photograph(args[0])
 }
 
-// shown are the pictures of the documents, by their names: a page, or the link on it that leads to the one that is
-// shown.
+// shown are the pictures of the documents, by their names. Each shows a page, or the page that a link on it leads to.
 var shown = map[string]struct{ page, link string }{
 	"home": {page: "/"}, "needs": {page: "/ui/needs"}, "workflow": {page: "/ui/workflows/mail-to-books"},
 	"input":  {page: "/ui/workflows/mail-to-books", link: "Invoice 2041 of Ann"},
@@ -120,7 +119,7 @@ func build(ctx context.Context, dir string) (string, error) {
 	}
 	program := filepath.Join(dir, "pawl")
 	making := exec.CommandContext(ctx, "go", "build", "-o", program, "github.com/pawl-run/pawl/cmd/pawl")
-	making.Env = append(os.Environ(), "CGO_ENABLED=0") // as it is released
+	making.Env = append(os.Environ(), "CGO_ENABLED=0") // as for a release
 	out, err := making.CombinedOutput()
 	if err != nil {
 		return "", fmt.Errorf("build pawl: %w\n%s", err, out)

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// outside is what the workflows of the world call. What it does with a request stands in its path.
+// outside is the server that the workflows of the world call. The path of a request says how it answers.
 type outside struct {
 	listener net.Listener
 	server   *http.Server
@@ -39,7 +39,7 @@ func (o *outside) called(path string) int {
 	return o.calls[path]
 }
 
-// recover lets /refuses take what it refused until now.
+// recover makes /refuses accept requests from now on.
 func (o *outside) recover() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -57,7 +57,7 @@ func (o *outside) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	o.mu.Unlock()
 	w.Header().Set("Content-Type", "application/json")
 	switch {
-	case strings.HasPrefix(r.URL.Path, "/loses"): // it is carried out, and the answer is lost
+	case strings.HasPrefix(r.URL.Path, "/loses"): // the request is carried out, and the answer is lost
 		panic(http.ErrAbortHandler)
 	case strings.HasPrefix(r.URL.Path, "/refuses") && !well:
 		w.WriteHeader(http.StatusUnprocessableEntity)

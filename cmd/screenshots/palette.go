@@ -12,7 +12,7 @@ import (
 	"slices"
 )
 
-// compressed is the picture with at most 256 colours, those that it has most of: a page has few.
+// compressed is the picture with its 256 most frequent colours: a page has few.
 func compressed(picture []byte, height int) ([]byte, error) {
 	decoded, err := png.Decode(bytes.NewReader(picture))
 	if err != nil {
@@ -43,7 +43,7 @@ func compressed(picture []byte, height int) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// mostUsed are the colours that the picture has most of; those that differ little count as one.
+// mostUsed are the most frequent colours of the picture; colours that differ little count as one.
 func mostUsed(picture *image.RGBA) color.Palette {
 	const alike = 4
 	type tone struct{ r, g, b uint8 }

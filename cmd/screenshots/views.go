@@ -11,7 +11,7 @@ import (
 // ids are the parts of a path that name one of many: pages that differ in them alone are the same view.
 var ids = regexp.MustCompile(`[0-9A-HJKMNP-TV-Z]{26}|in_[0-9a-f]{24}`)
 
-// viewOf names the view of a link: its path without what it is about, and which filters it has.
+// viewOf names the view of a link: its path without ids, and the names of its filters.
 func viewOf(link string) string {
 	u, err := url.Parse(link)
 	if err != nil {

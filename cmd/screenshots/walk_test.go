@@ -111,7 +111,7 @@ func TestWalk(t *testing.T) {
 // state waits until the workflow stands as it is said.
 func (p walker) state(workflow, reason string) {
 	p.t.Helper()
-	must(p.t, p.w.settled(p.t.Context(), workflow, reason))
+	must(p.t, p.w.awaitReason(p.t.Context(), workflow, reason))
 }
 
 // repair writes the script into the editor and sends it.

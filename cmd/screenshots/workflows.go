@@ -1,6 +1,6 @@
 package main
 
-// workflows are the scripts of the world by their names, with HOST for the outside. Each is there for what it comes to.
+// workflows are the scripts of the world by their names, with HOST for the outside. Each comes into a state of its own.
 var workflows = map[string]string{
 	// All is well: mails come in, are booked, and lead to invoices.
 	"mail-to-books": `
@@ -51,7 +51,7 @@ export default Pawl.workflow({
     async mutate(ctx, { data }) { await ctx.http.post({ url: "http://HOST/loses/payments", body: data }); },
   }) },
 });`,
-	// Each call is asked for.
+	// Each call needs an approval.
 	"refunds": `
 export default Pawl.workflow({
   name: "refunds",

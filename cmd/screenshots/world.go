@@ -43,8 +43,7 @@ type world struct {
 	said    bytes.Buffer
 }
 
-// newWorld starts an engine of this program in an empty folder, and leaves it to its states. Where that fails, close
-// still ends what was begun.
+// newWorld starts an engine of this program in an empty folder. Where that fails, close still ends what was started.
 func newWorld(ctx context.Context, pawl, dir string) (w *world, err error) {
 	w = &world{dir: dir, pawl: pawl}
 	if w.outside, err = startOutside(); err != nil {
@@ -96,12 +95,12 @@ func (w *world) find(ctx context.Context) error {
 	})
 }
 
-// patience bounds each wait for the engine or the browser.
-const patience = 2 * time.Minute
+// waitLimit bounds each wait for the engine or the browser.
+const waitLimit = 2 * time.Minute
 
-// until asks again and again until it is so.
+// until asks again and again until the answer is yes.
 func (w *world) until(ctx context.Context, what string, so func() (bool, error)) error {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, waitLimit)
 	defer cancel()
 	again := time.NewTicker(50 * time.Millisecond)
 	defer again.Stop()
@@ -166,7 +165,7 @@ func (w *world) ask(ctx context.Context, method, path string, body, answer any) 
 	return json.Unmarshal(said, answer)
 }
 
-// deploy brings a workflow in.
+// deploy deploys a workflow of the world.
 func (w *world) deploy(ctx context.Context, name string) error {
 	grants := map[string]string{"*": "allow"}
 	if name == "refunds" {
@@ -187,10 +186,10 @@ func (w *world) push(ctx context.Context, workflow, topic string, events ...even
 	return w.ask(ctx, http.MethodPost, "/v1/workflows/"+workflow+"/topics/"+topic+"/events", events, nil)
 }
 
-// discarded is how many orders are put aside.
+// discarded is how many orders are discarded.
 const discarded = 30
 
-// fill brings each workflow into the state that it is there for. The titles are those of the mails that come in.
+// fill brings each workflow into its state. The titles are those of the mails that come in.
 func (w *world) fill(ctx context.Context, titles []string) error {
 	for _, name := range slices.Sorted(maps.Keys(workflows)) {
 		if err := w.deploy(ctx, name); err != nil {
@@ -225,8 +224,8 @@ func (w *world) fill(ctx context.Context, titles []string) error {
 			return err
 		}
 	}
-	return errors.Join(w.settled(ctx, "mail-to-books", "scheduled"), w.settled(ctx, "payments", "indeterminate"),
-		w.settled(ctx, "reports", "maintenance"), w.settled(ctx, "orders", "idle"),
+	return errors.Join(w.awaitReason(ctx, "mail-to-books", "scheduled"), w.awaitReason(ctx, "payments", "indeterminate"),
+		w.awaitReason(ctx, "reports", "maintenance"), w.awaitReason(ctx, "orders", "idle"),
 		w.until(ctx, "refunds await approval", func() (bool, error) {
 			var held struct{ Items []any }
 			err := w.ask(ctx, http.MethodGet, "/v1/mutations?held=approval", nil, &held)
@@ -234,8 +233,8 @@ func (w *world) fill(ctx context.Context, titles []string) error {
 		}))
 }
 
-// settled waits until a workflow does not move any more, for this reason.
-func (w *world) settled(ctx context.Context, workflow, reason string) error {
+// awaitReason waits until the workflow has stopped and gives this reason for it.
+func (w *world) awaitReason(ctx context.Context, workflow, reason string) error {
 	last := ""
 	err := w.until(ctx, workflow+" is "+reason, func() (bool, error) {
 		var why struct {

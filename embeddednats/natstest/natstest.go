@@ -30,7 +30,7 @@ func NewServer(tb testing.TB, options ...func(*embeddednats.Config)) *embeddedna
 	return s
 }
 
-// Fast makes writes not wait for the disk: for tests that lose no power.
+// Fast lets writes be acknowledged before they are on the disk: for tests in which no power fails.
 func Fast(c *embeddednats.Config) { c.SyncInterval = time.Minute }
 
 // InDir makes the server use the directory, so that a test can stop it and start another one on it.
