@@ -6,16 +6,16 @@
 // and no questions. The exit code is 0 for done, 1 for refused or failed, 2 for wrong usage or
 // configuration, 3 for finished although a workflow needs a person, 4 when no engine was reached.
 // A result that could not be written is a failure. The first interrupt lets handlers end and writes
-// everything down, the second ends at once. An engine needs no reader of what it prints, and takes
-// the end of its terminal for a first interrupt.
+// everything down, the second ends the process at once. An engine goes on if nobody reads its output, and
+// treats the end of its terminal as a first interrupt.
 //
-// Not guaranteed: the text that people read. Programs use --json, which is what the HTTP interface
-// answers, or that interface itself.
+// Not guaranteed: the text that people read. Programs use --json, which prints the answers of the HTTP
+// interface, or that interface itself.
 //
-// Where things are: a command's file has its name and stands in internal/commands, in the folder of the
+// Where things are: the file of a command has its name and is in internal/commands, in the folder of the
 // heading under which `pawl --help` lists it; bench and version, which are more than a command, have packages of their
-// own. The commands use the packages beside them, and not each other: internal/client finds the engine,
-// internal/storage opens a data directory and internal/node puts an engine on it, internal/config comes to the
+// own. The commands use the other internal packages, and not each other: internal/client finds the engine,
+// internal/storage opens a data directory and internal/node runs an engine on it, internal/config computes the
 // settings, internal/term prints, internal/exit says how a command ends.
 //
 // How do I add a command? Write a file with its name in the folder of its heading, holding a struct whose fields are

@@ -14,9 +14,9 @@ func (p program) main() {
 	os.Exit(p.run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr, os.LookupEnv))
 }
 
-// useUTC makes what is printed and recorded independent of where this process runs. It goes through
-// the environment, which is read at the first use of the local zone: the variable itself may not be
-// written any more where a library's goroutine, started before main, reads it.
+// useUTC makes the texts that are printed and recorded independent of the machine's time zone. It sets TZ, which Go
+// reads at the first use of the local zone. time.Local is not assigned where that can be avoided: a library may have
+// started a goroutine before main that reads it.
 func useUTC() {
 	// An error could only mean that the name is malformed.
 	_ = os.Setenv("TZ", "UTC")

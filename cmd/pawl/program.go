@@ -21,9 +21,10 @@ import (
 	"github.com/pawl-run/pawl/cmd/pawl/internal/term"
 )
 
-// program is pawl with what a test sets otherwise; the zero value is the real one.
+// program is pawl with the settings that a test changes; the zero value is the real program.
 type program struct {
-	// http is the address of an engine that is told none: a test must not meet one that runs on this machine.
+	// http is the address of an engine for which none is configured. A test sets it, since another engine may run on
+	// the same machine.
 	http string
 	with storage.Parts
 }
@@ -45,7 +46,7 @@ func end(ctx context.Context, screen term.Screen, err error, out *term.Output) i
 	case out.Lost == nil, err != nil && !errors.As(err, &quiet) && !errors.Is(err, out.Lost):
 		return exit.Complain(ctx, screen.Err, err)
 	case errors.Is(out.Lost, syscall.EPIPE):
-		return exit.CodeFailed // the reader has gone on purpose
+		return exit.CodeFailed // the reader of the output has closed it on purpose, so there is no complaint
 	}
 	return exit.Complain(ctx, screen.Err,
 		exit.Failed("what was asked for may have been done all the same; look before you repeat a command that changes "+
@@ -78,7 +79,7 @@ func (p program) execute(ctx context.Context, screen term.Screen, args []string)
 	args = asAskedElsewhere(args)
 	parsed, err := grammar.Parse(commandFirst(grammar.Model.Node, args))
 	if out, ok := screen.Out.(*term.Output); ok && out.Lost != nil {
-		return out.Lost // the help that was asked for
+		return out.Lost // the help was printed, unless output was lost
 	}
 	if err != nil {
 		return usage(err)
@@ -106,8 +107,8 @@ func newGrammar(line *commandLine, screen term.Screen) (*kong.Kong, error) {
 	)
 }
 
-// asAskedElsewhere takes what other programs understand: no arguments and `help` are --help, `help COMMAND` is
-// `COMMAND --help`, --version is `version`.
+// asAskedElsewhere translates command lines that are common with other programs: no arguments and `help` are --help,
+// `help COMMAND` is `COMMAND --help`, --version is `version`.
 func asAskedElsewhere(args []string) []string {
 	switch {
 	case len(args) == 0:
@@ -120,7 +121,7 @@ func asAskedElsewhere(args []string) []string {
 	return args
 }
 
-// commandFirst moves a command's flags that stand before it to where they are understood: behind it.
+// commandFirst moves flags of a command that are before it to behind it, where the parser understands them.
 func commandFirst(root *kong.Node, args []string) []string {
 	anywhere, ofCommands := map[string]*kong.Flag{}, map[string]*kong.Flag{}
 	for _, flag := range root.Flags {
@@ -162,7 +163,7 @@ func commandFirst(root *kong.Node, args []string) []string {
 	return slices.Concat(before, moved, words)
 }
 
-// usage turns a mistake on the command line into an error that says how the command goes.
+// usage turns a mistake on the command line into an error that says how the command is used.
 func usage(err error) error {
 	var parse *kong.ParseError
 	hint := "pawl --help lists the commands"
@@ -174,9 +175,9 @@ func usage(err error) error {
 	return &exit.Failure{Code: exit.CodeUsage, What: err.Error(), Hint: hint}
 }
 
-// untilInterrupted returns a context that the first interrupt ends. The second ends the process: a
-// person who asks twice does not want to wait, and a crash is something the log survives. A terminal
-// that goes away counts as the first only, however often that is said.
+// untilInterrupted returns a context that the first interrupt ends. The second ends the process: a person who asks
+// twice does not want to wait, and the log survives a crash. The signal that the terminal is gone only ever counts as a
+// first interrupt, however often it comes.
 func untilInterrupted(parent context.Context) context.Context {
 	ctx, cancel := context.WithCancel(parent)
 	wanted := []os.Signal{os.Interrupt, syscall.SIGTERM}

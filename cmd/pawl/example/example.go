@@ -40,8 +40,8 @@ func (e Example) Sheet() string  { return filepath.Join(e.Sheets(), sheet) }
 // Concurrent is the script that is written beside the other one, and not run.
 func (e Example) Concurrent() string { return filepath.Join(e.dir, concurrent) }
 
-// Write puts the example into dir, with the other files beside its scripts, by name. Files that exist stay as they are:
-// they are the user's now.
+// Write writes the example into dir, and the files of beside, which has their contents by name. Files that exist stay
+// as they are: they are the user's now.
 func Write(dir string, beside map[string]string) (Example, error) {
 	e := Example{dir: dir}
 	// A Maildir has these three folders; an empty one cannot be embedded.
@@ -71,8 +71,7 @@ func Write(dir string, beside map[string]string) (Example, error) {
 	return e, err
 }
 
-// delivered reports whether a mail is there already, wherever a mail program has moved it and
-// whatever flags it has got.
+// delivered reports whether a mail is there already, also where a mail program has moved it or changed its flags.
 func (e Example) delivered(name string) bool {
 	id, _, _ := strings.Cut(name, "!2,")
 	for _, folder := range []string{"new", "cur"} {

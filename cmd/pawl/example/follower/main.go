@@ -17,8 +17,8 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// feed is the stream, pause is between two attempts to read it, and idle is how long a consumer outlives its
-// connection: all followers share a hundred.
+// feed is the stream, pause is the time between two attempts to read it, and idle is how long a consumer outlives its
+// connection. It is short, since all followers together may have a hundred consumers.
 const (
 	feed  = "PAWL_FEED"
 	pause = 100 * time.Millisecond
@@ -74,7 +74,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	return nil
 }
 
-// follower goes through the feed.
+// follower reads the feed.
 type follower struct {
 	js            jetstream.JetStream
 	file, subject string
@@ -83,7 +83,7 @@ type follower struct {
 	told          uint64 // the feed's first fact when the follower last said that older ones are not kept
 }
 
-// place is the last fact that was dealt with: its sequence in the feed, and its id to know it by.
+// place is the last fact that was handled: its sequence in the feed, and its id, by which it is recognised.
 type place struct {
 	Sequence uint64 `json:"sequence"`
 	ID       string `json:"id"`
@@ -98,7 +98,7 @@ func (e *otherFeed) Error() string {
 		e.place.ID)
 }
 
-// follow deals with facts until something fails.
+// follow handles facts until something fails.
 func (f *follower) follow(ctx context.Context) error {
 	stream, err := f.js.Stream(ctx, feed)
 	if err != nil {
@@ -120,7 +120,7 @@ func (f *follower) follow(ctx context.Context) error {
 		return err
 	}
 	defer messages.Stop()
-	var consumer string // the server's; the ordered one makes another where it cannot go on
+	var consumer string // its name on the server: an ordered consumer makes a new one there where it cannot go on
 	for {
 		m, err := messages.Next(jetstream.NextContext(ctx))
 		if err != nil {
@@ -130,7 +130,7 @@ func (f *follower) follow(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if meta.Consumer != consumer { // whatever it sends lies beyond the place, so the place can be compared
+		if meta.Consumer != consumer { // its first message is beyond the place, so the place can be compared now
 			if err := f.check(ctx, stream); err != nil {
 				return err
 			}

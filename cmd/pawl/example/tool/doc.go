@@ -3,11 +3,11 @@
 //
 //	go run ./cmd/pawl/example/tool .pawl/nats/tools/counter.url
 //
-// It guarantees what every connector must: it refuses with 503 what it receives after its deadline
-// (a); the same key again has no second effect and gets the first answer (b); what it says has
-// failed can never be carried out any more (c).
+// It guarantees what every connector must: it refuses with 503 a request that it receives after its deadline
+// (a); a request with the same key again has no second effect and gets the first answer (b); a call of which it
+// has said that it failed can never be carried out any more (c).
 //
-// It does not guarantee to remember: its book is in memory, so a call that it died under is said to
-// have failed, and its total is gone as well. A real tool writes the key together with the change, in
+// It does not guarantee to remember: it keeps the keys in memory. When it is killed during a call, it says afterwards
+// that the call has failed, and its total is gone as well. A real tool writes the key together with the change, in
 // one transaction of its own storage, so that both survive its end or neither does.
 package main

@@ -13,7 +13,7 @@ import (
 	"github.com/nats-io/nats.go/micro"
 )
 
-// counter is what the tool changes, with what became of every call, by key.
+// counter is what the tool changes, with the outcome of every call, by key.
 type counter struct {
 	mu      sync.Mutex
 	total   int
@@ -78,8 +78,8 @@ func run() error {
 	return nil
 }
 
-// late refuses a request that came after its deadline: its caller has given it up and may have acted
-// on that (a).
+// late refuses a request that came after its deadline: its caller has given it up and may have acted on that (a). It
+// reports whether it has refused.
 func late(r micro.Request) bool {
 	deadline, err := time.Parse(time.RFC3339Nano, r.Headers().Get("Pawl-Deadline"))
 	if err == nil && time.Now().Before(deadline) {
@@ -120,7 +120,7 @@ func (c *counter) add(r micro.Request) {
 		given = answer{Total: c.total}
 		c.answers[key] = given
 	}
-	_ = r.RespondJSON(given) // a caller that misses the answer asks added
+	_ = r.RespondJSON(given) // a caller that misses the answer calls the operation added
 }
 
 // added says what became of a call. Before it says failed it writes the key down as refused, so that

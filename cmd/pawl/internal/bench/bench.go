@@ -42,7 +42,7 @@ type Bench struct {
 	CPUProfile  string  `name:"cpu-profile" help:"Write a CPU profile of the measured stages to this file." type:"path" placeholder:"FILE"`
 }
 
-// benchStage is what one load came to.
+// benchStage is the result of one load.
 type benchStage struct {
 	load
 	worldStage
@@ -53,7 +53,7 @@ type benchStage struct {
 	PeakMemory int64
 }
 
-// Run measures each stage and prints what it came to.
+// Run measures each stage and prints its result.
 func (c *Bench) Run(ctx context.Context, screen term.Screen, with storage.Parts) error {
 	dir, err := os.MkdirTemp(c.Dir, ".pawl-bench-")
 	if err != nil {

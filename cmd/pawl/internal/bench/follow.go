@@ -14,8 +14,8 @@ import (
 	"github.com/pawl-run/pawl/ops/feed"
 )
 
-// benchFollower follows the feed, as another system does, and measures how old each fact is when it arrives: the time
-// from the decision, which the fact carries, so that the way into the log is part of it.
+// benchFollower follows the feed, as another system does, and measures how old each fact is when it arrives. The age
+// counts from the decision, whose time the fact carries, so the time to write it into the log is part of it.
 type benchFollower struct {
 	mu   sync.Mutex
 	lags []time.Duration
@@ -46,7 +46,7 @@ func (f *benchFollower) follow(ctx context.Context, url string) error {
 	_, err = ordered.Consume(func(m jetstream.Msg) {
 		decided, err := time.Parse(time.RFC3339Nano, m.Headers().Get("ce-time"))
 		if err != nil {
-			return // an announcement, which is of no time
+			return // an announcement of the feed has no time
 		}
 		lag := time.Since(decided)
 		f.mu.Lock()
@@ -59,13 +59,13 @@ func (f *benchFollower) follow(ctx context.Context, url string) error {
 	return nil
 }
 
-// feedStage is what a follower of the feed saw of one stage.
+// feedStage is what the follower of the feed measured in one stage.
 type feedStage struct {
 	Facts                   int
 	LagP50, LagP99, LagMost time.Duration
 }
 
-// take returns what has arrived since it was last called.
+// take returns the measurements since its last call.
 func (f *benchFollower) take() feedStage {
 	f.mu.Lock()
 	lags := f.lags

@@ -7,12 +7,12 @@ import (
 
 // load is one stage: how many items are in flight, and in which workflows.
 type load struct {
-	// figures is how the names of its figures end.
+	// figures is the ending of the names of its figures.
 	figures  string
 	inFlight int
-	// workflow takes all items; empty for a workflow for each of those in flight.
+	// workflow takes all items; if it is empty, there is a workflow for each item in flight.
 	workflow string
-	// path is where on the other process's server it sends to.
+	// path is the path on the other process's server that the workflows send to.
 	path string
 }
 

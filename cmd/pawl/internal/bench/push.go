@@ -20,7 +20,7 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// worldStage is what the other process saw of one stage.
+// worldStage is what the other process measured in one stage.
 type worldStage struct {
 	Items    int           `json:"items"`
 	Elapsed  time.Duration `json:"elapsed"`
@@ -40,7 +40,7 @@ type benchPushers struct {
 	round    int
 }
 
-// start lets n of them push, all into the workflow or, if it is empty, each into one of its own.
+// start starts n pushers, which all push into the workflow or, if it is empty, each into one of its own.
 func (p *benchPushers) start(ctx context.Context, url, token, workflow string, n int, d time.Duration) {
 	p.round++
 	p.finished = make([]chan struct{}, n)
@@ -108,8 +108,8 @@ func pusherOf(id string) string {
 	return pusher
 }
 
-// benchConn is a connection of one pusher. It does what http.Client does with far less of the
-// processor, which it takes from what is measured.
+// benchConn is a connection of one pusher. It replaces http.Client, since it needs far less processor time, of which
+// the measured engine would get less.
 type benchConn struct {
 	net.Conn
 	host   string

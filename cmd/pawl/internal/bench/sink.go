@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// What is sent to slowPath is answered after slowAnswer, what is sent to quickPath at once.
+// Requests to slowPath are answered after slowAnswer, requests to quickPath at once.
 const (
 	quickPath  = "/orders"
 	slowPath   = "/slow"

@@ -18,14 +18,14 @@ import (
 	"github.com/pawl-run/pawl/engine/schedule"
 )
 
-// benchStart is what one start of an engine on an existing log came to.
+// benchStart is the result of one start of an engine on an existing log.
 type benchStart struct {
 	Transitions uint64        `json:"transitions"`
 	Ready       time.Duration `json:"ready"` // from the process's first line of code to the engine's readiness
 	Memory      int64         `json:"memory"`
 }
 
-// Start starts an engine in this process and measures that.
+// Start is the command of the process that starts an engine and measures the start.
 type Start struct {
 	Data string `arg:"" type:"path"`
 }

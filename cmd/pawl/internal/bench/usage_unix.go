@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// processCPU is the processor time of this process and of its live children but one: the scripts'
-// workers belong to the engine, the world does not.
+// processCPU is the processor time of this process and of its live children but one: the workers of scripts belong to
+// the engine, the other process of the measurement does not.
 func processCPU(except int) time.Duration {
 	var sum time.Duration
 	var u syscall.Rusage

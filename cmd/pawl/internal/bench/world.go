@@ -22,7 +22,7 @@ const oneEach = "*"
 // World is the other process of a measurement.
 type World struct{}
 
-// Run receives what workflows send, and pushes items in when it is told to on its standard input.
+// Run receives what workflows send, and pushes items in as the lines of its standard input say.
 func (*World) Run(ctx context.Context, screen term.Screen) error {
 	sink := &benchSink{keys: map[string]int{}}
 	listener, err := net.Listen("tcp", "127.0.0.1:0")

@@ -15,8 +15,8 @@ import (
 	"github.com/pawl-run/pawl/eventlog"
 )
 
-// benchWorld is the other process: it receives what workflows send and pushes items in. Lines go
-// to it on its standard input and come back on its standard output.
+// benchWorld is the other process: it receives what workflows send and pushes items in. It reads lines from its
+// standard input and answers on its standard output.
 type benchWorld struct {
 	cmd   *exec.Cmd
 	sink  string
@@ -125,7 +125,7 @@ func (w *benchWorld) run(ctx context.Context, url, token string, l load, d time.
 	return stage, nil
 }
 
-// pid is the other process: it is not part of what is measured.
+// pid is the id of the other process, whose work is not measured.
 func (w *benchWorld) pid() int { return w.cmd.Process.Pid }
 
 func (w *benchWorld) stop() {

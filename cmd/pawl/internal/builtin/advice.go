@@ -33,8 +33,8 @@ func Missing(configured *connector.Registry, workflows []projections.State) []st
 	return all
 }
 
-// AdviseConfigured gives problems with connectors that this binary has, and that are only not
-// configured, the advice that helps. A problem stands where its use stands.
+// AdviseConfigured adds advice to the problems with connectors that this binary has and that are not configured. A
+// problem belongs to the use at the same place in the script.
 func AdviseConfigured(problems []sandbox.Problem, uses []sandbox.OperationUse) []sandbox.Problem {
 	problems = slices.Clone(problems)
 	for i, p := range problems {
@@ -52,8 +52,8 @@ func AdviseConfigured(problems []sandbox.Problem, uses []sandbox.OperationUse) [
 	return problems
 }
 
-// AdviseListening says of connectors that are unknown, and that this binary does not have, how a tool
-// could bring them where none can connect: waiting for one would be in vain.
+// AdviseListening is for an engine to which no tool can connect. To the problems with connectors that this binary does
+// not have it adds how a tool could bring them: to wait for one would be in vain.
 func AdviseListening(problems []sandbox.Problem, uses []sandbox.OperationUse) []sandbox.Problem {
 	problems = slices.Clone(problems)
 	for i, p := range problems {

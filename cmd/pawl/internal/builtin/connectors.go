@@ -29,8 +29,8 @@ type compiledIn struct {
 	advice string
 	// open makes it, nil where it is not configured.
 	open func(config.Connectors, mails) (closing, error)
-	// pretend configures it so that it can be asked what it offers and what it refuses, and reaches nothing. Where it is
-	// not configured, what it might reach is unknown, and it refuses none of it.
+	// pretend configures a connector that is not configured, only to learn what it offers and what it refuses. It
+	// reaches nothing, and refuses no host and no folder, since the real settings are unknown.
 	pretend func(*config.Connectors)
 }
 
@@ -39,7 +39,7 @@ type closing interface {
 	Close() error
 }
 
-// mails are what the connectors that read mails need besides their settings.
+// mails are the parts that the connectors of mails need besides their settings.
 type mails struct {
 	parser func() *exec.Cmd
 	logger *slog.Logger
@@ -142,14 +142,14 @@ func openWith[S any, C closing](settings *S, open func(S) (C, error)) (closing, 
 
 func nowhere() *config.Root { return &config.Root{Root: os.TempDir()} }
 
-// Advice says how the connector of this program is configured; false for a name that is none of them.
+// Advice says how the connector of this program is configured; ours is false for a name that this program has not.
 func Advice(name string) (advice string, ours bool) {
 	b, ours := builtins[name]
 	return b.advice, ours
 }
 
-// Open makes the compiled-in connectors that are configured. onClose is given what closes them; parser makes
-// the process that takes mails apart, nil is this program again.
+// Open makes the compiled-in connectors that are configured. onClose is called with the functions that close them;
+// parser makes the process that parses mails, nil is this program again.
 func Open(
 	c config.Connectors, parser func() *exec.Cmd, logger *slog.Logger, onClose func(func() error),
 ) (*connector.Registry, error) {
@@ -186,9 +186,9 @@ func Open(
 	return registry, nil
 }
 
-// Alone makes what can be known without an engine: all compiled-in connectors, and those of the OpenAPI descriptions,
-// only to be asked what they offer and what they refuse. Nothing is called. A description has its name for itself, as
-// in an engine.
+// Alone makes the connectors that are known without an engine: all compiled-in ones, and those of the OpenAPI
+// descriptions. They are only asked what they offer and what they refuse; nothing is called. As in an engine, a
+// description may not have the name of another connector.
 func Alone(known config.Connectors) (*connector.Registry, func() error, error) {
 	all := known
 	for name, b := range builtins {

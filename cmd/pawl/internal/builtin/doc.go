@@ -1,3 +1,3 @@
 // Package builtin makes the connectors that this program has without a tool: maildir, files, csv, http,
-// smtp, imap and sql; and says how one is configured that a script asks for and that is not there.
+// smtp, imap and sql. Where a script asks for one that is not configured, it says how that is done.
 package builtin

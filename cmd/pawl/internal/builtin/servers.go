@@ -51,7 +51,7 @@ func openServers(servers map[string]mcpcall.Config, logger *slog.Logger, onClose
 	return list, errors.Join(errs...)
 }
 
-// ToolProcess names, in the environment of `pawl tool-process`, what it becomes.
+// ToolProcess is the variable in the environment of `pawl tool-process` that holds a Becoming as JSON.
 const ToolProcess = "PAWL_TOOL_PROCESS"
 
 // Becoming is what `pawl tool-process` becomes: a program, and the folders that are left to it.

@@ -15,8 +15,8 @@ import (
 	"github.com/pawl-run/pawl/cmd/pawl/internal/datadir"
 )
 
-// Pinned are the options to reach the listener whose files lie in the directory: over TLS its certificate
-// must be the one that it wrote down.
+// Pinned are the options to reach the listener whose files are in the directory. Over TLS its certificate must be the
+// one in these files.
 func Pinned(dir string) ([]nats.Option, error) {
 	text, err := os.ReadFile(filepath.Join(dir, datadir.NATSCertificate))
 	if errors.Is(err, fs.ErrNotExist) {

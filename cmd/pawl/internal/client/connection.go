@@ -12,7 +12,7 @@ import (
 	"github.com/pawl-run/pawl/ops/rpc"
 )
 
-// Connection is a client with its address, and the place where that was found.
+// Connection is a client with its address, and the source of that address.
 type Connection struct {
 	*rpc.Client
 	Ctx           context.Context
@@ -20,14 +20,15 @@ type Connection struct {
 	env           func(name string) (value string, ok bool)
 	JSON          bool
 	Address, from string
-	// silence says that nothing answers there; open that it is no address.
+	// silence is the message when nothing answers there. open says that the configured port is 0, and that no engine
+	// has written down which port it took.
 	silence string
 	open    bool
-	// tokenless says why no token is sent, if there is something to say.
+	// tokenless says why no token is sent; empty where one is sent, or none exists.
 	tokenless string
-	// guessed says that nothing here belongs to an engine: no data directory, and no address that was named.
+	// guessed says that the address is only the default one: there is no data directory here, and no address was named.
 	guessed bool
-	// Stranger says that what answers at the address is not the engine of the data directory, if that is so.
+	// Stranger is the error where another program than the engine of the data directory answers at the address.
 	Stranger error
 }
 
@@ -45,7 +46,7 @@ func (c *Connection) Explain(err error) error {
 	}
 	if errors.Is(err, rpc.ErrUnreachable) {
 		if c.open {
-			err = nil // it was never worth a try
+			err = nil // port 0 could never answer, so the error of the attempt says nothing
 		}
 		return &exit.Failure{
 			Code: exit.CodeUnreachable, What: c.silence, Err: err,
@@ -64,14 +65,14 @@ func (c *Connection) Explain(err error) error {
 	return err
 }
 
-// Foreign says that an engine refused what was asked because nothing here belongs to it: it was only looked for
-// where an engine would listen.
+// Foreign says that an engine has refused the caller because it is not an engine of this folder: it was found only at
+// the default address.
 func (c *Connection) Foreign(err error) bool {
 	var p *rpc.Problem
 	return c.guessed && c.tokenless == "" && errors.As(err, &p) && p.Status == http.StatusUnauthorized
 }
 
-// Alone says, for commands that can do without an engine, that they do: err is what asking one came to.
+// Alone is the message of a command that goes on without an engine. err is the error of the attempt to ask one.
 func (c *Connection) Alone(err error) string {
 	switch {
 	case c.Stranger != nil:
@@ -89,8 +90,8 @@ func (c *Connection) whereElse() string {
 	return "start one: pawl up; or say where it is: --url URL, or PAWL_URL"
 }
 
-// Answer carries out an operation and prints what it answers: as JSON, or as show does. Either way note
-// is told of it.
+// Answer carries out an operation and prints its answer, as JSON or by show. In both cases it calls note with the
+// answer.
 func Answer[T any](c *Connection, operation string, params map[string]any, show func(T) error, note ...func(T)) error {
 	var raw json.RawMessage
 	if err := c.Call(operation, params, &raw); err != nil {

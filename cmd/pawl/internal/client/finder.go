@@ -23,7 +23,7 @@ type Finder struct {
 	Ctx    context.Context
 	Screen term.Screen
 	Conf   config.Reader
-	// ends are what is to be closed once the command is done.
+	// ends close connections once the command is done.
 	ends []func()
 }
 
@@ -44,7 +44,7 @@ func (f *Finder) Connect(flags Flags) (*Connection, error) {
 	return c, err
 }
 
-// Find finds the engine: --url or --nats, their variables, the configuration's, and then as findHTTP does. It
+// Find finds the engine: by --url or --nats, by their variables, by the configuration, and then as findHTTP does. It
 // fails when these contradict each other or cannot be read.
 func (f *Finder) Find(flags Flags) (*Connection, error) {
 	file, err := f.Conf.ReadConfig()
@@ -54,7 +54,7 @@ func (f *Finder) Find(flags Flags) (*Connection, error) {
 	return f.FindAs(flags, file)
 }
 
-// FindAs is find with this configuration.
+// FindAs is Find with this configuration.
 func (f *Finder) FindAs(flags Flags, file config.File) (_ *Connection, err error) {
 	actor := cmp.Or(flags.As, file.As, f.Conf.As())
 	if err := rpc.CheckActor(actor); err != nil {
@@ -91,7 +91,7 @@ func (f *Finder) FindAs(flags Flags, file config.File) (_ *Connection, err error
 	c.open = place.open()
 	c.guessed = place.home == "" && !place.named && !place.configured
 	if c.Stranger = c.recognize(place); c.Stranger != nil {
-		return c, nil // it is asked nothing, and told nothing
+		return c, nil // the other program is sent no request and no token
 	}
 	return c, c.authenticate(place)
 }
@@ -99,8 +99,8 @@ func (f *Finder) FindAs(flags Flags, file config.File) (_ *Connection, err error
 // Named says that the caller has said where the engine is.
 func (f Flags) Named() bool { return f.URL != "" || f.NATS != "" }
 
-// NATSLine is the way to an engine over NATS: a URL, or @ and the file that holds it. No error repeats what
-// may be a password.
+// NATSLine is the way to an engine over NATS: a URL, or @ and the file that holds it. No error repeats a part that may
+// be a password.
 func NATSLine(text string) (*rpc.NATSLine, error) {
 	wrong := func(format string, args ...any) (*rpc.NATSLine, error) {
 		return nil, exit.Misconfigured("write e.g. --nats @.pawl/nats/operator.url", "the URL of the NATS server: "+format,

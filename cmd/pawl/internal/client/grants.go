@@ -19,8 +19,8 @@ type grantedOperation struct {
 	Grant            eventlog.Grant
 }
 
-// Unused are the grants that concern no operation of the script: misspelt, or for a version to come. Those of secrets
-// are not among them: only a call itself shows which secret it names.
+// Unused are the grants that concern no operation of the script: they are misspelt, or for a version to come. Grants of
+// secrets are not among them: only a call itself shows which secret it names.
 func (g Grants) Unused() []string {
 	var list []string
 	for _, capability := range slices.Sorted(maps.Keys(g.Grants)) {

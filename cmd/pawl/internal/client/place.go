@@ -19,22 +19,22 @@ import (
 	"github.com/pawl-run/pawl/ops/rpc"
 )
 
-// httpPlace is where an engine answers over HTTP, and how that is known.
+// httpPlace is the address of an engine over HTTP, and the source of that address.
 type httpPlace struct {
 	address, from string
 	url           *url.URL
 	// named: a flag or a variable gave the address. configured: url in the configuration file gave it.
 	named, configured bool
-	// looked is the data directory in which an address was looked for; home is the same if the command is about
-	// it: it was named, is the one here, or holds an address.
+	// looked is the data directory in which an address was looked for. home is the same directory if the command is
+	// about it: if it was named, is the one in this folder, or holds an address; else it is empty.
 	looked, home string
 	// data is home if the engine there has written this address down.
 	data string
 }
 
-// findHTTP is the address over HTTP: the one that was given; the one that the engine of the data directory has
-// written down while it runs, whatever it was told where to listen; where an engine started here would
-// listen: http of the environment or the configuration file, else the default.
+// findHTTP is the address over HTTP: the one that was given; else the one that the running engine of the data directory
+// has written down; else the one at which an engine that is started here would listen: http of the environment or the
+// configuration file, or the default.
 func findHTTP(conf config.Reader, named bool, address string, file config.File) (httpPlace, error) {
 	place := httpPlace{named: named, configured: !named && address != "", address: address, from: "as configured"}
 	data := conf.DataDir(file.Data)
@@ -70,7 +70,7 @@ func findHTTP(conf config.Reader, named bool, address string, file config.File) 
 	return place, nil
 }
 
-// wouldListen is the address at which an engine would answer that is started here, and what says so.
+// wouldListen is the address at which an engine that is started here would answer, and the setting that says so.
 func wouldListen(conf config.Reader, file config.File) (address, from string) {
 	variable, _ := conf.Env("PAWL_HTTP")
 	listen := config.Settings{HTTP: cmp.Or(variable, file.HTTP)}
@@ -105,13 +105,13 @@ func (p httpPlace) silence() string {
 		p.address, p.from)
 }
 
-// recognizeTime bounds the question which engine it is that answers.
+// recognizeTime bounds the time to find out which engine answers.
 const recognizeTime = 10 * time.Second
 
 // recognize returns an error if another engine or program answers at the address of the data directory's engine.
 // It returns nil if that engine answers, if there is no answer, if it cannot be decided, and if a person chose the
-// address (flag, variable, or url in the configuration file). The engine of a data directory has always written
-// its address down; an address outlives an engine that was killed, and another program may have it now.
+// address (flag, variable, or url in the configuration file). The file with the address stays when an engine is killed,
+// and another program may have the address now.
 func (c *Connection) recognize(place httpPlace) error {
 	if place.named || place.home == "" || place.configured && place.data == "" {
 		return nil
@@ -147,8 +147,8 @@ func (p httpPlace) stranger(what string) error {
 	}
 }
 
-// engineURL completes the address of an engine, http unless it says otherwise. No error repeats what
-// may be a password.
+// engineURL completes the address of an engine; without a scheme it is http. No error repeats a part that may be a
+// password.
 func engineURL(text, from string) (string, error) {
 	if !strings.Contains(text, "://") {
 		text = "http://" + text

@@ -9,14 +9,14 @@ import (
 	"github.com/pawl-run/pawl/cmd/pawl/internal/term"
 )
 
-// StoppedData finds the data directory of an engine that does not answer, and says that its log is read. It fails where
-// there is none.
+// StoppedData finds the data directory of an engine that does not answer, and prints that its log is read. It fails
+// where there is no log.
 func (c *Connection) StoppedData(conf config.Reader) (config.Settings, error) {
 	file, err := conf.ReadConfig()
 	if err != nil {
 		return config.Settings{}, err
 	}
-	file.Clock, file.ClockStart = "", "" // time stands still in it, and a flag may have chosen the clock
+	file.Clock, file.ClockStart = "", "" // no clock is needed, and the configured one may contradict a flag
 	s, err := conf.Merge(file, config.Engine{}, nil)
 	if err != nil {
 		return s, err

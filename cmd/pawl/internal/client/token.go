@@ -13,10 +13,9 @@ import (
 	"github.com/pawl-run/pawl/ops/rpc"
 )
 
-// authenticate gives the client the token for its address: what PAWL_TOKEN says if the caller has named
-// the address, else the one that lies beside the address that an engine has written down. Nothing that
-// lies in the working directory decides where the caller's own token goes, and none takes the place of the caller's
-// own: it might do more.
+// authenticate gives the client the token for its address: that of PAWL_TOKEN if the caller has named the address, else
+// the one in the directory where an engine has written the address down. No file in the working directory decides where
+// the caller's own token is sent, and no other token is used instead of the caller's own: it might allow more.
 func (c *Connection) authenticate(place httpPlace) error {
 	token, given := c.env("PAWL_TOKEN")
 	given = given && token != ""
@@ -32,7 +31,7 @@ func (c *Connection) authenticate(place httpPlace) error {
 		path := filepath.Join(place.data, datadir.TokenFile)
 		local, err := datadir.TokenFor(place.data, place.address)
 		if err == nil {
-			// The address outlives an engine that was killed, and another program of this machine may have it now.
+			// The file stays when an engine is killed, and another program of this machine may have the address now.
 			ctx, cancel := context.WithTimeout(c.Ctx, recognizeTime)
 			defer cancel()
 			switch err = c.Knows(ctx, local); {
@@ -58,9 +57,9 @@ func (c *Connection) authenticate(place httpPlace) error {
 	return nil
 }
 
-// authenticateNATS finds the token that goes with the requests over NATS: PAWL_TOKEN, for a server that the caller has
-// named; else the command is refused. Without one the NATS user counts. The token of the data directory is never sent:
-// a listener of NATS is not recognized as the engine's own.
+// authenticateNATS finds the token that is sent with requests over NATS: PAWL_TOKEN, if the caller has named the
+// server; if not, the command is refused. Without PAWL_TOKEN the rights are those of the NATS user. The token of the
+// data directory is never sent, since nothing proves that the server is the engine's own.
 func (c *Connection) authenticateNATS(named bool) error {
 	address, err := url.Parse(c.NATS.Address())
 	if err != nil {
@@ -73,7 +72,7 @@ func (c *Connection) authenticateNATS(named bool) error {
 	token, _ := c.env("PAWL_TOKEN")
 	switch {
 	case token == "":
-	case !named: // the NATS user might do more than the token
+	case !named: // without the token the request would have the rights of the NATS user, which may be more
 		return exit.Misconfigured(
 			"to use it, name the server with --nats or PAWL_NATS; to act as the configured NATS user, unset PAWL_TOKEN",
 			"PAWL_TOKEN is set, and is not sent to the NATS server of the configuration; nothing was asked")

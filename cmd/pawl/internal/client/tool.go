@@ -17,8 +17,7 @@ import (
 	"github.com/pawl-run/pawl/engine/connector/natsservice"
 )
 
-// ConnectTool connects to the NATS listener of the engine that runs on the data directory, to where the
-// tool is.
+// ConnectTool connects to the NATS listener of the engine that runs on the data directory, in the account of the tool.
 func ConnectTool(conf config.Reader, tool string) (natsservice.ConnectFunc, error) {
 	dir, err := NATSFolder(conf)
 	if err != nil {
@@ -36,7 +35,7 @@ func ConnectTool(conf config.Reader, tool string) (natsservice.ConnectFunc, erro
 	}
 	address, err := url.Parse(strings.TrimSpace(string(text)))
 	if err != nil {
-		return nil, unreachable(errors.New(path + " holds no URL")) // its words may hold the password
+		return nil, unreachable(errors.New(path + " holds no URL")) // the parser's error may hold the password
 	}
 	if _, err := os.Stat(embeddednats.ToolURLFile(dir, tool)); err == nil && connector.ValidateName(tool) == nil {
 		password, _ := address.User.Password()
@@ -47,7 +46,8 @@ func ConnectTool(conf config.Reader, tool string) (natsservice.ConnectFunc, erro
 		return nil, unreachable(err)
 	}
 	connect := natsservice.ConnectURL(address.String(), append(options, nats.CustomInboxPrefix(datadir.CallerInbox))...)
-	// The file outlives its engine, and a watcher would wait for its return.
+	// The file stays when its engine is killed. A watcher would then wait for the engine, so a connection is tried
+	// first.
 	probe, err := connect(nats.Name("pawl"))
 	if err != nil {
 		return nil, unreachable(err)
@@ -56,7 +56,7 @@ func ConnectTool(conf config.Reader, tool string) (natsservice.ConnectFunc, erro
 	return connect, nil
 }
 
-// NATSFolder is where the URLs of the NATS listener are.
+// NATSFolder is the folder with the URLs of the NATS listener.
 func NATSFolder(conf config.Reader) (string, error) {
 	file, err := conf.ReadConfig()
 	if err != nil {

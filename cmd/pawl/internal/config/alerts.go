@@ -15,7 +15,7 @@ import (
 	"github.com/pawl-run/pawl/ops/outgoing"
 )
 
-// alerts are the receivers of what a person should look at, by name.
+// alerts are the receivers of alerts, by name.
 type alerts map[string]alertSettings
 
 type alertSettings struct {
@@ -32,7 +32,7 @@ func (s alertSettings) receiver() receiver {
 	return receiver{s.URL, s.Secret, s.Private, s.Timeout, s.Proxy}
 }
 
-// wanted is what the receiver is told.
+// wanted says which alerts the receiver gets.
 func (s alertSettings) wanted() (alert.Wanted, error) {
 	w := alert.Wanted{Workflows: s.Workflows}
 	for _, name := range s.Workflows {
@@ -56,14 +56,14 @@ func (s alertSettings) wanted() (alert.Wanted, error) {
 	return w, nil
 }
 
-// Alert is one that is configured.
+// Alert is a configured receiver of alerts.
 type Alert struct {
 	Name   string
 	Target *outgoing.Target
 	Wanted alert.Wanted
 }
 
-// validate refuses what needs no secret to be seen as wrong. The names are those of subscriptions, too.
+// validate refuses mistakes that can be seen without the secrets. A subscription may not have the same name.
 func (s alerts) validate(written *configText, beside subscriptions) error {
 	for _, name := range slices.Sorted(maps.Keys(s)) {
 		key := "alerts." + name

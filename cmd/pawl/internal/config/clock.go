@@ -13,10 +13,10 @@ const (
 )
 
 // clockSettings say which clock schedules, wakeAt, backoffs, reconcile waits and recorded deadlines
-// follow. The zero value is the machine's.
+// follow. The zero value is the machine's clock.
 type clockSettings struct {
 	Manual bool
-	// Start is where a manual clock starts on empty data; zero means the machine's time.
+	// Start is the time at which a manual clock starts on empty data; zero means the machine's time.
 	Start time.Time
 }
 

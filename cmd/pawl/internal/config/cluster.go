@@ -21,7 +21,7 @@ type ClusterFlags struct {
 	TLSCA     string `name:"cluster-tls-ca" placeholder:"FILE" type:"path" setting:"" help:"With --cluster: certificate of the authority that signed those of all nodes, PEM."`
 }
 
-// Cluster puts what flags and file say about a cluster into the settings, and refuses what cannot be together with one.
+// Cluster adds to the settings what flags and file say about a cluster, and refuses settings that exclude a cluster.
 func (r Reader) Cluster(s *Settings, flags ClusterFlags) error {
 	file, err := r.ReadConfig()
 	if err != nil {
@@ -31,7 +31,7 @@ func (r Reader) Cluster(s *Settings, flags ClusterFlags) error {
 	return s.checkCluster()
 }
 
-// with puts the flags over what the file says.
+// with is the cluster of the file, with each flag that is given in the place of the file's value.
 func (f ClusterFlags) with(file *File) (c Cluster) {
 	c = Cluster{
 		Name: cmp.Or(f.Cluster, file.Cluster), Listen: cmp.Or(f.Listen, file.ClusterListen),
@@ -46,7 +46,7 @@ func (f ClusterFlags) with(file *File) (c Cluster) {
 	return c
 }
 
-// checkCluster refuses what is missing, or cannot be together with a cluster.
+// checkCluster fails where a setting of the cluster is missing, and where another setting excludes a cluster.
 func (s *Settings) checkCluster() error {
 	c := s.Cluster
 	if !c.On() {

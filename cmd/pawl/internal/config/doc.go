@@ -1,4 +1,4 @@
-// Package config comes to the settings of one command line: flags first, then PAWL_ variables, then the
+// Package config computes the settings of one command line: flags come first, then PAWL_ variables, then the
 // configuration file, then the defaults.
 //
 // Guaranteed: every flag marked `setting` has a variable and a key of the same name. A mistake is named with its

@@ -17,7 +17,7 @@ type Environment struct {
 // noVariable are flags that make no sense as a lasting setting.
 var noVariable = map[string]bool{"help": true, "json": true, "yes": true}
 
-// Validate has nothing to check: kong wants the method.
+// Validate checks nothing: kong requires the method.
 func (Environment) Validate(*kong.Application) error { return nil }
 
 // Resolve gives a flag the value of its variable, nil for none.
@@ -35,15 +35,15 @@ func (e Environment) Resolve(line *kong.Context, _ *kong.Path, flag *kong.Flag) 
 // variable for the other.
 var instead = map[string]string{"url": "nats", "nats": "url"}
 
-// given says whether a flag of this name stands on the command line.
+// given says whether a flag of this name is on the command line.
 func given(line *kong.Context, name string) bool {
 	return slices.ContainsFunc(line.Path, func(p *kong.Path) bool {
 		return p.Flag != nil && !p.Resolved && p.Flag.Name == name
 	})
 }
 
-// fromEnvironment says whether the value is a flag that a variable can set: those marked
-// `setting`, which are also keys of the configuration file.
+// fromEnvironment says whether the value is a flag that a variable can set. Those are the flags marked `setting`,
+// which are also keys of the configuration file.
 func fromEnvironment(v *kong.Value) bool {
 	return v.Flag != nil && v.Tag.Has("setting") && !noVariable[v.Name]
 }

@@ -30,8 +30,8 @@ import (
 // FileName is the configuration file that is read where none is named.
 const FileName = "pawl.yaml"
 
-// File is the configuration file. Every flag marked `setting` has its key here under the same
-// name; what the flags have no room for stands under connectors and policies.
+// File is the configuration file. Every flag marked `setting` has its key here under the same name. The other keys hold
+// settings that are too large for flags.
 type File struct {
 	Data       string         `yaml:"data"`
 	HTTP       string         `yaml:"http"`
@@ -79,14 +79,14 @@ type File struct {
 	Recordings recordings `yaml:"recordings"`
 	// Subscriptions are the receivers of facts of the feed.
 	Subscriptions subscriptions `yaml:"subscriptions"`
-	// Alerts are the receivers of what a person should look at.
+	// Alerts are the receivers of alerts.
 	Alerts alerts `yaml:"alerts"`
 	// Profiles are named groups of settings. Those of the chosen profile replace those of the rest of the file.
 	Profiles map[string]File `yaml:"profiles"`
 
-	// Values are the secrets with what Expand has put in.
+	// Values are the secrets with the values that Expand has read.
 	Values secret.Set
-	// Outgoing and Alerting are the subscriptions and the alerts with what Expand has put in.
+	// Outgoing and Alerting are the subscriptions and the alerts with the secrets that Expand has read.
 	Outgoing []Subscription
 	Alerting []Alert
 
@@ -94,7 +94,7 @@ type File struct {
 	text      *configText // nil without a file
 }
 
-// Connectors configure the compiled-in connectors; nil means not there.
+// Connectors configure the compiled-in connectors; a nil field means that there is no such connector.
 type Connectors struct {
 	Maildir *Root            `yaml:"maildir"`
 	Files   *Root            `yaml:"files"`
@@ -122,16 +122,16 @@ func (Connectors) setRoot(to **Root, root string) {
 	}
 	settings := Root{Root: root}
 	if *to != nil {
-		settings.Timeout = (*to).Timeout // a flag moves the folder and nothing else
+		settings.Timeout = (*to).Timeout // a flag replaces the folder and nothing else
 	}
 	*to = &settings
 }
 
-// SecretNames are those of the configured secrets, sorted.
+// SecretNames are the names of the configured secrets, sorted.
 func (c *File) SecretNames() []string { return slices.Sorted(maps.Keys(c.Secrets)) }
 
-// Known are the settings by which calls can be judged without an engine, as they are written. MCP servers are left out:
-// what they offer is known only where they run. Secrets that calls may name have stand-ins for their values.
+// Known are the settings by which calls can be judged without an engine, as the file has them. MCP servers are left
+// out: what they offer is known only where they run. Secrets that calls may name have other values here.
 func (c *File) Known() (Connectors, error) {
 	known := c.Connectors
 	known.MCP, known.OpenAPI = nil, c.Described()
@@ -160,8 +160,9 @@ func (c *File) Described() map[string]openapi.Config {
 // MCPServers are the names of the MCP servers, sorted. What they offer is known only where they run.
 func (c *File) MCPServers() []string { return slices.Sorted(maps.Keys(c.Connectors.MCP)) }
 
-// LoadFile reads one configuration file over the defaults, with the profile in it that is named, if any. A missing file
-// is the defaults, unless it or the profile was named. The error names the file, the line and what is wanted there.
+// LoadFile reads one configuration file, with the profile in it that is named, if any. What the file does not set has
+// its default. A missing file is an error only where it or the profile was named. The error names the file, the line
+// and what is wanted there.
 func LoadFile(path string, named bool, profile string) (File, error) {
 	c := File{Policies: schedule.Default()}
 	text, err := os.ReadFile(path)
@@ -266,7 +267,7 @@ func (c *File) Expand(env func(string) (string, bool)) error {
 	return nil
 }
 
-// validate checks the values, and names the place of what cannot be.
+// validate checks the values, and names the place of a wrong one.
 func (c *File) validate(written *configText) error {
 	var policies schedule.PolicyErrors
 	if errors.As(c.Policies.Validate(), &policies) {

@@ -25,11 +25,11 @@ func (s Settings) TLS() (*tls.Config, error) {
 	return &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12}, nil
 }
 
-// Address is where to listen. An address without a host means this machine only: opening an engine
-// to the network has to be written out.
+// Address is the address to listen on. Without a host it means this machine only: a host must be written to open an
+// engine to the network.
 func (s Settings) Address() string { return withHost(s.HTTP) }
 
-// HooksAddress is where to listen for hooks alone, as Address; empty for nowhere.
+// HooksAddress is the address to listen on for hooks alone, in the form of Address; empty for none.
 func (s Settings) HooksAddress() string { return withHost(s.HooksListen) }
 
 func withHost(addr string) string {
@@ -39,7 +39,7 @@ func withHost(addr string) string {
 	return addr
 }
 
-// CheckPort refuses what can be no port; none and names of services are left to the system.
+// CheckPort refuses a number that can be no port. An empty port and the name of a service are left to the system.
 func CheckPort(port string) error {
 	if n, err := strconv.Atoi(port); err == nil && (n < 0 || n > 65535) {
 		return fmt.Errorf("port %d is not between 0 and 65535", n)
@@ -47,8 +47,7 @@ func CheckPort(port string) error {
 	return nil
 }
 
-// NATSAddress is where to listen for NATS; as with HTTP, an address without a host means this
-// machine only.
+// NATSAddress is the address to listen on for NATS. As with HTTP, without a host it means this machine only.
 func (s Settings) NATSAddress() (string, error) {
 	if s.NATSListen == "" {
 		return "", nil
@@ -67,7 +66,7 @@ func (s Settings) NATSAddress() (string, error) {
 	return net.JoinHostPort(host, port), nil
 }
 
-// Reachable is an address to listen on as one to connect to from this machine.
+// Reachable turns an address to listen on into one to connect to from this machine.
 func Reachable(address string) string {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {

@@ -7,15 +7,15 @@ import (
 	"github.com/pawl-run/pawl/engine/connector"
 )
 
-// origin knows which settings come from the configuration file, and where in it they stand. The zero
-// value knows of no file.
+// origin knows which settings come from the configuration file, and their places in it. The zero value knows of no
+// file.
 type origin struct {
 	text *configText
-	// keys are those under which a setting stands that has several, and "" where a flag has set it.
+	// keys has the key that was used for each setting with several possible keys, and "" where a flag has set it.
 	keys map[string]string
 }
 
-// originOf says where the settings come from that flags have not set.
+// originOf says where the settings come from. Those that flags have set come from no file.
 func originOf(file File, flags Engine) origin {
 	o := origin{text: file.text, keys: map[string]string{}}
 	for key, flag := range map[string]string{
@@ -49,7 +49,7 @@ func originOf(file File, flags Engine) origin {
 	return o
 }
 
-// place is where the setting stands in the file, empty if it does not come from there.
+// place is the place of the setting in the file; empty if it does not come from there.
 func (o origin) place(key string) string {
 	if known, ok := o.keys[key]; ok {
 		key = known
@@ -61,7 +61,7 @@ func (o origin) place(key string) string {
 	return at
 }
 
-// Locate puts the place of the setting before a failure that it is the cause of.
+// Locate puts the place of the setting before the text of a failure that the setting has caused.
 func (o origin) Locate(key string, err error) error {
 	var f *exit.Failure
 	at := o.place(key)
@@ -75,7 +75,7 @@ func (o origin) Locate(key string, err error) error {
 	return &located
 }
 
-// Connectors is what a connector refuses of its settings, with the place.
+// Connectors is the refusal by which a connector has rejected its settings, with the place in the file.
 func (o origin) Connectors(err error) error {
 	refused := exit.Misconfigured("", "%v", err)
 	var wrong *connector.SettingError

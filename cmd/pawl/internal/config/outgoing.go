@@ -16,10 +16,10 @@ import (
 	"github.com/pawl-run/pawl/ops/subscription"
 )
 
-// receiver is where webhooks are posted to.
+// receiver is the address that webhooks are posted to.
 type receiver struct {
 	url string
-	// sign is the name of one under secrets, or a reference to its value.
+	// sign is the name of a configured secret, or a reference to the value of a secret.
 	sign    string
 	private bool
 	timeout time.Duration
@@ -43,15 +43,15 @@ func (s subscriptionSettings) receiver() receiver {
 	return receiver{s.URL, s.Secret, s.Private, s.Timeout, s.Proxy}
 }
 
-// Subscription is one that is configured.
+// Subscription is a configured subscription.
 type Subscription struct {
 	Name   string
 	Target *outgoing.Target
-	// Facts and Workflows choose what it is sent; none of either means all.
+	// Facts and Workflows choose what is sent to it; an empty list chooses all.
 	Facts, Workflows []string
 }
 
-// validate refuses what needs no secret to be seen as wrong.
+// validate refuses mistakes that can be seen without the secrets.
 func (s subscriptions) validate(written *configText) error {
 	for _, name := range slices.Sorted(maps.Keys(s)) {
 		key, one := "subscriptions."+name, s[name]
@@ -81,7 +81,7 @@ func (r receiver) validate(written *configText, section, name string) error {
 	return nil
 }
 
-// target reads the receiver's secrets. The error names the setting that cannot be as it is, and shows no value.
+// target reads the receiver's secrets. The error names the setting that is wrong, and shows no value.
 func (r receiver) target(key string, from connector.Secrets, named secret.Set, written *configText) (*outgoing.Target,
 	error) {
 	wrong := func(member string, err error) error {
@@ -113,7 +113,7 @@ func (r receiver) target(key string, from connector.Secrets, named secret.Set, w
 	return to, nil
 }
 
-// secret signs what is posted; it is the zero Secret where nothing is signed.
+// secret is the secret that signs the webhooks; the zero Secret where nothing is signed.
 func (r receiver) secret(from connector.Secrets, named secret.Set) (secret.Secret, error) {
 	if r.sign == "" {
 		return secret.Secret{}, nil

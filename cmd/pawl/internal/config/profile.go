@@ -12,10 +12,10 @@ import (
 	"github.com/pawl-run/pawl/cmd/pawl/internal/exit"
 )
 
-// withProfile is the text of a configuration file with what the profile says put over it: keys with keys below them are
-// merged, every other value takes the place of the file's own, and a key without a value takes it away. The places in
-// written become those of the values that count. It refuses a profile that the file does not have, and one that holds
-// profiles.
+// withProfile is the text of a configuration file merged with one of its profiles: keys with keys below them are
+// merged, every other value of the profile replaces that of the file, and a key without a value removes it. The places
+// in written become those of the values that count. It refuses a profile that the file does not have, and one that
+// holds profiles.
 func withProfile(text []byte, name string, written *configText) ([]byte, error) {
 	var file map[string]any
 	if err := yaml.Unmarshal(text, &file); err != nil {
@@ -31,7 +31,7 @@ func withProfile(text []byte, name string, written *configText) ([]byte, error) 
 	}
 	profile, _ := profiles[name].(map[string]any) // nil for one without keys
 	delete(file, "profiles")
-	// As JSON, which is YAML in which no text looks like something else.
+	// The result is written as JSON, which is also YAML, and in which no text can be read as a value of another type.
 	merged, err := json.Marshal(over(file, profile))
 	if err != nil {
 		return nil, exit.Failed("", fmt.Errorf("put profile %s over %s: %w", name, written.path, err))
@@ -45,8 +45,8 @@ func withProfile(text []byte, name string, written *configText) ([]byte, error) 
 	return merged, nil
 }
 
-// over puts the values of a profile over those of the file. A key without a value takes the file's away: a profile for
-// tests can leave out a mail server.
+// over merges the values of a profile into those of the file. A key without a value removes that of the file: a profile
+// for tests can leave out a mail server.
 func over(file, profile map[string]any) map[string]any {
 	merged := maps.Clone(file)
 	if merged == nil {

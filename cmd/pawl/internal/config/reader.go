@@ -26,12 +26,12 @@ type Reader struct {
 	Env func(name string) (value string, ok bool)
 	// Home is the data directory if none is named and this folder has none; empty means the one in the user's state.
 	Home string
-	// HTTP is the address of an engine that is told none; empty means DefaultHTTP.
+	// HTTP is the address of an engine for which none is configured; empty means DefaultHTTP.
 	HTTP string
 }
 
-// DataDir is the data directory; every command uses this rule. First the one that is named, then .pawl in the
-// working directory if that or pawl.yaml exists there, then the command's own default (Home), then the user's state
+// DataDir is the data directory; every command uses this rule. The directory that is named comes first, then .pawl in
+// the working directory if that or pawl.yaml exists there, then the command's own default (Home), then the user's state
 // directory.
 func (r Reader) DataDir(configured string) string {
 	if named := cmp.Or(r.Flags.Data, configured); named != "" {
@@ -86,8 +86,8 @@ func (r Reader) ReadConfig() (File, error) {
 	return c, err
 }
 
-// Settings comes to the settings of an engine, with the secrets of its connectors. Errors name the
-// setting and the place that it comes from.
+// Settings computes the settings of an engine, with the secrets of its connectors. Errors name the setting and its
+// place in the file.
 func (r Reader) Settings(flags Engine, untilIdle *bool) (Settings, error) {
 	file, err := r.ReadConfig()
 	if err != nil {
@@ -99,7 +99,8 @@ func (r Reader) Settings(flags Engine, untilIdle *bool) (Settings, error) {
 	return r.Merge(file, flags, untilIdle)
 }
 
-// Merge puts flags (which the environment has filled already) over the configuration file.
+// Merge computes the settings of the flags (to which those of the environment were added already) and the file. A flag
+// comes before the file.
 func (r Reader) Merge(file File, flags Engine, untilIdle *bool) (s Settings, err error) {
 	s = Settings{
 		File:        file.Path,
@@ -181,8 +182,8 @@ func (r Reader) Merge(file File, flags Engine, untilIdle *bool) (s Settings, err
 	return s, nil
 }
 
-// As is the name that the caller claims when nothing else is said: that of the environment, else the one by which the
-// operating system knows the user; empty where that knows none.
+// As is the name that the caller claims by default: that of the environment, else the user's name in the operating
+// system; empty where there is none.
 func (r Reader) As() string {
 	for _, name := range []string{"PAWL_AS", "USER", "USERNAME"} {
 		if value, ok := r.Env(name); ok && value != "" {
@@ -200,7 +201,7 @@ func (r Reader) As() string {
 	return name
 }
 
-// stateHome is where an engine keeps its data that was not told where.
+// stateHome is where an engine keeps its data if no directory is named.
 func stateHome(env func(string) (string, bool)) string {
 	if dir, ok := env("XDG_STATE_HOME"); ok && filepath.IsAbs(dir) {
 		return filepath.Join(dir, "pawl")

@@ -21,7 +21,7 @@ type recordingKept struct {
 	For   time.Duration  `yaml:"for"`
 }
 
-// What is kept where nothing is said.
+// These defaults bound what is kept of a workflow.
 const (
 	defaultRecordedRuns  = 10_000
 	defaultRecordedBytes = 256 << 20

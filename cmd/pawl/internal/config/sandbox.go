@@ -7,7 +7,7 @@ import (
 	"github.com/pawl-run/pawl/sandbox/worker/confine"
 )
 
-// parseSandbox reads how far the processes of scripts must be confined; empty is what this machine offers.
+// parseSandbox reads how far the processes of scripts must be confined; empty means as far as this machine can.
 func parseSandbox(text string) (confine.Level, error) {
 	level, err := confine.ParseLevel(cmp.Or(text, string(confine.Offered())))
 	if err != nil {

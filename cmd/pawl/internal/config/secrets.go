@@ -12,7 +12,7 @@ import (
 	"github.com/pawl-run/pawl/eventlog"
 )
 
-// secrets are the configured ones by name: where their values are, and where they may be sent.
+// secrets are the configured secrets by name: where their values are, and where they may be sent.
 type secrets map[string]secretSettings
 
 type secretSettings struct {
@@ -20,7 +20,7 @@ type secretSettings struct {
 	Hosts []string `yaml:"hosts"`
 }
 
-// validate refuses names that nothing can name, and secrets that stand in the file itself.
+// validate refuses invalid names, and secrets whose values are in the file itself.
 func (s secrets) validate(written *configText) error {
 	for _, name := range slices.Sorted(maps.Keys(s)) {
 		at := written.place("secrets." + name)
@@ -63,7 +63,7 @@ func (s secrets) expand(from connector.Secrets, written *configText) (secret.Set
 	return secret.NewSet(byName), nil
 }
 
-// withoutValues has the names and hosts of the secrets, and something else for their values.
+// withoutValues has the names and hosts of the secrets, but other values.
 func (s secrets) withoutValues() (secret.Set, error) {
 	byName := make(map[string]secret.Secret, len(s))
 	for name, settings := range s {

@@ -44,7 +44,7 @@ func (r Reader) SharedSettings(flags Engine, servers ServerFlags, node NodeFlags
 	return s, s.checkServers()
 }
 
-// checkServers refuses what cannot be together with servers of one's own.
+// checkServers refuses settings that exclude servers of one's own.
 func (s *Settings) checkServers() error {
 	n := &s.Servers
 	if n.URL == "" {

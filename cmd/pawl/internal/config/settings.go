@@ -17,25 +17,26 @@ const (
 	DefaultHTTP = "127.0.0.1:7070"
 )
 
-// Settings are what flags, environment and configuration file come to.
+// Settings are the result of flags, environment and configuration file.
 type Settings struct {
 	// File is the configuration file that was read, empty for none.
 	File string
 	// Data is the data directory, absolute.
 	Data string
 	HTTP string
-	// NATSListen is where the broker listens, empty for nowhere.
+	// NATSListen is the address at which the broker listens, empty for none.
 	NATSListen string
 	// Servers are NATS servers of one's own that keep the log; the zero value is for the server inside of pawl.
 	Servers Servers
-	// Cluster is what the server inside of pawl is a node of.
+	// Cluster is the cluster of which the server inside of pawl is a node.
 	Cluster Cluster
-	// HooksListen is where hooks alone are answered, empty for nowhere.
+	// HooksListen is the address at which hooks alone are answered, empty for none.
 	HooksListen string
-	// Feed says that facts are published; FeedBytes how many bytes of them are kept, 0 for what suits the disk.
+	// Feed says that facts are published; FeedBytes how many bytes of them are kept, 0 for a share of the disk.
 	Feed      bool
 	FeedBytes int64
-	// Traces is the collector that traces are sent to, empty for none; TracesSample which part of them is made, 0 to 1.
+	// Traces is the collector that traces are sent to, empty for none; TracesSample is the part of the traces that is
+	// made, 0 to 1.
 	Traces       string
 	TracesSample float64
 	// SyncInterval is 0 for syncing every write.
@@ -43,7 +44,7 @@ type Settings struct {
 	TLSCert, TLSKey string
 	// Plaintext says that TLS ends before this engine; NoAuth that it asks for no token.
 	Plaintext, NoAuth bool
-	// PublicURL is where this engine is reached from elsewhere, empty for nowhere.
+	// PublicURL is the address at which this engine is reached from elsewhere, empty for none.
 	PublicURL  string
 	Sandbox    confine.Level
 	Clock      clockSettings
@@ -58,7 +59,7 @@ type Settings struct {
 	Recordings map[eventlog.WorkflowName]recording.Keep
 	// Subscriptions are the receivers of facts of the feed.
 	Subscriptions []Subscription
-	// Alerts are the receivers of what a person should look at.
+	// Alerts are the receivers of alerts.
 	Alerts []Alert
 
 	Origin origin
@@ -82,7 +83,7 @@ type Servers struct {
 type Cluster struct {
 	// Name is the same on all nodes. That of the node is Servers.Node.
 	Name string
-	// Listen is where the other nodes reach this one, Advertise what they are told instead; empty for the same.
+	// Listen is the address for the other nodes, Advertise the one that they are given instead; empty for the same.
 	Listen, Advertise string
 	// Routes are the addresses of all nodes.
 	Routes []string

@@ -6,13 +6,13 @@ import (
 	"github.com/pawl-run/pawl/cmd/pawl/internal/exit"
 )
 
-// What sync can be beside a duration.
+// The values of sync besides a duration.
 const (
 	syncAlways   = "always"
 	syncInterval = "interval"
 )
 
-// defaultSyncInterval is the interval where none is named.
+// defaultSyncInterval is the interval of `interval`.
 const defaultSyncInterval = time.Second
 
 // parseSync reads `always`, `interval` or a duration, which is the interval; 0 is always.

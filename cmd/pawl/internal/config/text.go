@@ -20,16 +20,16 @@ import (
 	"github.com/pawl-run/pawl/engine/schedule"
 )
 
-// configText is a configuration file as it is written. It is held against the types that it is
-// decoded into before it is: the decoder rounds, converts and speaks of Go.
+// configText is a configuration file as it is written. It is checked against the types before it is decoded into them:
+// the decoder rounds and converts values, and its errors name types of Go.
 type configText struct {
 	path    string
 	anchors map[string]ast.Node
 	places  map[string]*token.Position // of each key's value, by the key with dots
 }
 
-// readText checks the text for the type and notes where everything stands. The text is empty when no
-// document in it has content.
+// readText checks the text against the type and notes the places of all keys. The text is empty when no document in it
+// has content.
 func readText(path string, text []byte, into reflect.Type) (c *configText, empty bool, err error) {
 	c = &configText{path: path, anchors: map[string]ast.Node{}, places: map[string]*token.Position{}}
 	file, err := parser.ParseBytes(text, 0)
@@ -51,7 +51,7 @@ func readText(path string, text []byte, into reflect.Type) (c *configText, empty
 	return c, false, c.fault(bodies[1], "put everything into one document", "a second YAML document begins here")
 }
 
-// configFault names the place of a mistake that the library found as file:line:column.
+// configFault is the text of a mistake that the library has found, with its place as file:line:column.
 func configFault(path string, err error) string {
 	if located, ok := err.(yaml.Error); ok && located.GetToken() != nil {
 		at := located.GetToken().Position
@@ -65,7 +65,7 @@ func (c *configText) fault(at ast.Node, hint, format string, args ...any) error 
 	return exit.Misconfigured(hint, "%s:%d:%d: %s", c.path, p.Line, p.Column, fmt.Sprintf(format, args...))
 }
 
-// place is where the key's value stands, or the nearest thing around it that is written down.
+// place is the place of the key's value; where the key is not written, that of the nearest key above it which is.
 func (c *configText) place(key string) string {
 	if at, ok := c.written(key); ok {
 		return at
@@ -73,7 +73,7 @@ func (c *configText) place(key string) string {
 	return c.path
 }
 
-// written is place, and whether anything of the key is written down.
+// written is place, and whether the key or a key above it is written.
 func (c *configText) written(key string) (place string, ok bool) {
 	for at := key; at != ""; {
 		if p, ok := c.places[at]; ok {
@@ -84,7 +84,7 @@ func (c *configText) written(key string) (place string, ok bool) {
 	return "", false
 }
 
-// check holds a value against the type. A key without a value counts as not set.
+// check checks a value against the type. A key without a value counts as not set.
 func (c *configText) check(node ast.Node, t reflect.Type, key string) error {
 	if _, noted := c.places[key]; !noted {
 		c.places[key] = node.GetToken().Position
@@ -96,7 +96,7 @@ func (c *configText) check(node ast.Node, t reflect.Type, key string) error {
 		return c.check(n.Value, t, key)
 	case *ast.AnchorNode:
 		err := c.check(n.Value, t, key)
-		c.anchors[n.Name.GetToken().Value] = n.Value // from here on: none can hold itself
+		c.anchors[n.Name.GetToken().Value] = n.Value // only aliases behind it find it, so no value holds itself
 		return err
 	case *ast.AliasNode:
 		name := n.Value.GetToken().Value
@@ -119,7 +119,7 @@ func (c *configText) check(node ast.Node, t reflect.Type, key string) error {
 	}
 }
 
-// checkKeys holds a mapping against a struct, whose keys are known, or a map.
+// checkKeys checks a mapping against a struct, whose keys are known, or a map.
 func (c *configText) checkKeys(node ast.Node, t reflect.Type, key string) error {
 	mapping, ok := node.(ast.MapNode)
 	if !ok {
@@ -177,7 +177,7 @@ var (
 	valuesType   = reflect.TypeFor[values]()
 )
 
-// wanted says what a scalar of the type may be, if the value is none.
+// wanted says which scalars the type admits; empty if the value is one of them.
 func wanted(node ast.Node, t reflect.Type) string {
 	switch {
 	case t == valuesType:
@@ -243,7 +243,7 @@ func found(node ast.Node) string {
 	return term.OneLine(cmp.Or(scalar(node), node.Type().YAMLName()), 80)
 }
 
-// values are references to the values of one secret: one, or several while one is being replaced.
+// values are references to the values of one secret: one value, or several while the secret is being replaced.
 type values []string
 
 // UnmarshalYAML takes a text or a list of them.

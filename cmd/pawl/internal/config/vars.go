@@ -16,7 +16,7 @@ import (
 // maxVars bounds the plain settings, as JSON: they go into each call of a handler.
 const maxVars = 64 << 10
 
-// maxExact is the largest whole number that a script can tell from its neighbours.
+// maxExact is the largest whole number that a script holds exactly.
 const maxExact = 1<<53 - 1
 
 // vars are the plain settings that scripts read as ctx.vars, by name.
@@ -84,7 +84,7 @@ func varFault(value any) (fault, hint string) {
 	return "", ""
 }
 
-// asJSON are the settings as scripts are given them. A key without a value counts as not set.
+// asJSON are the settings as scripts get them. A key without a value counts as not set.
 func (v vars) asJSON() sandbox.Vars {
 	all := make(sandbox.Vars, len(v))
 	for name, value := range v {
@@ -100,5 +100,5 @@ func (v vars) asJSON() sandbox.Vars {
 	return all
 }
 
-// VarNames are those of the plain settings, sorted.
+// VarNames are the names of the plain settings, sorted.
 func (c *File) VarNames() []string { return c.Vars.asJSON().Names() }

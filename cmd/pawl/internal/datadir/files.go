@@ -26,10 +26,10 @@ func HTTPAddress(data string) (string, error) {
 	return strings.TrimSpace(string(text)), nil
 }
 
-// Past is the folder, in the data directory, of what a running engine folds to show the past.
+// Past is the folder, in the data directory, where a running engine keeps the states that it folds to show the past.
 func Past(data string) string { return filepath.Join(data, "past") }
 
-// HoldsLog reports whether there is a log, or what says that there was one.
+// HoldsLog reports whether there is a log, or a mark that there was one.
 func HoldsLog(data string) bool {
 	for _, name := range []string{"jetstream", MarkFile} {
 		if _, err := os.Stat(filepath.Join(data, name)); err == nil {

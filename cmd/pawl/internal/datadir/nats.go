@@ -1,6 +1,6 @@
 package datadir
 
-// CallerInbox is where the commands of this program get their answers: it is no other user's.
+// CallerInbox is the inbox of the commands of this program. No other user may read it.
 const CallerInbox = "_INBOX." + NATSCaller
 
 // NATSCertificate, beside the URL files, is the certificate of the listener. Commands on this machine reach

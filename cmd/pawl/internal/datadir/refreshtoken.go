@@ -10,8 +10,8 @@ import (
 	"github.com/pawl-run/pawl/eventlog/durable"
 )
 
-// RefreshTokens are the refresh tokens that were given in the place of configured ones, sealed, a file for each, in
-// this data directory.
+// RefreshTokens is a data directory as the keeper of refresh tokens that a server has given in the place of configured
+// ones. Each is sealed in a file of its own.
 type RefreshTokens string
 
 // refreshTokensDir is their folder in the data directory.
@@ -21,7 +21,7 @@ func (data RefreshTokens) path(configured string) string {
 	return filepath.Join(string(data), refreshTokensDir, configured+".token")
 }
 
-// Load returns the newest of those that took the place of a configured one, empty for none.
+// Load returns the newest token that took the place of a configured one; empty for none.
 func (data RefreshTokens) Load(configured string) (sealed string, err error) {
 	token, err := os.ReadFile(data.path(configured))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -30,7 +30,7 @@ func (data RefreshTokens) Load(configured string) (sealed string, err error) {
 	return string(token), nil
 }
 
-// Save returns once it is kept, also over the loss of power.
+// Save returns once the token is kept, also over a loss of power.
 func (data RefreshTokens) Save(configured, sealed string) error {
 	dir := filepath.Join(string(data), refreshTokensDir)
 	err := os.Mkdir(dir, 0o700)

@@ -21,14 +21,14 @@ import (
 // it is not in the log, and written anew when it is missing.
 const TokenFile = "http.token"
 
-// tokenForm is what a token looks like. Commands send nothing else out of a file: what lies there may
-// be another secret, put in its place by a link.
+// tokenForm is what a token looks like. Commands send no other content of a file: it may be another secret that a
+// link has put in the place of the token.
 var tokenForm = regexp.MustCompile(`^pawl_[A-Z2-7]{26,52}$`)
 
 var errNoToken = errors.New("it holds no token")
 
-// Token reads the token of the data directory, or makes one. One that others of the machine could
-// read is replaced. It fails when the file can be neither read nor written.
+// Token reads the token of the data directory, or makes one. A token that other users of the machine could read is
+// replaced. It fails when the file can be neither read nor written.
 func Token(data string, logger *slog.Logger) (string, error) {
 	path := filepath.Join(data, TokenFile)
 	token, err := ReadToken(path)
@@ -61,8 +61,8 @@ func ReadToken(path string) (string, error) {
 var errOtherAddress = errors.New("the address that lies beside it is another one by now")
 
 // TokenFor reads the token of the data directory for an address that was found there. Both must lie in the same
-// directory: the name of the directory may be a link that another user moves between two looks, from one that has
-// an address of his to one that has this user's token.
+// directory: its name may be a link. Another user could move that link between the two reads, from a directory with an
+// address of their own to the directory with this user's token, which would then be sent to that address.
 func TokenFor(dir, address string) (string, error) {
 	data, err := os.OpenRoot(dir)
 	if err != nil {

@@ -20,10 +20,10 @@ const (
 	// reserve is the free space below which nothing new starts, so that settlements of calls that
 	// have left can still be written.
 	reserve = 64 * schedule.MiB
-	// lastSpace is what the broker's own limit leaves of the disk: it is reached only by settlements,
-	// and answers in words where a full disk would make the broker fall silent.
+	// lastSpace is what the broker's own limit leaves of the disk. Only settlements reach that limit; the broker then
+	// answers with an error, while on a full disk it would not answer at all.
 	lastSpace = 16 * schedule.MiB
-	// lookHolds is how long one look at the disk holds.
+	// lookHolds is how long the result of one look at the disk is used.
 	lookHolds = 250 * time.Millisecond
 )
 
@@ -57,7 +57,7 @@ func (r *Watch) Check() error {
 	free, err := r.free(r.dir)
 	switch {
 	case err != nil:
-		// Callers that may not learn where the data lies read this too: the path goes to the engine's messages only.
+		// Callers that may not learn where the data is read this text too, so only the engine's log has the path.
 		r.verdict = errors.New("the free space on the disk of the data directory cannot be found out")
 	case free < reserve:
 		r.verdict = fmt.Errorf("only %d MiB are free on the disk of the data directory, pawl keeps %s for what is "+
@@ -75,7 +75,7 @@ func (r *Watch) Check() error {
 // ErrLacking says that work waited for disk space and got none in time.
 var ErrLacking = errors.New("no disk space for new work")
 
-// Lacking blocks until disk space has been lacking for so long without interruption, or until ctx ends.
+// Lacking blocks until disk space has been lacking for the time most without interruption, or until ctx ends.
 func (r *Watch) Lacking(ctx context.Context, most time.Duration) error {
 	ticker := time.NewTicker(lookHolds)
 	defer ticker.Stop()
@@ -98,8 +98,8 @@ func (r *Watch) Lacking(ctx context.Context, most time.Duration) error {
 	}
 }
 
-// StoreLimit is how much the broker may store in all: what it has and what is free, but for the
-// last room. 0, the broker's own default, where the disk cannot be asked.
+// StoreLimit is how much the broker may store in all: what it has and what is free, without lastSpace. It is 0, the
+// broker's own default, where the disk cannot be asked.
 func StoreLimit(dir string, freeSpace func(string) (schedule.Size, error)) (int64, error) {
 	free, err := freeSpace(dir)
 	if err != nil {
@@ -112,13 +112,13 @@ func StoreLimit(dir string, freeSpace func(string) (schedule.Size, error)) (int6
 	return max(used+int64(free-lastSpace), int64(schedule.MiB)), nil
 }
 
-// RunLogLimit is how much of the broker's disk space what scripts write may take. The broker sets it
-// aside whole, so on a small disk the usual amount would leave nothing to start with.
+// RunLogLimit is how much of the broker's disk space the log lines of scripts may take. The broker reserves all of it
+// at once, so on a small disk the usual amount would leave nothing for the rest.
 func RunLogLimit(limit int64) int64 {
 	return FeedLimit(limit, int64(256*schedule.MiB))
 }
 
-// FeedLimit is how much of the broker's disk space the feed may take where it is not said; see RunLogLimit.
+// FeedLimit is how much of the broker's disk space the feed may take where it is not configured; see RunLogLimit.
 func FeedLimit(limit, usual int64) int64 {
 	if limit == 0 {
 		return usual
@@ -131,8 +131,8 @@ func IsFull(err error) bool {
 	return errors.Is(err, eventlog.ErrFull) || errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
 }
 
-// JetStream's answers when it cannot set aside what a stream may take, and when it cannot write the
-// files of a new one. Why not, it tells its own log only.
+// JetStream's answers when it cannot reserve the space of a stream, and when it cannot write the files of a new one.
+// The reason is only in the server's own log.
 const (
 	codeStorageResources jetstream.ErrorCode = 10047
 	codeStreamCreate     jetstream.ErrorCode = 10049

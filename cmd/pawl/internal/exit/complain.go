@@ -12,7 +12,7 @@ import (
 	"github.com/pawl-run/pawl/ops/rpc"
 )
 
-// Complain prints the error for a person to to and returns the exit code. ctx is that of the command.
+// Complain prints the error for a person and returns the exit code. ctx is that of the command.
 func Complain(ctx context.Context, to io.Writer, err error) int {
 	var quiet Silent
 	if errors.As(err, &quiet) {
@@ -59,7 +59,7 @@ func asWritten(detail string) string {
 		switch {
 		case !strings.HasSuffix(name, ":"):
 			return "--" + name + " " + rest
-		case !strings.HasPrefix(rest, "found "): // what it is says the rest
+		case !strings.HasPrefix(rest, "found "): // the rest says which kind of value it is
 			return rest
 		}
 	}

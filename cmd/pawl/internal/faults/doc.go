@@ -9,6 +9,6 @@
 //
 // The tests are run on demand, by -faults.kills and -faults.all, with leases of the usual length; -faults.each says how
 // often each workflow gets an order. -faults.throughput measures the throughput of one node and of three.
-// -faults.upgrade runs three nodes as they are installed, of the program that is here and of a next version of it,
-// which is built with a format of the log that this one does not read.
+// -faults.upgrade runs three nodes of the real program, in the present version and in a next one, which is built with a
+// format of the log that the present one does not read.
 package faults

@@ -8,7 +8,7 @@ import (
 	"github.com/pawl-run/pawl/sandbox"
 )
 
-// introduction is what a coding agent is told before the contract: the way of its work.
+// introduction comes before the contract. It tells a coding agent how to work.
 const introduction = `# Workflows for Pawl: the contract for coding agents
 
 This folder holds workflows that Pawl runs. Pawl sends each change to the outside at most once and never guesses what
@@ -48,7 +48,7 @@ func Contract() string {
 	return strings.TrimRight(text, "\n") + "\n"
 }
 
-// parts are the sections of a page, and those of the third level as sections of their own.
+// parts are the sections of a page; those of the third level are sections of their own.
 func parts(page string) []Section {
 	var raised strings.Builder
 	fenced := false

@@ -12,7 +12,8 @@ import (
 	"github.com/pawl-run/pawl/ops/rpc"
 )
 
-// care has one request repaired, and returns when the same may be tried again.
+// care handles one request: it has the workflow repaired, unless a rule forbids that now. It returns the time from
+// which the same request may be tried again.
 func (l *Loop) care(ctx context.Context, r request) (again time.Time) {
 	select {
 	case l.places <- struct{}{}:
@@ -38,14 +39,14 @@ func (l *Loop) care(ctx context.Context, r request) (again time.Time) {
 		l.Report(r.Workflow, "is not repaired: "+err.Error())
 	}
 	if proposed {
-		return l.Now().AddDate(100, 0, 0) // the person has it; a new failure is a new request
+		return l.Now().AddDate(100, 0, 0) // never: a person has the proposal, and a new failure is a new request
 	}
 	return l.Now().Add(l.Pause)
 }
 
 // repairsOfADay counts the repairs that the log has of the workflow in the last 24 hours.
 func (l *Loop) repairsOfADay(ctx context.Context, workflow string) (count int, err error) {
-	const looked = 1000 // deploys; more of them in a day are more than any bound
+	const looked = 1000 // deploys; a day with more of them is over every bound
 	since := l.Now().Add(-24 * time.Hour)
 	for raw, err := range l.Client.Log(ctx, rpc.LogQuery{Workflow: workflow, Type: "workflow.deployed", Tail: looked}) {
 		if err != nil {
@@ -67,15 +68,15 @@ func (l *Loop) repairsOfADay(ctx context.Context, workflow string) (count int, e
 	return count, nil
 }
 
-// refusal is an answer that the engine has refused, for the maintainer's next one.
+// refusal is an answer that the engine has refused. The maintainer gets it with the next request.
 type refusal struct {
 	Source   string          `json:"source"`
 	Detail   string          `json:"detail"`
 	Problems json.RawMessage `json:"problems"`
 }
 
-// repair asks the maintainer, and gives what it answers to the engine, until that takes a repair or wants none. It
-// reports whether the answer was proposed to a person instead.
+// repair asks the maintainer, and gives its answers to the engine, until the engine accepts a repair or wants none any
+// more. It reports whether an answer was proposed to a person instead.
 func (l *Loop) repair(ctx context.Context, r request) (proposed bool, err error) {
 	var refused []refusal
 	for {
@@ -127,7 +128,7 @@ func noted(note string) string {
 	return ": " + note
 }
 
-// evidence is the engine's, with the answers that it has refused.
+// evidence is the evidence of the engine, with the answers that the engine has refused.
 func (l *Loop) evidence(ctx context.Context, r request, refused []refusal) (json.RawMessage, error) {
 	var fields map[string]json.RawMessage
 	err := l.Client.Do(ctx, "getEvidence", map[string]any{"workflow": r.Workflow, "run": r.Run}, &fields)
@@ -146,7 +147,7 @@ func (l *Loop) evidence(ctx context.Context, r request, refused []refusal) (json
 	return document, nil
 }
 
-// ask has the maintainer answer within its time.
+// ask asks the maintainer, and bounds the time of the answer.
 func (l *Loop) ask(ctx context.Context, r request, evidence json.RawMessage) (Answer, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, l.Timeout, fmt.Errorf("the maintainer took longer than %s", l.Timeout))
 	defer cancel()
@@ -168,9 +169,9 @@ func (l *Loop) stillWanted(ctx context.Context, workflow string) (bool, error) {
 	return w.Repair != nil, err
 }
 
-// review decides whether an answer goes to the engine now. It is the place where what the repaired script would do
-// otherwise than the one before is weighed, before anything is changed. With proposals a person decides: the answer and
-// the script that failed are written down, and the person repairs.
+// review decides whether an answer goes to the engine now. Here the effects of the repaired script can be compared with
+// those of the failed one, before anything is changed. With proposals a person decides: the answer and the script that
+// failed are written into files, and the person repairs.
 func (l *Loop) review(_ context.Context, r request, evidence json.RawMessage, answer Answer) (goOn bool, err error) {
 	if l.Proposals == "" {
 		return true, nil
@@ -182,7 +183,7 @@ func (l *Loop) review(_ context.Context, r request, evidence json.RawMessage, an
 	proposed := filepath.Join(l.Proposals, r.Workflow+".ts")
 	for path, text := range map[string]string{proposed: answer.Source,
 		filepath.Join(l.Proposals, r.Workflow+".before.ts"): of.Source} {
-		// Where a link stands at the path, what it leads to stays as it is.
+		// WriteFile replaces a link at the path, and leaves the file that the link leads to as it is.
 		if err := durable.WriteFile(path, []byte(text)); err != nil {
 			return false, fmt.Errorf("propose the repair: %w", err)
 		}

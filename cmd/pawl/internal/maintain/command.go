@@ -15,15 +15,15 @@ import (
 )
 
 // Command is a maintainer that is a command of the shell: it reads the evidence from standard input and writes the
-// script to standard output. Of the variables that begin with PAWL_ it gets PAWL_WORKFLOW alone: PAWL_TOKEN is among
-// the others, and the command reads what hostile people may have written.
+// script to standard output. Of the variables that begin with PAWL_ it gets PAWL_WORKFLOW alone. The others hold
+// secrets such as PAWL_TOKEN, and the command reads texts that hostile people may have written.
 type Command struct {
 	Line string
 	// Err gets what it writes to standard error.
 	Err io.Writer
 }
 
-// endDelay is how long a command that was told to end may go on.
+// endDelay is how long a command may go on after it was asked to end.
 const endDelay = 5 * time.Second
 
 // Maintain implements Maintainer.
@@ -51,15 +51,15 @@ func (c Command) Maintain(ctx context.Context, workflow string, evidence json.Ra
 	return out.kept, nil
 }
 
-// firstWord is what a command line is called: what follows may hold a secret.
+// firstWord is the name by which errors call a command line: the rest may hold a secret.
 func firstWord(line string) string {
 	word, _, _ := strings.Cut(strings.TrimSpace(line), " ")
 	return word
 }
 
-// bounded keeps what an answer may have, and knows whether there was more.
+// bounded keeps as many bytes as an answer may have, and notes whether there were more.
 type bounded struct {
-	kept []byte // not an embedded buffer, whose ReadFrom would pass Write by
+	kept []byte // not an embedded buffer: its ReadFrom would be called instead of Write
 	over bool
 }
 

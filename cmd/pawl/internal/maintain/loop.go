@@ -21,7 +21,7 @@ type Client interface {
 type Loop struct {
 	Client     Client
 	Maintainer Maintainer
-	// Workflows are the only ones that it cares for; all where it is empty.
+	// Workflows are the workflows that it cares for; an empty list means all.
 	Workflows []string
 	// PerDay bounds the repairs of one workflow in 24 hours, those of people too; 0 means DefaultPerDay.
 	PerDay int
@@ -29,20 +29,20 @@ type Loop struct {
 	Parallel int
 	// Timeout bounds one answer of the maintainer; 0 means DefaultTimeout.
 	Timeout time.Duration
-	// Pause is the time before a maintainer that failed, or a workflow that may not be repaired yet, is looked at again;
-	// 0 means DefaultPause.
+	// Pause is the time before another attempt, after a maintainer has failed or where a workflow may not be repaired
+	// yet; 0 means DefaultPause.
 	Pause time.Duration
 	Quiet Quiet
-	// Proposals is the folder into which repairs are written for a person; empty repairs without one.
+	// Proposals is the folder into which repairs are written for a person; if it is empty, repairs need no person.
 	Proposals string
-	// Report is told what was done, of one workflow in one line. It may be called from several goroutines.
+	// Report is called with one line about what was done with one workflow. It may be called from several goroutines.
 	Report func(workflow, what string)
 	// Now is time.Now when nil.
 	Now func() time.Time
 
 	mu sync.Mutex
-	// atWork are the workflows that are cared for; tried is the last request of each that was dealt with, so that
-	// it is not dealt with again before the pause is over.
+	// atWork are the workflows that are being cared for; tried is the last request of each that was handled, so that it
+	// is not handled again before the pause is over.
 	atWork map[string]bool
 	tried  map[string]attempt
 	places chan struct{}
@@ -62,7 +62,7 @@ type request struct {
 	Attempt                int
 }
 
-// attempt is a request that was dealt with, and when it may be again.
+// attempt is a request that was handled, and the time from which it may be handled again.
 type attempt struct {
 	request
 	again time.Time

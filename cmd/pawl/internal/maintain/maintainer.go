@@ -10,8 +10,9 @@ import (
 	"strings"
 )
 
-// Maintainer makes a repaired script of the evidence: a JSON document as operation getEvidence answers it, with refused
-// beside it where an earlier answer was. The answer is the whole script, or a JSON object of it; see parse.
+// Maintainer makes a repaired script from the evidence: the JSON document that operation getEvidence answers, with a
+// field refused where earlier answers were refused. The answer is the whole script, or a JSON object with it; see
+// parse.
 type Maintainer interface {
 	Maintain(ctx context.Context, workflow string, evidence json.RawMessage) (answer []byte, err error)
 }

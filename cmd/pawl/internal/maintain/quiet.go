@@ -36,7 +36,7 @@ func ParseQuiet(text string, zone *time.Location) (Quiet, error) {
 	return q, nil
 }
 
-// Until is when the quiet hours end in which now lies; the zero time outside of them.
+// Until is the end of the quiet hours if now is in them; otherwise the zero time.
 func (q Quiet) Until(now time.Time) time.Time {
 	if q.from == q.to {
 		return time.Time{}

@@ -9,8 +9,8 @@ import (
 	"github.com/pawl-run/pawl/ops/rpc"
 )
 
-// Run cares for workflows until ctx ends; with once, until nothing that it could do is left. The error is that of an
-// engine that cannot be asked.
+// Run cares for workflows until ctx ends; with once, until nothing is left that it could do. It fails when the engine
+// cannot be asked.
 func (l *Loop) Run(ctx context.Context, once bool) error {
 	l.defaults()
 	defer l.ended.Wait()
@@ -40,7 +40,7 @@ func (l *Loop) Run(ctx context.Context, once bool) error {
 	}
 }
 
-// all cares for what wants a repair, until a look finds nothing that was not tried.
+// all cares for workflows that want a repair, until it finds none that was not tried.
 func (l *Loop) all(ctx context.Context) error {
 	for {
 		begun, err := l.begin(ctx)
@@ -51,7 +51,7 @@ func (l *Loop) all(ctx context.Context) error {
 	}
 }
 
-// look begins what there is to do.
+// look begins the repairs that are wanted now.
 func (l *Loop) look(ctx context.Context) error {
 	_, err := l.begin(ctx)
 	if ctx.Err() != nil {
@@ -60,7 +60,7 @@ func (l *Loop) look(ctx context.Context) error {
 	return err
 }
 
-// follow tells changed of each transition after which there may be something to do.
+// follow sends to changed after each transition that may have made a repair necessary.
 func (l *Loop) follow(ctx context.Context, changed chan<- struct{}) error {
 	for _, err := range l.Client.Log(ctx, rpc.LogQuery{Tail: 1, Type: wants, Follow: true}) {
 		var p *rpc.Problem
@@ -75,8 +75,7 @@ func (l *Loop) follow(ctx context.Context, changed chan<- struct{}) error {
 	return errors.New("follow the log: it has ended")
 }
 
-// begin gives each workflow that wants a repair, and is not cared for yet, to a goroutine of its own. It returns how
-// many.
+// begin starts a goroutine for each workflow that wants a repair and is not cared for yet. It returns their number.
 func (l *Loop) begin(ctx context.Context) (begun int, err error) {
 	wanted, err := l.wanted(ctx)
 	if err != nil {

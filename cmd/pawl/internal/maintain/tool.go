@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// Tool is a maintainer that is an operation of a connector of the engine: a tool on NATS, in any language, that
-// reads. Its parameters are {evidence}, its result is {source, note}.
+// Tool is a maintainer that is an operation of a connector of the engine: a tool on NATS, in any language. The
+// operation must be one that only reads. Its parameters are {evidence}, its result is {source, note}.
 type Tool struct {
 	Client Client
 	// Connector and Operation name it.

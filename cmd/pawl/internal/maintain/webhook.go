@@ -20,12 +20,12 @@ type Webhook struct {
 	token string
 }
 
-// unredirected follows no redirect: the evidence and the token are for the address that was named.
+// unredirected follows no redirect: the evidence and the token are only for the configured address.
 var unredirected = &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error {
 	return http.ErrUseLastResponse
 }}
 
-// NewWebhook refuses an address to which evidence would travel unencrypted. The token is sent as a bearer token
+// NewWebhook refuses an address to which the evidence would be sent unencrypted. The token is sent as a bearer token
 // unless it is empty.
 func NewWebhook(address, token string) (*Webhook, error) {
 	u, err := url.Parse(address)

@@ -14,7 +14,7 @@ import (
 	"github.com/pawl-run/pawl/sandbox"
 )
 
-// steps say what a model does about a problem, by its code, where the engine's own hint names what a person would type.
+// steps say what a model does about a problem, by its code, where the engine's own hint is a command for a person.
 var steps = map[string]string{
 	"script.refused": "correct each problem at its line (a fix is code that can be put there), call validate until it " +
 		"answers ok, then deploy again",
@@ -66,7 +66,7 @@ func problemText(p sandbox.Problem) string {
 	return line
 }
 
-// misused is the answer for a call that came to nothing.
+// misused is the answer for a call that was not carried out.
 func misused(what, step string) *mcp.CallToolResult {
 	result := &mcp.CallToolResult{IsError: true, Content: []mcp.Content{&mcp.TextContent{Text: what}}}
 	if step != "" {

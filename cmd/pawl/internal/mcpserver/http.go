@@ -13,12 +13,12 @@ import (
 	"github.com/pawl-run/pawl/ops/rpc"
 )
 
-// serverKey is the key, in a request's context, of what is offered to its caller.
+// serverKey is the key, in a request's context, of the server for its caller.
 type serverKey struct{}
 
 // HTTP offers the tools over streamable HTTP. Every request is carried out with the bearer token that it brings:
-// connect makes a client of the engine with it; test is that of Engine. Requests of web pages are refused, and
-// so is one without a token.
+// connect makes a client of the engine with that token; test is the field Test of Engine. Requests of web pages are
+// refused, and requests without a token.
 func HTTP(connect func(token string) func(context.Context) (Client, error),
 	test func(context.Context, TestRequest) (json.RawMessage, error), version string) http.Handler {
 	// There are no sessions: a session would give the rights of its first caller to every caller that knows its id.

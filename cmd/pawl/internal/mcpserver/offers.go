@@ -11,8 +11,8 @@ import (
 )
 
 // New returns the tools and resources for the caller of the engine. Where the engine does not answer yet, all tools are
-// offered, and those that the role does not cover are taken away once it does. The error is that of a table that
-// contradicts the operations, or of an engine that refuses the caller.
+// offered, and those that the role does not cover are removed once it answers. It fails when the table contradicts the
+// operations, or when the engine refuses the caller.
 func New(ctx context.Context, engine Engine) (*mcp.Server, error) {
 	s := &server{engine: engine, offered: tools, offers: mcp.NewServer(
 		&mcp.Implementation{Name: "pawl", Title: "Pawl", Version: engine.Version},

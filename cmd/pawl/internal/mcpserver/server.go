@@ -11,13 +11,13 @@ import (
 	"github.com/pawl-run/pawl/ops/rpc"
 )
 
-// Engine is what the tools work on, for one caller.
+// Engine is the engine that the tools work on, for one caller.
 type Engine struct {
 	// Connect returns a client of the engine with the caller's token. It is asked again for each call, so that an engine
 	// that starts later, or at another address, is found.
 	Connect func(context.Context) (Client, error)
-	// Test runs tests of a script, without the engine. With TestAlone it does also while no engine answers; else the
-	// engine first says that it knows the caller.
+	// Test runs tests of a script, without the engine. With TestAlone tests run also while no engine answers; else the
+	// engine must first accept the caller.
 	Test      func(context.Context, TestRequest) (json.RawMessage, error)
 	TestAlone bool
 	// Version of this program.
@@ -35,7 +35,7 @@ type TestRequest struct {
 // testTool is the one tool that is no operation of the engine: tests run where this program runs.
 const testTool = "test"
 
-// caller is what the engine says of its caller.
+// caller is what the engine says about its caller.
 type caller struct {
 	Name     string
 	Role     rpc.Role
@@ -54,7 +54,7 @@ type server struct {
 	role rpc.Role
 }
 
-// connect returns the client, and first learns the caller's role where that is not known.
+// connect returns the client, and asks for the caller's role where that is not known yet.
 func (s *server) connect(ctx context.Context) (Client, error) {
 	client, err := s.engine.Connect(ctx)
 	if err != nil {
@@ -70,7 +70,7 @@ func (s *server) connect(ctx context.Context) (Client, error) {
 	var p *rpc.Problem
 	switch {
 	case errors.As(err, &p) && p.Code == "role.insufficient":
-		who.Role = rpc.Ingest // the only role that may not even ask who it is
+		who.Role = rpc.Ingest // only this role may not ask for its own role
 	case err != nil:
 		return nil, err
 	}

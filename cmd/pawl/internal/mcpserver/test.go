@@ -10,8 +10,8 @@ import (
 	"github.com/pawl-run/pawl/ops/rpc"
 )
 
-// maxTests bounds tests in YAML, in bytes. They are parsed in this process, for all of its callers, which takes much
-// more memory than they have bytes.
+// maxTests bounds tests in YAML, in bytes. They are parsed in this process, which all callers share, and that takes
+// much more memory than their size.
 const maxTests = 256 << 10
 
 // addTest offers the tool.

@@ -25,7 +25,8 @@ type tool struct {
 	about string
 	// kinds are the operations that the tool carries out. Where there are several, the parameter kind chooses one.
 	kinds []kind
-	// fixed are fields of the operation that the tool does not offer: they have this value, or none where it is nil.
+	// fixed are fields of the operation that the tool does not offer: a field has the value here, or none where that is
+	// nil.
 	fixed map[string]any
 	// optional is a required field that may be left out, since prepare finds it.
 	optional string
@@ -33,19 +34,19 @@ type tool struct {
 	prepare func(ctx context.Context, client Client, arguments map[string]any) error
 	// destroys says that what the tool does cannot be undone.
 	destroys bool
-	// next is the next step after an answer, empty where the answer says all.
+	// next is the next step after an answer, empty where there is none.
 	next func(arguments map[string]any, answer json.RawMessage) string
 }
 
-// kind is one of the things that a tool can be about, and the operation that answers it.
+// kind is one of the subjects of a tool, and the operation that answers it.
 type kind struct {
 	name, operation string
-	// within is the operation that answers it for one workflow, where that is another one: it is chosen by the argument
-	// workflow. Its fields are those of the operation, and workflow.
+	// within is the operation that answers it for one workflow, where that differs. The argument workflow chooses it.
+	// It has the fields of operation, and workflow.
 	within string
 }
 
-// workflowField is the argument that chooses it.
+// workflowField is the argument that chooses kind.within.
 const workflowField = "workflow"
 
 // all are the operations of the kind.
@@ -173,7 +174,7 @@ func (t *tool) choose(arguments map[string]any) (operation string, wrong *mcp.Ca
 	return chosen.operation, nil
 }
 
-// answered is the answer of an operation, with what it may hold and the next step after it.
+// answered is the answer of an operation, with the warning about its texts and the next step after it.
 func (t *tool) answered(arguments map[string]any, answer json.RawMessage) *mcp.CallToolResult {
 	answer = visible(answer)
 	result := &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: string(answer)},

@@ -14,7 +14,7 @@ import (
 	"github.com/pawl-run/pawl/ops/explain"
 )
 
-// alerting finds what a person is told of. The zero value looks for nothing.
+// alerting finds what a person must be alerted to. The zero value looks for nothing.
 type alerting struct{ raiser *alert.Raiser }
 
 func (a alerting) observe(r eventlog.Record) {
@@ -50,7 +50,7 @@ func (n *Node) nameDiscarded(ctx context.Context, why *explain.Why) error {
 	return why.NameDiscarded(ctx, n.reader())
 }
 
-// workflows are the names of all, also of those that are out of service.
+// workflows are the names of all workflows, also of those that are out of service.
 func (n *Node) workflows() []eventlog.WorkflowName {
 	stopped := n.Engine.Stopped()
 	for _, s := range n.Engine.States() {

@@ -88,7 +88,7 @@ func (a attention) explain(ctx context.Context, name eventlog.WorkflowName, stop
 	return why
 }
 
-// caughtUp says how far the work is done: never that all is while something stands still, or is not deployed.
+// caughtUp says how far the work is done. It says that all is done only where nothing stands still or was not deployed.
 func caughtUp(waiting, paused, refused int) string {
 	var but []string
 	switch {

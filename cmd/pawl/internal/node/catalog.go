@@ -37,8 +37,8 @@ func (c catalog) Operation(name, operation string) (connector.Operation, bool) {
 	return op, ok
 }
 
-// Reconcile asks what became of a call. A tool that died under it and is back is found first: each
-// question that no tool receives uses up an attempt.
+// Reconcile asks what became of a call. It first looks for the tool, which may have died during the call and be back:
+// an attempt to reconcile that no tool receives counts all the same.
 func (c catalog) Reconcile(ctx context.Context, call connector.Call) connector.Reconciliation {
 	if _, ok := c.Registry.Operation(call.Connector, call.Operation); !ok {
 		c.services.Look(ctx, call.Connector)

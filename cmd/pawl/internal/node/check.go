@@ -24,7 +24,7 @@ func (c *logCheck) start(ctx context.Context) (end func()) {
 	c.done = make(chan struct{})
 	go func() {
 		defer close(c.done)
-		_ = c.engine.CheckLog(ctx) // it fails only once it is ended
+		_ = c.engine.CheckLog(ctx) // it fails only when ctx has ended
 	}()
 	return func() {
 		cancel()

@@ -59,7 +59,7 @@ func Compose(ctx context.Context, d *storage.Data, observe func(eventlog.Record)
 		return nil, err
 	}
 	var copies func(context.Context) (doctor.Copies, error)
-	var timeout time.Duration // as the interface has it
+	var timeout time.Duration // 0: the interface's own
 	if d.Broker.Shared {
 		copies, timeout = n.copies, engine.OwnerPatience+answerTime
 	}
@@ -82,7 +82,7 @@ func Compose(ctx context.Context, d *storage.Data, observe func(eventlog.Record)
 	return n, nil
 }
 
-// answerTime is what a request has left, once the owner of its workflow is found.
+// answerTime is how much of its time a request still has once the owner of its workflow is found.
 const answerTime = 3 * time.Second
 
 func (n *Node) newEngine(ctx context.Context, known catalog, version string, observe func(eventlog.Record)) error {
@@ -117,7 +117,7 @@ func (n *Node) newEngine(ctx context.Context, known catalog, version string, obs
 	return nil
 }
 
-// CheckGrants refuses grants that could never grant anything: of an operation that its connector does not have.
+// CheckGrants refuses grants that could never grant anything: those of an operation that its connector does not have.
 func (n *Node) CheckGrants(grants map[string]eventlog.Grant) error {
 	return deploy.ValidateGranted(grants, nil, &eventlog.Definition{}, NewCatalog(n.registry))
 }

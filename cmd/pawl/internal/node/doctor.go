@@ -17,10 +17,10 @@ import (
 	"github.com/pawl-run/pawl/ops/doctor"
 )
 
-// littleSpace is where a person should look at the disk, long before nothing new starts any more.
+// littleSpace is the free space below which a person should look at the disk, long before nothing new starts any more.
 const littleSpace = 2 * schedule.GiB
 
-// examine looks at this engine and what it stands on.
+// examine looks at this engine, its servers, its disk and its access.
 func (n *Node) examine(ctx context.Context, r *doctor.HealthReport) {
 	d := n.Data
 	if d.Broker.Shared {

@@ -13,8 +13,8 @@ import (
 // mostBehind is how far a node may be behind the log before the doctor says so.
 const mostBehind = 10 * time.Second
 
-// ofServerInside makes what was found of any servers that of the one inside a node: how it syncs is known here, and
-// each node says it of its own server. It has no users but those that pawl gives it.
+// ofServerInside adapts findings about servers in general to the server inside a node. How that server syncs is known
+// here, and each node reports it for its own server. It has no users but those that pawl gives it.
 func ofServerInside(found []doctor.Finding, sync doctor.Finding) (known []doctor.Finding) {
 	for _, f := range found {
 		switch f.Check {
@@ -62,7 +62,7 @@ func (n *Node) examineShared(ctx context.Context, r *doctor.HealthReport) {
 	r.Add("partitions", doctor.OK, fmt.Sprintf("this node owns %d of %d", owned, len(partitions)))
 }
 
-// syncOf says how the server inside syncs its writes: each of them where the interval is 0.
+// syncOf says how the server inside syncs its writes: each write at once where the interval is 0.
 func syncOf(every time.Duration) doctor.Finding {
 	if every > 0 {
 		return doctor.Finding{Check: doctor.CheckSync, Verdict: doctor.Weak, Says: fmt.Sprintf("writes are synced every %s: "+

@@ -15,7 +15,8 @@ const outgoingEnd = 5 * time.Second
 // lastLook bounds the look for alerts before the engine is stopped.
 const lastLook = 5 * time.Second
 
-// dutiesOfAll does what one engine does for all, until ctx ends: the feed, outgoing webhooks and alerts.
+// dutiesOfAll does the work that one engine does for all of a shared log, until ctx ends: the feed, outgoing webhooks
+// and alerts.
 func (n *Node) dutiesOfAll(ctx context.Context) {
 	var all sync.WaitGroup
 	defer all.Wait()
@@ -34,7 +35,7 @@ func (n *Node) dutiesOfAll(ctx context.Context) {
 // all that is recorded is published, at the latest after feedEnd. It is called when the engine has ended.
 func (n *Node) StartFeed(ctx context.Context) (end func()) {
 	feeder := n.feed.feeder
-	if feeder == nil || n.Data.Broker.Shared { // it is a duty of one engine then
+	if feeder == nil || n.Data.Broker.Shared { // of a shared log one engine does this for all
 		return func() {}
 	}
 	return background(ctx, feeder.Run, feeder.Await, feedEnd)
@@ -43,14 +44,14 @@ func (n *Node) StartFeed(ctx context.Context) (end func()) {
 // startOutgoing begins to deliver webhooks, if there are any. The function that it returns stops that: as soon as all
 // is delivered that can be, at the latest after outgoingEnd. It is called when the feed has ended.
 func (n *Node) startOutgoing(ctx context.Context) (end func()) {
-	if n.outgoing == nil || n.Data.Broker.Shared { // they are a duty of one engine then
+	if n.outgoing == nil || n.Data.Broker.Shared { // of a shared log one engine does this for all
 		return func() {}
 	}
 	return background(ctx, n.outgoing.Run, n.outgoing.Await, outgoingEnd)
 }
 
-// background does run, also after ctx has ended. The function that it returns waits for await, as long as bound at
-// most, and then stops run.
+// background starts run, which goes on after ctx has ended. The function that it returns waits for await, at most for
+// the time bound, and then stops run.
 func background(
 	ctx context.Context, run func(context.Context), await func(context.Context) error, bound time.Duration,
 ) (end func()) {
@@ -72,7 +73,7 @@ func background(
 // alertDuring looks for alerts while work is done, and once more at its end. The engine is ready.
 func (n *Node) alertDuring(ctx context.Context, work func(context.Context) error) error {
 	raiser := n.alerts.raiser
-	if raiser == nil || n.Data.Broker.Shared { // it is a duty of one engine then
+	if raiser == nil || n.Data.Broker.Shared { // of a shared log one engine does this for all
 		return work(ctx)
 	}
 	looking, stop := context.WithCancel(context.WithoutCancel(ctx))

@@ -77,7 +77,7 @@ func takeAddress(ctx context.Context, s config.Settings, setting, addr string, h
 		return nil, s.Origin.Locate(setting, exit.Failed("correct --"+setting+", or "+setting+" in the configuration file",
 			fmt.Errorf("listen on %s: %w", addr, err)))
 	}
-	if err := auth.CheckListen(listener.Addr().String(), how); err != nil { // where a name has led
+	if err := auth.CheckListen(listener.Addr().String(), how); err != nil { // a name may have led to another address
 		return nil, errors.Join(s.Origin.Locate(setting, exit.Misconfigured("", "%v", err)), listener.Close())
 	}
 	opened.Add(func() error {

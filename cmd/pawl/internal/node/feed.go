@@ -17,7 +17,7 @@ import (
 // feeding publishes what the engine records, where that is asked for. The zero value publishes nothing.
 type feeding struct{ feeder *feed.Feeder }
 
-// openFeed prepares the feed, on a connection of its own. space says why nothing may be written now.
+// openFeed prepares the feed, on a connection of its own. space returns an error while nothing may be written.
 func openFeed(d *storage.Data, space func() error) (feeding, error) {
 	if !d.Settings.Feed {
 		return feeding{}, nil
@@ -45,7 +45,7 @@ func (f feeding) observe(r eventlog.Record) {
 	}
 }
 
-// figures are the feed's; nil where nothing is published.
+// figures are the metrics of the feed; nil where nothing is published.
 func (f feeding) figures() prometheus.Collector {
 	if f.feeder == nil {
 		return nil

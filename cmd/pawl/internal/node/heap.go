@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// The collector lets a heap double before it looks for garbage. An engine's live heap is mostly caches that come
-// and go with the load, above all what the embedded server wrote to the log in the last ten seconds, so that would
-// double them too.
+// The collector by default lets a heap double before it looks for garbage. An engine's live heap is mostly caches that
+// grow and shrink with the load, above all the messages that the embedded server wrote to the log in the last ten
+// seconds; by default the process would be twice as large as these.
 const (
 	// garbageRoom is how much garbage a heap may hold before it is collected, in bytes.
 	garbageRoom = 32 << 20
@@ -19,20 +19,20 @@ const (
 	leastPercent = 33
 	// heapPeriod is how often the heap is looked at.
 	heapPeriod = 250 * time.Millisecond
-	// restBytes is how much is allocated at most in a period in which the engine rests.
+	// restBytes is how much may be allocated in a period for the engine to count as at rest.
 	restBytes = 256 << 10
 	// keptBytes is how much more than the live heap the process may keep while it rests.
 	keptBytes = 24 << 20
 )
 
 // A process at rest gives memory back after restShort, and once more after restLong: ten seconds after the last write
-// the embedded server lets go of what it has cached.
+// the embedded server drops its caches.
 const (
 	restShort = int(3 * time.Second / heapPeriod)
 	restLong  = int(15 * time.Second / heapPeriod)
 )
 
-// gcPercent is how much a heap may grow over what lives before it is collected, in percent.
+// gcPercent is how much a heap may grow over its live part before it is collected, in percent.
 func gcPercent(live uint64) int {
 	if live <= garbageRoom {
 		return 100
@@ -40,8 +40,8 @@ func gcPercent(live uint64) int {
 	return max(int(100*garbageRoom/live), leastPercent)
 }
 
-// tendHeap keeps the process about as small as what it holds, until ctx ends. It does nothing when the
-// environment says how the collector is to be run.
+// tendHeap keeps the memory of the process close to its live heap, until ctx ends. It does nothing when the environment
+// configures the collector.
 func tendHeap(ctx context.Context) {
 	for _, name := range []string{"GOGC", "GOMEMLIMIT"} {
 		if _, set := os.LookupEnv(name); set {
@@ -61,7 +61,7 @@ func tendHeap(ctx context.Context) {
 	}
 }
 
-// heapSize is what the runtime says of itself, in bytes.
+// heapSize is the memory of the process as the runtime reports it, in bytes.
 type heapSize struct{ live, held, allocated uint64 }
 
 func readHeap() heapSize {
@@ -74,7 +74,7 @@ func readHeap() heapSize {
 		allocated: s[3].Value.Uint64()}
 }
 
-// heap is what tendHeap has done so far.
+// heap is the state of tendHeap.
 type heap struct {
 	trim    func()
 	percent int

@@ -29,9 +29,9 @@ type Node struct {
 	Engine   *engine.Engine
 	API      *ops.Server
 	Endpoint *Endpoint
-	Hooks    *Endpoint // where hooks alone answer; nil for nowhere
+	Hooks    *Endpoint // that of hooks alone; nil for none
 	Token    string    // asked of callers over HTTP; empty where none is asked for
-	// Announce says, once, where the interface answers: when all is deployed, or before a long wait.
+	// Announce prints once the address at which the interface answers: when all is deployed, or before a long wait.
 	Announce func()
 	// Refused counts the files that were not deployed and await a correction; nil where none can be.
 	Refused func() int
@@ -50,7 +50,7 @@ type Node struct {
 // maxLinger is how long a last look waits for another event at most, on a busy engine.
 const maxLinger = 300 * time.Millisecond
 
-// openCallees opens what the engine calls: the built-in connectors, the processes of scripts, and tools.
+// openCallees opens the parts that the engine calls: the built-in connectors, the processes of scripts, and tools.
 func (n *Node) openCallees(ctx context.Context) (err error) {
 	d := n.Data
 	connectors := d.Settings.Connectors
@@ -75,7 +75,7 @@ func (n *Node) openCallees(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	// By then the engine has ended, and the broker has not: calls that are open have had their time.
+	// The tools are closed after the engine and before the broker: open calls have had their time by then.
 	d.Opened.Add(n.Tools.Close)
 	return nil
 }

@@ -23,12 +23,12 @@ import (
 	"github.com/pawl-run/pawl/ops/explain"
 )
 
-// SideTask is what a command does while its engine runs. It does not keep an engine from
-// being idle, and ends with ctx: at once with an interrupt, and before an engine that has ended its
-// work is stopped. A nil one does nothing.
+// SideTask is what a command does while its engine runs. An engine counts as idle even while its side task works. The
+// task ends with ctx, which ends at an interrupt, and before an engine that has ended its work is stopped. A nil one
+// does nothing.
 type SideTask func(ctx context.Context, out *term.Printer)
 
-// runWith runs b while work does.
+// runWith runs b while work runs.
 func (b SideTask) runWith(ctx context.Context, out *term.Printer, work func() error) error {
 	if b == nil {
 		return work()
@@ -44,9 +44,9 @@ func (b SideTask) runWith(ctx context.Context, out *term.Printer, work func() er
 // Begin is what a command does once its engine is ready.
 type Begin func(context.Context, *Node) (SideTask, error)
 
-// Operate opens a data directory, runs its engine, lets begin do its part once the engine is ready,
-// and goes on until everything is idle (if asked) or until it is interrupted. When it is idle for
-// the first time, idle (may be nil) is called.
+// Operate opens a data directory and runs its engine, until everything is idle (if that is wanted) or until it is
+// interrupted. It calls begin once the engine is ready, and idle (which may be nil) when the engine is idle for the
+// first time.
 func Operate(
 	ctx context.Context, screen term.Screen, s config.Settings, with storage.Parts, begin Begin, idle func(),
 ) (err error) {
@@ -103,7 +103,7 @@ func Operate(
 	})
 }
 
-// sayTerms says where everything is kept, first of all and whatever happens next, and what the settings give up.
+// sayTerms prints, before anything can fail, where the data is kept, and which guarantees the settings give up.
 func sayTerms(screen term.Screen, logger *slog.Logger, s config.Settings) {
 	fmt.Fprintf(screen.Out, "pawl: data in %s\n", term.Path(s.Data))
 	if s.SyncInterval > 0 {
@@ -120,7 +120,7 @@ func sayTerms(screen term.Screen, logger *slog.Logger, s config.Settings) {
 	}
 }
 
-// followWork waits: until everything is idle if that is wanted, else for the interrupt. It reports whether it was
+// followWork waits until everything is idle if that is wanted, else until the interrupt. It reports whether it was
 // interrupted.
 func followWork(
 	ctx context.Context, n *Node, progress *term.Progress, out *term.Printer, idle func(),
@@ -138,7 +138,7 @@ func followWork(
 	look := attention{engine: n.Engine, reader: n.reader(), logger: n.Data.Logger, now: n.clock.Now}
 	waiting, paused, err := look.list(ctx)
 	switch {
-	case ctx.Err() != nil: // whatever became of the question
+	case ctx.Err() != nil: // an interrupt counts before an error of the question
 		return true, nil
 	case err != nil:
 		return false, err
@@ -148,7 +148,7 @@ func followWork(
 		refused = n.Refused()
 	}
 	sayCaughtUp(progress, out, waiting, paused, refused)
-	out.Flush() // in the order in which it happened
+	out.Flush() // so that everything is printed in the order in which it happened
 	if idle != nil {
 		idle()
 	}
@@ -163,7 +163,7 @@ func followWork(
 	return false, nil
 }
 
-// sayCaughtUp says how far the work is done, after what stands still and why.
+// sayCaughtUp prints which workflows stand still and why, and then how far the work is done.
 func sayCaughtUp(progress *term.Progress, out *term.Printer, waiting, paused []explain.Why, refused int) {
 	for _, why := range slices.Concat(waiting, paused) {
 		message, commands := why.Headline()
@@ -176,7 +176,7 @@ func sayCaughtUp(progress *term.Progress, out *term.Printer, waiting, paused []e
 	out.Print(progress.Style.Dim(caughtUp(len(waiting), len(paused), refused) + progress.Count().String()))
 }
 
-// stopping says that the interrupt was heard.
+// stopping prints that the interrupt was received.
 func stopping(ctx context.Context, screen term.Screen) error {
 	if ctx.Err() != nil {
 		fmt.Fprintln(screen.Err, "pawl: stopping; handlers under way end first (again to stop at once)")

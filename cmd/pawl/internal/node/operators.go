@@ -15,8 +15,8 @@ import (
 	"github.com/pawl-run/pawl/ops/rpc"
 )
 
-// answerOperators lets the interface answer operators over NATS, not on the connection of the log: the caller chooses
-// the subject of the answer.
+// answerOperators lets the interface answer operators over NATS. It uses another connection than the log, with fewer
+// rights, since the caller chooses the subject of the answer.
 func answerOperators(server *embeddednats.Server, api *ops.Server, logger *slog.Logger, opened *storage.Closers) error {
 	refusals := rate.Sometimes{Interval: time.Minute}
 	refused := func(_ *nats.Conn, _ *nats.Subscription, err error) {

@@ -17,8 +17,8 @@ import (
 	"github.com/pawl-run/pawl/ops/subscription"
 )
 
-// openOutgoing prepares the webhooks, on a connection of their own; nil where none are configured. Before is where the
-// log ends, by partition.
+// openOutgoing prepares the webhooks, on a connection of their own; nil where none are configured. before are the ends
+// of the log, by partition.
 func openOutgoing(d *storage.Data, before []uint64) (*subscription.Deliveries, error) {
 	var all []subscription.Subscription
 	for _, s := range d.Settings.Subscriptions {
@@ -63,7 +63,7 @@ func feedSubjects(s config.Subscription) ([]string, error) {
 	return subjects, nil
 }
 
-// about says what a subscription is sent.
+// about says which facts a subscription gets.
 func about(s config.Subscription) string {
 	facts, of := "all facts", ""
 	if len(s.Facts) > 0 {
@@ -75,7 +75,7 @@ func about(s config.Subscription) string {
 	return facts + of
 }
 
-// aboutAlert says what is told.
+// aboutAlert says which alerts a receiver gets.
 func aboutAlert(w alert.Wanted) string {
 	var on []string
 	for _, c := range w.Conditions {
@@ -88,7 +88,7 @@ func aboutAlert(w alert.Wanted) string {
 	return text
 }
 
-// positions are these sequences of the partitions, as the feed writes them.
+// positions writes the last sequences of the partitions in the form of the feed.
 func positions(ends []uint64) string {
 	var places []string
 	for partition, seq := range ends {

@@ -7,8 +7,8 @@ import (
 	"github.com/pawl-run/pawl/engine/recording"
 )
 
-// openRecordings opens what keeps what runs were given; nil where no workflow is recorded. It is closed with the data,
-// after the engine has ended.
+// openRecordings opens the store of recorded runs; nil where no workflow is recorded. It is closed with the data, after
+// the engine has ended.
 func (n *Node) openRecordings() (*recording.Store, error) {
 	d := n.Data
 	if len(d.Settings.Recordings) == 0 {

@@ -9,8 +9,8 @@ import (
 	"github.com/pawl-run/pawl/cmd/pawl/internal/storage"
 )
 
-// Run runs engine and interface until work is done, ctx ends or one of them fails. The interface
-// answers as long as the engine drains, so that an operator can see what it waits for.
+// Run runs engine and interface until work is done, ctx ends or one of them fails. The interface still answers while
+// the engine ends its runs, so that an operator can see what the engine waits for.
 func (n *Node) Run(ctx context.Context, work func(context.Context) error) error {
 	engineCtx, stopEngine := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopEngine()
@@ -68,10 +68,11 @@ func (n *Node) Run(ctx context.Context, work func(context.Context) error) error 
 	return result
 }
 
-// stepTime bounds how long the other nodes may take to lead what this one led.
+// stepTime bounds how long the other nodes may take to become the leaders of this node's streams.
 const stepTime = 3 * time.Second
 
-// stepAside lets the other nodes lead the streams, where this process has a node of a cluster, before its engine ends.
+// stepAside makes the other nodes the leaders of the streams before the engine ends, where this process has a node of a
+// cluster.
 func (n *Node) stepAside(ctx context.Context) {
 	if n.Data.Broker.Server == nil {
 		return
@@ -100,8 +101,8 @@ func (n *Node) serve(ctx context.Context) error {
 	return errors.Join(err, <-hooks)
 }
 
-// waitIdle waits until everything is idle. Work that waits for disk space may wait forever: a caller that asked
-// for an end gets diskspace.ErrLacking after as long as storage is given otherwise.
+// waitIdle waits until everything is idle. Work that waits for disk space may wait forever: where the command is to end
+// when all is idle, it fails with diskspace.ErrLacking after the time that storage has for its retries.
 func (n *Node) waitIdle(ctx context.Context) error {
 	if !n.Data.Settings.UntilIdle {
 		return n.Engine.WaitIdle(ctx)

@@ -12,7 +12,7 @@ import (
 	"github.com/pawl-run/pawl/ops/doctor"
 )
 
-// share lets the engine share the log with others, where the broker is there for several.
+// share lets the engine share the log with others, where the broker keeps a shared log.
 func (n *Node) share(ctx context.Context, c *engine.Config, version string) error {
 	d := n.Data
 	leases, entries, err := d.Leases(ctx, cmp.Or(d.Settings.PublicURL, n.Endpoint.URL()), version)
@@ -29,8 +29,8 @@ func (n *Node) share(ctx context.Context, c *engine.Config, version string) erro
 	return nil
 }
 
-// copies says what the servers say of the copies of a shared log. Which of them decides where copies are is known where
-// one of them is in this process.
+// copies asks the servers about the copies of a shared log. Which server decides where copies are is known only where
+// one of the servers is in this process.
 func (n *Node) copies(ctx context.Context) (doctor.Copies, error) {
 	c, err := doctor.LookAtCopies(ctx, n.Data.Broker.NC)
 	if server := n.Data.Broker.Server; err == nil && server != nil {

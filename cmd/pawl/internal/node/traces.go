@@ -19,7 +19,7 @@ type tracing struct{ tracer *trace.Tracer }
 // tracesEnd is how long an engine that ends waits for the collector of its traces.
 const tracesEnd = 5 * time.Second
 
-// openTraces prepares the traces of the engine that n is to have. Before is where the log ends, by partition.
+// openTraces prepares the traces of the engine that n is to have. before are the ends of the log, by partition.
 func (n *Node) openTraces(ctx context.Context, before []uint64, version string) error {
 	d := n.Data
 	if d.Settings.Traces == "" {
@@ -52,7 +52,7 @@ func (t tracing) observe(r eventlog.Record) {
 	}
 }
 
-// connectors stands before the connectors.
+// connectors wraps the connectors, to trace their calls.
 func (t tracing) connectors(behind engine.Connectors) engine.Connectors {
 	if t.tracer == nil {
 		return behind
@@ -60,7 +60,7 @@ func (t tracing) connectors(behind engine.Connectors) engine.Connectors {
 	return t.tracer.Connectors(behind)
 }
 
-// figures are those of the traces; nil where none are made.
+// figures are the metrics of the traces; nil where none are made.
 func (t tracing) figures() prometheus.Collector {
 	if t.tracer == nil {
 		return nil

@@ -17,10 +17,10 @@ import (
 // QuietTime is how long there must be no notice before files are read: a file is seldom written at once.
 const QuietTime = 150 * time.Millisecond
 
-// longestFlurry is how long notices may hold up a look.
-const longestFlurry = 5 * time.Second
+// longestBurst is how long notices that follow each other may delay a look.
+const longestBurst = 5 * time.Second
 
-// Open asks the system to tell of changes. The function that it returns ends that.
+// Open asks the system to report changes. The function that it returns ends that.
 func Open() (Follower, func() error, error) {
 	system, err := fsnotify.NewWatcher()
 	if err != nil {
@@ -29,17 +29,17 @@ func Open() (Follower, func() error, error) {
 	return Follower{Folders: system, Events: system.Events, Errors: system.Errors}, system.Close, nil
 }
 
-// Follower tells that files may have changed. Folders are watched and not the files, because editors
-// and tools put another file, link or folder in the place of the old one.
+// Follower finds out when files may have changed. It watches folders and not the files, because editors and tools put
+// another file, link or folder in the place of the old one.
 type Follower struct {
 	Files   []string // absolute
 	Folders Folders
 	Events  <-chan fsnotify.Event
 	Errors  <-chan error
-	// Failed is told when notices may be missing.
+	// Failed is called when notices may be missing.
 	Failed func(error)
 
-	// places are where a change may change what the files hold.
+	// places are the paths at which a change may change the content of the files.
 	places []string
 }
 
@@ -50,17 +50,17 @@ type Folders interface {
 	WatchList() []string
 }
 
-// Follow calls look at once, for what has changed while the files were not watched, and then after each flurry
-// of notices, until ctx ends. A file that never comes to rest is looked at from time to time.
+// Follow calls look at once, since files may have changed while they were not watched, and then after each burst of
+// notices, until ctx ends. While notices do not stop, it calls look from time to time.
 func (n *Follower) Follow(ctx context.Context, look func()) {
 	quiet := time.NewTimer(0)
 	defer quiet.Stop()
-	var first time.Time // of the flurry; zero while there is none
+	var first time.Time // the beginning of the burst; zero while there is none
 	heard := func() {
 		if first.IsZero() {
 			first = time.Now()
 		}
-		quiet.Reset(min(QuietTime, time.Until(first.Add(longestFlurry))))
+		quiet.Reset(min(QuietTime, time.Until(first.Add(longestBurst))))
 	}
 	for {
 		select {
@@ -77,7 +77,7 @@ func (n *Follower) Follow(ctx context.Context, look func()) {
 			if !ok {
 				return
 			}
-			if !errors.Is(err, fsnotify.ErrEventOverflow) { // then a look finds what was missed
+			if !errors.Is(err, fsnotify.ErrEventOverflow) { // after an overflow, a look finds what was missed
 				n.Failed(err)
 			}
 			heard()
@@ -92,7 +92,7 @@ func (n *Follower) Follow(ctx context.Context, look func()) {
 func (n *Follower) concerns(event fsnotify.Event) bool {
 	name := filepath.Clean(event.Name)
 	return slices.ContainsFunc(n.places, func(place string) bool {
-		// Some systems do not tell names by their case, and tell of them as they were created.
+		// Some systems ignore the case of names, and report each name as it was created.
 		return strings.EqualFold(name, place) ||
 			name == filepath.Dir(place) && (event.Has(fsnotify.Remove) || event.Has(fsnotify.Rename))
 	})
@@ -116,14 +116,14 @@ func (n *Follower) watch() {
 		slices.Sort(wanted)
 		wanted = slices.Compact(wanted)
 		if slices.Equal(wanted, watched) {
-			break // the way is still the one that is watched
+			break // the links have not changed while the folders were added
 		}
 		watched = wanted
 		for _, folder := range wanted {
 			err := n.Folders.Add(folder)
 			switch {
 			case errors.Is(err, fs.ErrNotExist):
-				watched = nil // it has just gone
+				watched = nil // the folder was removed a moment ago
 			case err != nil:
 				n.Failed(fmt.Errorf("watch %s: %w", folder, err))
 			}
@@ -131,7 +131,7 @@ func (n *Follower) watch() {
 	}
 	for _, folder := range n.Folders.WatchList() {
 		if watched != nil && !slices.Contains(watched, folder) {
-			_ = n.Folders.Remove(folder) // the only error is that it is gone already
+			_ = n.Folders.Remove(folder) // it fails only for a folder that is not watched any more
 		}
 	}
 }
@@ -139,8 +139,8 @@ func (n *Follower) watch() {
 // maxLinks bounds the symbolic links on the way to a file, which may run in a circle.
 const maxLinks = 255
 
-// route lists where a change may change what a path leads to: its symbolic links, one after the
-// other, and the file, or the name at which the way ends. The folders of all of them exist.
+// route lists the places at which a change may change what a path leads to: its symbolic links, one after the other,
+// and the file, or the first name that does not exist. The folders of all of them exist.
 func route(path string) []string {
 	var places []string
 	at, rest := splitRoot(path)

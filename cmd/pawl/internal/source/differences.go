@@ -19,7 +19,7 @@ type differences struct {
 	Counts   map[effectdiff.Kind]int
 	Items    []effectdiff.Effect
 	Warnings []sandbox.Problem
-	// NotCompared names what the comparison says nothing of.
+	// NotCompared names what was not compared.
 	NotCompared string
 }
 
@@ -34,7 +34,7 @@ func PrintDifferences(screen term.Screen, script Script, workflow string, answer
 	return nil
 }
 
-// print shows what is different to a person, the newest at the bottom.
+// print shows a person what is different, the newest at the bottom.
 func (d *differences) print(screen term.Screen, workflow string) {
 	for _, e := range slices.Backward(d.Items) {
 		about := ": " + string(e.Handler)
@@ -83,7 +83,7 @@ func titled(call *effectdiff.Call) string {
 	return " (" + call.Title + ")"
 }
 
-// said is a kind in words.
+// said is a kind of difference in words.
 func said(kind effectdiff.Kind) string {
 	if kind == effectdiff.NotReplayed {
 		return "not replayed"

@@ -30,8 +30,7 @@ func Read(path string) (Script, error) {
 	return sources[0], sources[0].CheckText()
 }
 
-// ReadAll reads files as they are: only the path is the command line's fault. It fails when one of them cannot be
-// read.
+// ReadAll reads files as they are. It fails when one of them cannot be read, which is a mistake on the command line.
 func ReadAll(paths []string) ([]Script, error) {
 	var sources []Script
 	for _, path := range paths {

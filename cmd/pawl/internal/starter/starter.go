@@ -19,7 +19,7 @@ import (
 //go:embed templates
 var templates embed.FS
 
-// Template is a workflow to begin with, and what runs it.
+// Template is a workflow to begin with, and the commands that run it.
 type Template struct {
 	// Script is the name of its file.
 	Script string
@@ -32,7 +32,7 @@ type Template struct {
 	Next []string
 }
 
-// Templates are those there are, by name.
+// Templates are all templates, by name.
 var Templates = map[string]Template{
 	"orders": {
 		Script: "orders.ts", About: "events that are pushed in become rows of a CSV file",
@@ -57,8 +57,8 @@ func Names() []string { return slices.Sorted(maps.Keys(Templates)) }
 // Contract is the name of the file with the contract for coding agents.
 const Contract = "AGENTS.md"
 
-// Write puts a template into the folder, which it makes where it is missing. It returns the paths of what was written,
-// and of what was there and stays.
+// Write writes a template into the folder, which it makes where it is missing. It returns the paths of the files that
+// it has written, and of those that existed and stay as they are.
 func Write(dir, name, declarations string) (written, kept []string, err error) {
 	t, ok := Templates[name]
 	if !ok {
@@ -89,7 +89,7 @@ func Write(dir, name, declarations string) (written, kept []string, err error) {
 	return written, kept, nil
 }
 
-// files are the script, its tests and what stands beside it, by name.
+// files are the script, its tests and the other files of the template, by name.
 func (t Template) files(name string) (map[string]string, error) {
 	files := map[string]string{}
 	folder := "templates/" + name
@@ -116,7 +116,7 @@ func (t Template) files(name string) (map[string]string, error) {
 	return files, nil
 }
 
-// put writes a file that must not be there.
+// put writes a file that must not exist yet.
 func put(path, content string) error {
 	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if err != nil {

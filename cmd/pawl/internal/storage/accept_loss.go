@@ -20,7 +20,7 @@ import (
 	"github.com/pawl-run/pawl/projections/store"
 )
 
-// Acceptance is what a person says of a loss.
+// Acceptance says how a person accepts a loss.
 type Acceptance struct {
 	Actor eventlog.Actor
 	// Report is the file that lists the calls that are given up; empty for one in the data directory.
@@ -108,7 +108,7 @@ func AcceptLoss(
 	}
 	err = os.Remove(lossFile(s.Data))
 	if err == nil {
-		err = durable.SyncDir(s.Data) // a crash must not bring it back
+		err = durable.SyncDir(s.Data) // a crash must not bring the file back
 	}
 	if err != nil {
 		return result, exit.Failed("remove it yourself", fmt.Errorf("end the acceptance: %w", err))
@@ -119,7 +119,7 @@ func AcceptLoss(
 // acceptsLoss is the cause of what an acceptance records.
 var acceptsLoss = eventlog.Cause{Kind: "api", ID: "acceptLoss"}
 
-// tellAgain adds the workflows that earlier acceptances hold: an acceptance may have been killed before it told its
+// tellAgain adds the workflows that earlier acceptances hold: an acceptance may have been killed before it printed its
 // result.
 func (r *Accepted) tellAgain(ctx context.Context, d *Data) error {
 	before, err := loss.StillHeld(ctx, d.Log)
@@ -151,7 +151,7 @@ func (r *Accepted) takeNames(ctx context.Context, d *Data, wish Acceptance, coun
 	return nil
 }
 
-// recordLoss records the loss of which result names the parts, and adds to result what it came to.
+// recordLoss records the loss in the log, and adds to result what became of each workflow.
 func recordLoss(ctx context.Context, d *Data, result *Accepted, lost loss.Loss) error {
 	clock, err := NewClock(ctx, d.Settings, d.Log)
 	if err != nil {
@@ -168,8 +168,8 @@ func recordLoss(ctx context.Context, d *Data, result *Accepted, lost loss.Loss) 
 	return nil
 }
 
-// startEpochs makes everything invalid that remembers positions in these partitions, the local store first: the
-// sequences after a lost end are used again for other records.
+// startEpochs starts a new epoch in each of these partitions, so that positions that were remembered there are invalid.
+// The sequences after a lost end are used again for other records.
 func startEpochs(ctx context.Context, log *jslog.Log, ahead []loss.Ahead) error {
 	for _, one := range ahead {
 		if _, err := log.SetAside(ctx, one.Partition, nil); err != nil {

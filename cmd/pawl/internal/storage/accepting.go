@@ -21,7 +21,7 @@ type acceptance struct {
 	End   bool     `json:"end"`
 }
 
-// add takes in what was found, and whether the newest messages may be gone without a hole that shows it.
+// add adds what was found. end says that the newest messages may be gone, which no hole in the sequence shows.
 func (k *acceptance) add(end bool, lines ...string) {
 	k.End = k.End || end
 	for _, line := range lines {

@@ -23,7 +23,7 @@ func giveWay(ctx context.Context, d *Data) error {
 	found, err := loss.FindAhead(ctx, d.Log, d.Store)
 	switch {
 	case errors.Is(err, store.ErrDamaged):
-		return nil // it is rebuilt, and knows nothing
+		return nil // the store is being rebuilt, and knows nothing that the log lacks
 	case err != nil:
 		return ExplainLog(d.Settings.Data, err)
 	case len(found) == 0:
@@ -37,7 +37,7 @@ func giveWay(ctx context.Context, d *Data) error {
 		result.Lost = append(result.Lost, ahead.String())
 		lost.Workflows = append(lost.Workflows, ahead.Workflows...)
 	}
-	// In this order: after an interruption the next start finds the same again, until the store is empty.
+	// The loss is recorded before the store is emptied: after an interruption the next start then finds the same loss.
 	if err := recordLoss(ctx, d, &result, lost); err != nil {
 		return err
 	}

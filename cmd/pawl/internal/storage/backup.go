@@ -76,7 +76,7 @@ func Restore(ctx context.Context, s config.Settings, with Parts, logger *slog.Lo
 	}
 	d := &Data{Settings: s, With: with, Logger: logger, stopped: true, restoring: restoring(from)}
 	defer func() { err = d.End(err) }()
-	// This comes first: an engine that is started in between makes no log of its own.
+	// This comes first, so that an engine that is started in between makes no log of its own.
 	err = os.MkdirAll(s.Data, 0o700)
 	if err == nil {
 		err = durable.WriteFile(restoreFile(s.Data), []byte(from.ID+"\n"))

@@ -19,9 +19,9 @@ import (
 	"github.com/pawl-run/pawl/ops/feed"
 )
 
-// Broker is where the log is kept, and the engine's own connection to it: the NATS server inside of this process, or
-// servers that are there without it. Each kind is made by one function that openBroker chooses (embedBroker,
-// joinServers), and differs from the others in what it sets here.
+// Broker is the NATS server that keeps the log, and the engine's own connection to it. The server runs inside of this
+// process, or servers elsewhere keep the log. Each kind is made by one function that openBroker chooses (embedBroker,
+// joinServers), and differs from the other in the fields that it sets.
 type Broker struct {
 	// Server is the server inside of this process; nil where there is none.
 	Server   *embeddednats.Server
@@ -42,7 +42,7 @@ type Broker struct {
 // Connect opens a further connection of the engine.
 func (b *Broker) Connect(options ...nats.Option) (*nats.Conn, error) { return b.dial(options...) }
 
-// ClientURL is where the server inside of this process listens; empty for nowhere.
+// ClientURL is the address at which the server inside of this process listens; empty where it does not.
 func (b *Broker) ClientURL() string {
 	if b.Server == nil {
 		return ""
@@ -69,7 +69,7 @@ func (b *Broker) KeepMetadata(stream string) error {
 }
 
 // openBroker starts the broker, or joins it, and connects to it. It locks the data directory. trust says whether a
-// server inside of this process may take a stream whose metadata may not be what it was.
+// server inside of this process may use a stream whose metadata may not be the last that was written.
 func openBroker(
 	ctx context.Context, s config.Settings, with Parts, logger *slog.Logger,
 	trust func(stream, takes string) (bool, error), opened *Closers,
@@ -123,7 +123,7 @@ func embedBroker(
 	return b, b.connect(opened)
 }
 
-// refused explains why the data directory cannot be had.
+// refused explains why the data directory cannot be used.
 func refused(err error) error {
 	if explained, ok := clusterRefused(err); ok {
 		return explained
@@ -144,7 +144,7 @@ func (b *Broker) connect(opened *Closers) (err error) {
 	return nil
 }
 
-// joinServers connects to NATS servers that are there without this process. The data directory holds no log then: it is
+// joinServers connects to NATS servers that run without this process. The data directory then holds no log. It is
 // locked here, and refused where an engine has kept its log in it.
 func joinServers(ctx context.Context, s config.Settings, logger *slog.Logger, opened *Closers) (*Broker, error) {
 	if _, err := os.Stat(filepath.Join(s.Data, "jetstream")); err == nil {

@@ -11,8 +11,8 @@ import (
 	"github.com/pawl-run/pawl/eventlog"
 )
 
-// NewClock makes the engine's clock. A manual one goes on at the time of the last transition, so that
-// the log's time never runs back; where it starts counts only while the log is empty.
+// NewClock makes the engine's clock. A manual clock goes on at the time of the last transition, so that the log's time
+// never runs back; its configured start counts only while the log is empty.
 func NewClock(ctx context.Context, s config.Settings, log eventlog.Log) (clock.Clock, error) {
 	if !s.Clock.Manual {
 		return clock.System{}, nil
@@ -59,7 +59,7 @@ func timeBefore(ctx context.Context, log eventlog.Log, partition int, seq uint64
 		for r, err := range log.Read(ctx, partition, seq) {
 			switch {
 			case errors.Is(err, eventlog.ErrUnreadable), errors.Is(err, eventlog.ErrDamaged):
-				continue // its workflow stops, or the engine does; neither is the clock's affair
+				continue // a record that cannot be read stops its workflow or the engine, which is handled elsewhere
 			case err != nil:
 				return time.Time{}, err
 			}

@@ -2,12 +2,12 @@ package storage
 
 import "errors"
 
-// Closers undo what was opened, the last first. All parts of one data directory share them.
+// Closers close everything that was opened, the last first. All parts of one data directory share them.
 type Closers struct{ undo []func() error }
 
 func (c *Closers) Add(f func() error) { c.undo = append(c.undo, f) }
 
-// close undoes everything, also what comes after a failure, and returns all failures. A second call does nothing.
+// close calls every function, also after one has failed, and returns all failures. A second call does nothing.
 func (c *Closers) close() error {
 	var errs []error
 	for i := len(c.undo) - 1; i >= 0; i-- {

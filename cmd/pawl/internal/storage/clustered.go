@@ -58,7 +58,7 @@ func writeLocal(server *embeddednats.Server, data string, opened *Closers) error
 }
 
 // LocalCluster is the URL by which commands on this machine reach the servers of the cluster whose node has this data
-// directory; empty where no such node runs. System leads to the account in which the servers speak about themselves.
+// directory; empty where no such node runs. With system the URL leads to the system account.
 func LocalCluster(data string, system bool) (string, error) {
 	name := embeddednats.LocalURL
 	if system {

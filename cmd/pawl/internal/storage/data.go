@@ -22,14 +22,14 @@ type Data struct {
 
 	With    Parts
 	Logger  *slog.Logger
-	stopped bool // it is looked at, and no engine is to run on it
+	stopped bool // no engine is to run on it: a command looks at it, or repairs it
 	accepts bool // a loss is being accepted
 	// restoring is set while a backup is being restored into the directory.
 	restoring *jslog.Restoring
 
 	Scripts scriptLog
 	Store   *store.Store
-	// Opened undoes everything that was opened on the directory, also what a Node opens on it later.
+	// Opened closes everything that was opened on the directory, also what a Node opens on it later.
 	Opened Closers
 	// ended is why it was closed; nil before that, or where nothing went wrong.
 	ended error
@@ -57,7 +57,7 @@ func (d *Data) openLog(ctx context.Context) (err error) {
 		return ExplainLog(data, diskspace.Unwritten(err, data, d.With.Free))
 	}
 	d.Opened.Add(d.Log.Close)
-	if !d.stopped { // Scripts run in an engine alone
+	if !d.stopped { // scripts run only in an engine
 		if d.Scripts, err = openScriptLog(ctx, d.Broker, data, d.With, d.Logger); err != nil {
 			return exit.Failed("", err)
 		}
@@ -77,8 +77,8 @@ func (d *Data) openLog(ctx context.Context) (err error) {
 	return nil
 }
 
-// logConfig configures the log. Where not every write is synced the mark says only that the log
-// exists: otherwise what the broker loses with the power would look like damage.
+// logConfig configures the log. Where not every write is synced, the mark says only that the log exists: otherwise the
+// messages that the broker loses when the power fails would look like damage.
 func (d *Data) logConfig() jslog.Config {
 	synced := d.Settings.SyncInterval == 0
 	c := jslog.Config{
@@ -91,7 +91,7 @@ func (d *Data) logConfig() jslog.Config {
 	if server == nil {
 		return c
 	}
-	if !d.Broker.Shared { // what has several replicas is not staged in files
+	if !d.Broker.Shared { // the server does not stage batches of streams with several replicas in files
 		c.Stage = server.StageInMemory
 	}
 	c.Unserved = func(stream string) (error, bool) {
@@ -125,11 +125,11 @@ func (d *Data) Ends(ctx context.Context) ([]uint64, error) {
 	return ends, nil
 }
 
-// Close undoes everything that was opened, in reverse, and frees the data directory. It returns what went wrong.
+// Close closes everything that was opened, in reverse, and frees the data directory. It returns what went wrong.
 func (d *Data) Close() error { return d.Opened.close() }
 
-// End closes everything and returns why it ends, err (which may be nil), with what went wrong while it
-// was closed. A disk that was full, or a store that failed, is explained.
+// End closes everything. It returns err, the reason of the end (which may be nil), joined with what went wrong during
+// the closing. For a full disk and a failed store the error says what can be done.
 func (d *Data) End(err error) error {
 	d.ended = err
 	err = errors.Join(err, d.Close())

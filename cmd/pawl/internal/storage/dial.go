@@ -24,9 +24,9 @@ const (
 	answerWithin = 12 * time.Second
 )
 
-// Dial connects to the servers. The connection is kept up for as long as the engine lives, whatever the servers
-// say meanwhile. What is sent while it is down fails, and does not leave later. A server that stands still, or is cut
-// off from the others, is left for another one.
+// Dial connects to the servers. A lost connection is made again for as long as the engine lives, whatever the servers
+// answer meanwhile. A message that is sent while there is none fails, and is not sent later. A server that hangs, or is
+// cut off from the others, is left for another one.
 func Dial(servers config.Servers, creds string, logger *slog.Logger, options ...nats.Option) (*nats.Conn, error) {
 	all := []nats.Option{
 		nats.Timeout(connectTime), nats.PingInterval(pingEvery), nats.MaxPingsOutstanding(2),
@@ -71,7 +71,7 @@ func leaveWhenCutOff(nc *nats.Conn, logger *slog.Logger, within time.Duration, o
 	go func() {
 		again := time.NewTicker(every)
 		defer again.Stop()
-		var answered time.Time // since then it has been silent; zero while it has never answered
+		var answered time.Time // the time of the last answer; zero while there was none
 		for {
 			ctx, cancel := context.WithTimeout(context.Background(), every)
 			_, err := js.AccountInfo(ctx)
@@ -83,7 +83,7 @@ func leaveWhenCutOff(nc *nats.Conn, logger *slog.Logger, within time.Duration, o
 			case !answered.IsZero() && time.Since(answered) >= within && len(nc.Servers()) > 1:
 				logger.Warn("JetStream does not answer through this server; another one is tried", "connection", nc.Opts.Name,
 					"server", nc.ConnectedServerName(), "error", err)
-				answered = time.Now()   // the other one has as long
+				answered = time.Now()   // the other server gets as much time
 				_ = nc.ForceReconnect() // it fails only where the connection is closed
 			}
 			select {

@@ -46,7 +46,7 @@ func blocksAsTheyWere(data string) string {
 	return "; each block in which a record was marked as erased is in " + kept + " as it was"
 }
 
-// goneHint leads out of a log of which nothing is left.
+// goneHint says what to do where nothing is left of the log.
 func goneHint(data string) string {
 	return "put " + filepath.Join(data, "jetstream") +
 		" back from a copy or a backup, then start again: pawl serve; without it no loss can be accepted: " +

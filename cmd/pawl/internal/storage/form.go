@@ -24,7 +24,7 @@ import (
 // LeasesBucket is the bucket of the leases.
 const LeasesBucket = "PAWL_LEASES"
 
-// SharedPartitions is how many partitions a shared log gets where nothing is said.
+// SharedPartitions is how many partitions a shared log gets by default.
 const SharedPartitions = 16
 
 // Layout is how a shared log is kept.
@@ -82,8 +82,8 @@ func Servers(ctx context.Context, s config.Servers, logger *slog.Logger) (*nats.
 	return nc, nil
 }
 
-// awaitFormed waits until the shared log and the bucket of its leases are there, and learns how many replicas they
-// have. A node that has read the log before does not wait: its log is gone, and will not be made.
+// awaitFormed waits until the shared log and the bucket of its leases exist, and notes how many replicas they have. A
+// node that has read the log before does not wait: then the log is gone, and nobody is going to make it.
 func (d *Data) awaitFormed(ctx context.Context) error {
 	js, err := jetstream.New(d.Broker.NC)
 	if err != nil {
@@ -120,8 +120,9 @@ func (d *Data) awaitFormed(ctx context.Context) error {
 	}
 }
 
-// Leases share the log with the other engines; the bucket keeps them. Both are nil where this engine has the log for
-// itself. url is where this engine answers, and version that of its program.
+// Leases opens the leases, by which the engines share the partitions of the log, and the bucket that keeps them. Both
+// are nil where this engine has the log for itself. url is the address at which this engine answers, and version that
+// of its program.
 func (d *Data) Leases(ctx context.Context, url, version string) (*lease.Keeper, *bucket.Bucket, error) {
 	if !d.Broker.Shared {
 		return nil, nil, nil

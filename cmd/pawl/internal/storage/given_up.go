@@ -15,7 +15,7 @@ import (
 	"github.com/pawl-run/pawl/eventlog/durable"
 )
 
-// GivenUpLine is a mutation call in the report of an acceptance. State is the last that was recorded of it.
+// GivenUpLine is a mutation call in the report of an acceptance. State is its last recorded state.
 type GivenUpLine struct {
 	Workflow  eventlog.WorkflowName   `json:"workflow"`
 	Mutation  eventlog.MutationID     `json:"mutation"`

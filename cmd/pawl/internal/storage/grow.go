@@ -15,8 +15,9 @@ import (
 	"github.com/pawl-run/pawl/ops/backup"
 )
 
-// RestoreShared makes a shared log of a backup, on servers that hold none: what Form makes, with a past. The bucket of
-// the leases comes last, so no engine begins before all is there. It may be repeated after it failed, and goes on then.
+// RestoreShared makes a shared log from a backup, on servers that hold none. It makes what Form makes, and fills it
+// with the backup. The bucket of the leases comes last, so no engine starts before everything is there. It may be
+// repeated after it failed, and then goes on.
 func RestoreShared(ctx context.Context, nc *nats.Conn, logger *slog.Logger, from *backup.Folder, want Layout,
 	wish Restoration) (result backup.Restored, err error) {
 	if err := sourceRests(ctx, from.Source); err != nil {

@@ -10,17 +10,17 @@ import (
 	"github.com/pawl-run/pawl/eventlog"
 )
 
-// Accepted is what accepting a loss came to.
+// Accepted is the result of the acceptance of a loss.
 type Accepted struct {
 	// Lost has a line for everything that is missing.
 	Lost []string `json:"lost"`
-	// Held workflows may lack their newest transitions; of those in SetAside it is known which count no
-	// more. Broken ones stay out of service.
+	// Held workflows may lack their newest transitions. SetAside says, for workflows where that is known, which of the
+	// transitions that are left do not count any more. Broken ones stay out of service.
 	Held     []eventlog.WorkflowName          `json:"held"`
 	SetAside map[eventlog.WorkflowName]string `json:"setAside"`
 	Broken   []eventlog.WorkflowName          `json:"broken"`
-	// Skipped counts, by workflow, the events that may have been handled: only a redrive that says so brings them
-	// back. Mutations of those in Asks need approval.
+	// Skipped counts, by workflow, the events that may have been handled: only a redrive with --including-unknown
+	// brings them back. The mutations of the workflows in Asks need approval.
 	Skipped map[eventlog.WorkflowName]int `json:"skipped,omitempty"`
 	Asks    []eventlog.WorkflowName       `json:"asks,omitempty"`
 	// Foreign messages of no workflow were set aside.
@@ -33,8 +33,8 @@ type Accepted struct {
 	TokensRevoked bool `json:"tokensRevoked"`
 	// Before are workflows that earlier acceptances hold.
 	Before []HeldBefore `json:"before,omitempty"`
-	// NamesLost says that a name which the log does not know is held at its first deploy; NamesKnown that a person has
-	// ended that.
+	// NamesLost says that a workflow whose name the log does not know is held at its first deploy; NamesKnown that a
+	// person has ended that.
 	NamesLost  bool `json:"namesLost,omitempty"`
 	NamesKnown bool `json:"namesKnown,omitempty"`
 }
@@ -53,7 +53,7 @@ func (r *Accepted) Changed() bool {
 	return len(r.Lost) > 0 || len(r.Held) > 0 || len(r.SetAside) > 0 || r.Foreign > 0 || r.TokensRevoked
 }
 
-// Earlier says what earlier acceptances have left to a person.
+// Earlier says what a person still has to do after earlier acceptances.
 func (r *Accepted) Earlier() (lines []string) {
 	for _, held := range r.Before {
 		line := fmt.Sprintf("%s is held since an earlier acceptance: %s. Look at the other side, then: pawl resume %s",
@@ -71,12 +71,12 @@ func (r *Accepted) Earlier() (lines []string) {
 	return lines
 }
 
-// NamesLost says what a loss of names has done, and the way out.
+// NamesLost says what follows from a loss of names, and what to do.
 const NamesLost = "a workflow may be lost with its name: a name that the log does not know is held (loss) at its " +
 	"first deploy. Deploy again what you know was there; then, with the engine stopped, say that nothing else was: " +
 	"pawl verify --accept-loss --names-known"
 
-// TokensRevoked says what a loss has done to named tokens.
+// TokensRevoked says what follows from a loss for named tokens.
 const TokensRevoked = "every named token is revoked, since a revocation may be among what is lost; " +
 	"make new ones: pawl tokens create NAME --role ROLE"
 
@@ -112,7 +112,8 @@ func (r *Accepted) add(past loss.LostPast) {
 	}
 }
 
-// Ended says of which workflows events were ended that may not be done yet, and which calls need a person now.
+// Ended says which workflows had events that were skipped although they may not be done, and which workflows need
+// approvals now.
 func (r *Accepted) Ended() (lines []string) {
 	for _, name := range slices.Sorted(maps.Keys(r.Skipped)) {
 		lines = append(lines, fmt.Sprintf(

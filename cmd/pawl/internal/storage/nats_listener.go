@@ -19,8 +19,8 @@ import (
 	"github.com/pawl-run/pawl/eventlog/durable"
 )
 
-// natsListener is where the broker answers tools, subscribers and operators, if that is wanted, and the files that
-// tell them how to connect.
+// natsListener is the listener at which the broker answers tools, subscribers and operators, if that is wanted, and the
+// files that tell them how to connect.
 type natsListener struct {
 	settings  config.Settings
 	encrypted bool // it asks for TLS
@@ -82,11 +82,11 @@ func beyondLoopback(addr string) bool {
 	return err == nil && host != "localhost" && (ip == nil || !ip.IsLoopback())
 }
 
-// writeDown writes down how to connect to the listener, if there is one. The URL of the commands
-// is there only while an engine listens: it is how they know.
+// writeDown writes down how to connect to the listener, if there is one. The URL of the commands is there only while an
+// engine listens: by that they know that it does.
 func (l *natsListener) writeDown(server *embeddednats.Server, opened *Closers) error {
 	if server.ClientURL() == "" {
-		if err := l.forget(); err != nil { // what an engine left that was killed
+		if err := l.forget(); err != nil { // an engine that was killed has left its files
 			return exit.Failed("", err)
 		}
 		return nil
@@ -128,7 +128,7 @@ func (l *natsListener) writeCertificate() error {
 	return durable.WriteFile(path, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: leaf}))
 }
 
-// Announce says where tools find what they need to connect to the listener at address, empty for none.
+// Announce says how tools connect to the listener at address, and nothing where the address is empty.
 func (l *natsListener) Announce(out io.Writer, address string) {
 	if address != "" {
 		fmt.Fprintf(out, "pawl: NATS listens on %s; give each tool a URL of its own with pawl connectors add; "+

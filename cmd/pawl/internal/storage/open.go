@@ -11,8 +11,8 @@ import (
 	"github.com/pawl-run/pawl/eventlog/jslog"
 )
 
-// Open opens what lies in the data directory: broker, log and store. Only one process can. It
-// fails when another process has it, when it is damaged, or when its log lacks what the store has seen.
+// Open opens the broker, the log and the store of the data directory. It fails when another process uses the directory,
+// when the log is damaged, or when it lacks something that the store has seen.
 func Open(ctx context.Context, s config.Settings, with Parts, logger *slog.Logger) (*Data, error) {
 	d := &Data{Settings: s, With: with, Logger: logger}
 	err := openWhole(ctx, d)

@@ -10,13 +10,13 @@ import (
 	"github.com/pawl-run/pawl/projections/store"
 )
 
-// Parts are what a test puts in the place of an engine's own. The zero value is the real ones.
+// Parts are the parts of an engine that a test replaces. The zero value stands for the real ones.
 type Parts struct {
-	// Observe is called with each transition, before the command is told of it.
+	// Observe is called with each transition, before the observer of the command.
 	Observe func(eventlog.Record)
-	// Connectors stands before the connectors that the engine calls.
+	// Connectors wraps the connectors that the engine calls.
 	Connectors func(engine.Connectors) engine.Connectors
-	// Worker and MailParser make the processes that run scripts and take mails apart; nil is this program again.
+	// Worker and MailParser make the processes that run scripts and parse mails; nil is this program again.
 	Worker, MailParser func() *exec.Cmd
 	// FreeSpace says what may still be written to a folder's disk.
 	FreeSpace func(dir string) (schedule.Size, error)
@@ -32,7 +32,7 @@ func (p Parts) Free(dir string) (schedule.Size, error) {
 	return diskspace.Free(dir)
 }
 
-// Observer tells of each transition: the test first, which may be its end.
+// Observer is called with each transition. It calls the test first, which may end the process there.
 func (p Parts) Observer(command func(eventlog.Record)) func(eventlog.Record) {
 	if p.Observe == nil {
 		return command

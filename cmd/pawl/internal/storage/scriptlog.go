@@ -14,15 +14,15 @@ import (
 	"github.com/pawl-run/pawl/sandbox"
 )
 
-// scriptLog takes the lines that scripts write: it keeps them with their runs, and tells them.
+// scriptLog receives the lines that scripts write: it keeps them with their runs, and shows them.
 type scriptLog struct {
 	stream *runlog.Stream // nil where the disk is too full to keep lines
 	// Tell shows a line to a person; nil where no person looks. It must not block.
 	Tell func(eventlog.WorkflowName, eventlog.Handler, sandbox.LogLine)
 }
 
-// openScriptLog opens what keeps the lines. They are no facts: a disk too full for them does not keep an engine from
-// finishing what is under way.
+// openScriptLog opens the stream of the lines. The lines are no facts: if the disk is too full for them, the engine
+// still finishes the work that is under way.
 func openScriptLog(
 	ctx context.Context, broker *Broker, data string, with Parts, logger *slog.Logger,
 ) (l scriptLog, err error) {
@@ -39,7 +39,7 @@ func openScriptLog(
 	return l, nil
 }
 
-// openRunLog tries again where several nodes make the stream at once, and a cluster is slow to answer each.
+// openRunLog tries again, since a cluster answers slowly when several nodes make the stream at once.
 func openRunLog(ctx context.Context, broker *Broker, c runlog.Config) (*runlog.Stream, error) {
 	for end := time.Now().Add(time.Minute); ; {
 		stream, err := runlog.Open(ctx, broker.NC, c)
@@ -57,7 +57,7 @@ func (l scriptLog) Reader() ops.RunLog {
 	return l.stream
 }
 
-// Write takes the lines that one call of a script wrote.
+// Write receives the lines that one call of a script wrote.
 func (l scriptLog) Write(
 	w eventlog.WorkflowName, run eventlog.RunID, of eventlog.Handler, lines []sandbox.LogLine,
 ) {

@@ -17,7 +17,7 @@ import (
 	"github.com/pawl-run/pawl/ops/doctor"
 )
 
-// lookTime bounds one look at the servers: what is asked while they elect a leader is not answered later.
+// lookTime bounds one look at the servers: a question that is sent while they elect a leader is never answered.
 const lookTime = 3 * time.Second
 
 // lookAtServers refuses servers on which an engine cannot work, and names what is weaker there than it could be.

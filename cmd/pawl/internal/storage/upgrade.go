@@ -20,7 +20,7 @@ import (
 	"github.com/pawl-run/pawl/eventlog/jslog/bucket"
 )
 
-// Upgrade is how the format of a shared log was, and is now.
+// Upgrade is the format of a shared log before and after.
 type Upgrade struct {
 	From, To int
 	// Nodes are those whose engines run, by name: the newest format is what all of them read.
@@ -94,10 +94,10 @@ func lateNodes(ctx context.Context, js jetstream.JetStream, format int, without 
 			strings.Join(late, ", ")))
 }
 
-// lookAgainTime bounds one look at the bucket: what is asked during an election is never answered.
+// lookAgainTime bounds one look at the bucket: a question that is sent during an election is never answered.
 const lookAgainTime = 20 * time.Second
 
-// readNodes reads what the nodes have told of themselves, by name.
+// readNodes reads what the nodes have published about themselves, by name.
 func readNodes(ctx context.Context, js jetstream.JetStream) (map[string]lease.Node, error) {
 	ctx, cancel := context.WithTimeout(ctx, lookAgainTime)
 	defer cancel()

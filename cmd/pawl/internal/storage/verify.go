@@ -11,11 +11,11 @@ import (
 	"github.com/pawl-run/pawl/projections/readmodel"
 )
 
-// AcceptHint leads out of a damaged log.
+// AcceptHint says what to do about a damaged log.
 const AcceptHint = "to go on without what is missing, or cannot be followed, once the engine is stopped and its data " +
 	"copied aside: pawl verify --accept-loss"
 
-// VerifyStopped checks the log of an engine that is stopped. The hint leads out of what is found.
+// VerifyStopped checks the log of an engine that is stopped. The hint says what to do about what is found.
 func VerifyStopped(
 	ctx context.Context, s config.Settings, with Parts, logger *slog.Logger,
 ) (found replay.Verification, hint string, err error) {
@@ -26,7 +26,7 @@ func VerifyStopped(
 			hint = goneHint(s.Data)
 		}
 		if err = d.End(err); errors.Is(err, eventlog.ErrDamaged) {
-			// What an engine refuses to start on is the answer here.
+			// Where an engine would refuse to start, the reason is the result of the check.
 			return replay.Verification{Problems: []string{err.Error()}}, hint, nil
 		}
 		return found, "", err

@@ -21,7 +21,6 @@ func titleOf(call eventlog.MutationCall) string {
 // process recorded its start.
 func effect(call eventlog.MutationCall, f *eventlog.MutationApplied) string {
 	if call.Connector == "" {
-		// Its start was recorded by a process before this one.
 		return fmt.Sprintf("mutation %s was applied", f.Mutation)
 	}
 	line := titleOf(call)
@@ -61,8 +60,8 @@ func whereabouts(call eventlog.MutationCall, result json.RawMessage) string {
 	var answer struct {
 		Row    int64
 		Status int64
-	} // zero where the answer does not say it: a person's word need not (O4)
-	// Whatever cannot be read is left out: this is only a line for people.
+	} // fields that the answer does not have stay empty; the result that a person gives need not have them (O4)
+	// A part that cannot be read is left out: this is only a line for people.
 	_ = json.Unmarshal(call.Params, &params)
 	_ = json.Unmarshal(result, &answer)
 	said := func(place, format string, number int64) string {

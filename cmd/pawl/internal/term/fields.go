@@ -13,8 +13,8 @@ import (
 	"github.com/pawl-run/pawl/eventlog"
 )
 
-// Fields prints one thing, a field per line. What is nested is JSON: as it was sent, or, on a terminal whose line it
-// does not fit, spread over lines.
+// Fields prints one object, a field per line. A nested value is JSON: as it was sent, or spread over lines where it
+// does not fit into a line of the terminal.
 func (s Screen) Fields(document json.RawMessage) error {
 	fields, err := orderedFields(document)
 	if err != nil {
@@ -38,7 +38,7 @@ func (s Screen) Fields(document json.RawMessage) error {
 	return nil
 }
 
-// gap stands between the name of a field and its value.
+// gap is between the name of a field and its value.
 const gap = "  "
 
 type field struct {
@@ -113,8 +113,8 @@ func fieldText(raw json.RawMessage) string {
 	return OneLine(Plain(value), 4000)
 }
 
-// documentLine shows JSON as it was sent, in the order and with the spaces of its writer: a
-// hash may be over these bytes. Characters that could steer a terminal are escaped as JSON has it.
+// documentLine shows JSON as it was sent, in the order and with the spaces of its writer: a hash may have been made of
+// these bytes. Characters that could steer a terminal are escaped in the way of JSON.
 func documentLine(raw json.RawMessage, most int) string {
 	var out strings.Builder
 	left := most
@@ -123,7 +123,7 @@ func documentLine(raw json.RawMessage, most int) string {
 			return out.String() + "…"
 		}
 		switch {
-		case r == '\n', r == '\r', r == '\t': // between the values: in a string they stand escaped
+		case r == '\n', r == '\r', r == '\t': // these are between values: inside of strings they are escaped
 			out.WriteByte(' ')
 		case unicode.IsControl(r), unicode.Is(unicode.Bidi_Control, r), r == '\u2028', r == '\u2029':
 			fmt.Fprintf(&out, `\u%04x`, r)

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// momentForms are the ways to write a time, beside a duration: as RFC 3339 has it, as lists show it, and shorter.
+// momentForms are the ways to write a time, beside a duration: in RFC 3339, as lists show it, and shorter.
 var momentForms = []string{time.RFC3339Nano, "2006-01-02 15:04:05", "2006-01-02 15:04", "2006-01-02"}
 
 // ReadMoment reads a time, or how long before now it is.

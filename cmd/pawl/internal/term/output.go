@@ -14,7 +14,7 @@ type Output struct {
 	To io.Writer
 	// Lost is the first write that failed, nil for none.
 	Lost error
-	// spare is set where what is printed is no result, and work goes on without it.
+	// spare is set where the output is no result, and the work goes on without it.
 	spare bool
 }
 
@@ -34,12 +34,12 @@ func (o *Output) Write(p []byte) (int, error) {
 	return n, o.Lost
 }
 
-// OutliveReaders makes the process go on when its output is read no more: an engine's
-// work is not to be told, it is to be done.
+// OutliveReaders makes the process go on when nobody reads its output any more: an engine does its work whether or not
+// it is read.
 func OutliveReaders(to io.Writer) {
 	if out, ok := to.(*Output); ok {
 		out.spare = true
 	}
-	// Unheard, but asked for: without this the Go runtime ends the process at such a write.
+	// Nothing reads the channel, but without a registration the Go runtime ends the process at such a write.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 }

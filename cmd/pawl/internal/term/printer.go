@@ -19,7 +19,7 @@ type Printer struct {
 	waiting []string
 	dropped int
 	closed  bool
-	queued  int // lines ever taken
+	queued  int // lines ever queued
 	written int // lines ever written
 	moved   *sync.Cond
 	wake    chan struct{}
@@ -34,7 +34,7 @@ func NewPrinter(to io.Writer) *Printer {
 	return p
 }
 
-// Print queues lines. It never blocks; what a reader is too slow for is counted and left out.
+// Print queues lines. It never blocks; lines for which the reader is too slow are counted and left out.
 func (p *Printer) Print(lines ...string) {
 	p.mu.Lock()
 	for _, line := range lines {

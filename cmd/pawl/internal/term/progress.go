@@ -12,16 +12,15 @@ import (
 	"github.com/pawl-run/pawl/projections"
 )
 
-// Progress tells a person what the engine does: one line per thing that matters, never a payload. What
-// was recorded before this process opened the log is read again at its start; it is neither told nor
-// counted.
+// Progress tells a person what the engine does: one line per thing that matters, never a payload. Records from before
+// this process opened the log are read again at its start; they are neither shown nor counted.
 type Progress struct {
 	print func(...string)
 	Style Style
-	// Before is where the log ended when this process opened it, by partition.
+	// Before is the last sequence of each partition at the time when this process opened the log.
 	Before []uint64
-	// State is what is known of a workflow, for a run that began before the records that are read
-	// again; nil where it is not known.
+	// State returns the state of a workflow. It is asked for a run that began before the records that are read again.
+	// It is nil where no states are kept.
 	State func(eventlog.WorkflowName) (projections.State, bool)
 
 	mu     sync.Mutex
@@ -29,7 +28,7 @@ type Progress struct {
 	counts Counts
 }
 
-// Counts is what this process has seen happen: runs are those that something came of.
+// Counts is what has happened since this process opened the log. A run counts only if it had a result.
 type Counts struct{ runs, applied, failed int }
 
 // String sums up what has happened.
@@ -46,7 +45,7 @@ func (c Counts) String() string {
 	}
 }
 
-// NewProgress tells what happens through print, which must not block.
+// NewProgress makes a Progress that prints its lines by print, which must not block.
 func NewProgress(print func(...string), s Style) *Progress {
 	return &Progress{print: print, Style: s, active: map[eventlog.WorkflowName]map[eventlog.RunID]*running{}}
 }
@@ -70,7 +69,7 @@ func (p *Progress) Observe(r eventlog.Record) {
 	p.print(lines...)
 }
 
-// past says that a position was in the log already when this process opened it.
+// past says whether a position was in the log already when this process opened it.
 func (p *Progress) past(at eventlog.Position) bool {
 	return at.Partition < len(p.Before) && at.Seq <= p.Before[at.Partition]
 }
@@ -86,7 +85,7 @@ func (p *Progress) Count() Counts {
 func (p *Progress) lines(r eventlog.Record) []string {
 	var out []string
 	say := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
-	var retry *eventlog.EventRetryScheduled // the first of those that a failure puts off
+	var retry *eventlog.EventRetryScheduled // the first of the events that are tried again after a failure
 	retried := 0
 	for _, fact := range r.Facts {
 		switch f := fact.(type) {
@@ -108,7 +107,7 @@ func (p *Progress) lines(r eventlog.Record) []string {
 		case *eventlog.RunFailed:
 			run := p.of(r.Workflow, f.Run)
 			p.remember(run, r.Workflow, f.Run)
-			if p.State != nil { // which knows the call, if it is still open
+			if p.State != nil { // the state has the call, if it is still open
 				delete(p.active[r.Workflow], f.Run)
 			}
 			p.counts.failed++
@@ -119,7 +118,7 @@ func (p *Progress) lines(r eventlog.Record) []string {
 		case *eventlog.MutationStarted:
 			run := p.of(r.Workflow, f.Run)
 			run.call, run.mutated = f.Call, true
-			p.active[r.Workflow][eventlog.RunID(f.Mutation)] = run // it has the id of its run
+			p.active[r.Workflow][eventlog.RunID(f.Mutation)] = run // a mutation has the id of its run
 		case *eventlog.MutationApplied:
 			run := p.of(r.Workflow, f.Run)
 			p.remember(run, r.Workflow, f.Run)
@@ -154,8 +153,9 @@ func (p *Progress) lines(r eventlog.Record) []string {
 				p.rememberCall(run, r.Workflow, f.Mutation)
 			}
 			possible := "--happened, --did-not-happen or --skip"
-			// A connector that can be asked can be asked again (O3). Where the call is not known here: if the mutation was
-			// left to a person later than its run failed, its connector has been asked.
+			// A connector with a reconcile method can be asked again (O3). Where the call is not known here: if the
+			// mutation was left to a person after its run had failed, its connector has been asked, so it has that
+			// method.
 			if run.call.Reconciles || run.call.Connector == "" && !failedIn(r) {
 				possible = "--happened, --did-not-happen, --skip or --try-again"
 			}
@@ -175,7 +175,7 @@ func (p *Progress) lines(r eventlog.Record) []string {
 				OneLine(string(f.MessageID), maxTitle), f.Topic)
 		case *eventlog.EventHeld:
 			switch f.Reason {
-			case eventlog.HeldRepair, eventlog.HeldPerson: // for the others the mutation's own line says it
+			case eventlog.HeldRepair, eventlog.HeldPerson: // the other holds are shown by the line of the mutation
 				say("%s event %s of %s is held for a %s: pawl why %s", p.Style.Red("■"),
 					OneLine(string(f.MessageID), maxTitle), f.Topic, f.Reason, r.Workflow)
 			}
@@ -188,7 +188,8 @@ func (p *Progress) lines(r eventlog.Record) []string {
 			say("%s %s works on many events again", p.Style.Green("▶"), f.Handler)
 		case *eventlog.WorkflowBlocked:
 			switch f.Reason {
-			case eventlog.BlockApproval, eventlog.BlockReconcile, eventlog.BlockIndeterminate: // the mutation's own line says it
+			case eventlog.BlockApproval, eventlog.BlockReconcile, eventlog.BlockIndeterminate:
+				// The line of the mutation shows these.
 			default:
 				say("%s held (%s): %s; more: pawl why %s", p.Style.Red("■"), f.Reason, OneLine(f.Message, 300), r.Workflow)
 			}
@@ -213,13 +214,13 @@ func (p *Progress) lines(r eventlog.Record) []string {
 	return out
 }
 
-// failedIn reports whether a run failed in the transition: a mutation that is left to a person there
-// has not been asked about.
+// failedIn reports whether a run failed in the transition. If a mutation is left to a person in the same transition,
+// its connector has not been asked about it.
 func failedIn(r eventlog.Record) bool {
 	return slices.ContainsFunc(r.Facts, func(f eventlog.Fact) bool { _, failed := f.(*eventlog.RunFailed); return failed })
 }
 
-// committed renders a commit, unless its mutation has had a line already or nothing came of it.
+// committed renders a commit, unless its mutation has had a line already or the run had no result.
 func (p *Progress) committed(r eventlog.Record, run *running) string {
 	consumed, skipped := 0, 0
 	published := map[eventlog.Topic]int{}
@@ -264,7 +265,7 @@ func atLine(line int) string {
 	return fmt.Sprintf(" (line %d)", line)
 }
 
-// in says how far a time is from now.
+// in says how far in the future a time is.
 func in(then, now eventlog.Instant) string {
 	d := then.Time().Sub(now.Time()).Round(100 * time.Millisecond)
 	if d <= 0 {

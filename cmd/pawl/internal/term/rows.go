@@ -8,7 +8,7 @@ import (
 )
 
 // Rows prints the rows of a list as they come. Its end is not known, so a column is as wide as the widest value that it
-// has had. Without a terminal the fields of a row stand between tabs.
+// has had. Without a terminal the fields of a row are separated by tabs.
 type Rows struct {
 	screen   Screen
 	columns  []Column
@@ -35,8 +35,8 @@ func (r *Rows) Print(cells ...string) error {
 	return err
 }
 
-// leastTold is the least width of the last column, in characters.
-const leastTold = 26
+// leastLast is the least width of the last column, in characters.
+const leastLast = 26
 
 // fit is the row in lines of at most width characters, as far as columns may be cut.
 func (r *Rows) fit(cells []string, width int) string {
@@ -45,7 +45,7 @@ func (r *Rows) fit(cells []string, width int) string {
 		r.widths[i] = max(r.widths[i], text.StringWidthWithoutEscSequences(cell))
 	}
 	widths := append([]int(nil), r.widths[:last]...)
-	shown, _ := choose(r.columns[:last], widths, nil, max(width-leastTold, least))
+	shown, _ := choose(r.columns[:last], widths, nil, max(width-leastLast, least))
 	var line strings.Builder
 	for _, i := range shown {
 		line.WriteString(" " + text.Pad(cut(cells[i], widths[i]), widths[i], ' ') + " ")

@@ -2,12 +2,12 @@ package term
 
 import "github.com/pawl-run/pawl/eventlog"
 
-// running is what is known of a workflow's present run.
+// running is what is known of a run that is active.
 type running struct {
 	run     eventlog.RunID
 	handler eventlog.Handler
 	title   string
-	// event is what a run of a concurrent consumer is about; empty for other runs.
+	// event is the event of a run of a concurrent consumer; empty for other runs.
 	event   eventlog.MessageID
 	call    eventlog.MutationCall
 	mutated bool
@@ -37,7 +37,7 @@ func (p *Progress) of(w eventlog.WorkflowName, id eventlog.RunID) *running {
 	return runs[id]
 }
 
-// remember completes what is known of a run by what the state says of it.
+// remember completes what is known of a run from the state of the workflow.
 func (p *Progress) remember(run *running, w eventlog.WorkflowName, id eventlog.RunID) {
 	if run.run == id && run.handler != "" || p.State == nil {
 		return
@@ -56,7 +56,7 @@ func (p *Progress) remember(run *running, w eventlog.WorkflowName, id eventlog.R
 	}
 }
 
-// rememberCall completes what is known of the run that has made a call.
+// rememberCall completes what is known of the run that has made a call, from the state of the workflow.
 func (p *Progress) rememberCall(run *running, w eventlog.WorkflowName, id eventlog.MutationID) {
 	if p.State == nil {
 		return

@@ -7,7 +7,7 @@ import (
 	"github.com/pawl-run/pawl/sandbox"
 )
 
-// Said tells what a script has logged: which workflow and handler, at which line of the script, and what. It does not
+// Said prints a line that a script has logged, with its workflow, its handler and the line of the script. It does not
 // block.
 func (p *Progress) Said(w eventlog.WorkflowName, of eventlog.Handler, line sandbox.LogLine) {
 	mark := p.Style.Dim("›")

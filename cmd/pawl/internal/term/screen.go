@@ -30,7 +30,7 @@ func fileOf(w any) *os.File {
 	return file
 }
 
-// Screen is where a command reads answers and input, and where it writes: its result, and what it says beside it.
+// Screen is the input of a command, the output for its result, and the output for everything else that it prints.
 type Screen struct {
 	In       io.Reader
 	Out, Err io.Writer
@@ -41,10 +41,10 @@ type Screen struct {
 // Terminal reports whether a person reads the results of the command.
 func (s Screen) Terminal() bool { return IsTerminal(s.Out) }
 
-// unknownWidth is the width of a terminal that does not tell its own.
+// unknownWidth is the width of a terminal that does not report its own.
 const unknownWidth = 80
 
-// width is how many characters a line of the output has: COLUMNS, else as the terminal says, else 80.
+// width is how many characters a line of the output has: COLUMNS, else as many as the terminal reports, else 80.
 func (s Screen) width() int {
 	if n, err := strconv.Atoi(s.variable("COLUMNS")); err == nil && n > 0 {
 		return n
@@ -97,8 +97,8 @@ func (s Style) Yellow(text string) string { return s.wrap("33", text) }
 func (s Style) Dim(text string) string    { return s.wrap("2", text) }
 func (s Style) Bold(text string) string   { return s.wrap("1", text) }
 
-// OneLine makes text of any origin fit for a line on a terminal: no control
-// characters, so no escape codes, no direction overrides, at most so many characters.
+// OneLine makes text of any origin safe for a line on a terminal: without control characters, and so without escape
+// codes, without direction overrides, and with at most so many characters.
 func OneLine(text string, most int) string {
 	clean := strings.Map(func(r rune) rune {
 		switch {

@@ -9,13 +9,13 @@ import (
 	"github.com/jedib0t/go-pretty/v6/text"
 )
 
-// maxSentences bounds what Sentences takes of a text, in characters.
+// maxSentences bounds how much of a text Sentences and Indented show, in characters.
 const maxSentences = 2000
 
-// margin stands before what belongs to the line above it.
+// margin is before a line that continues the line above it.
 const margin = "  "
 
-// Indented prints a text that any party may have written, a little to the right; on a terminal no wider than its line.
+// Indented prints a text of any origin, a little to the right; on a terminal it is wrapped into its lines.
 func (s Screen) Indented(of string) {
 	lines := []string{OneLine(of, maxSentences)}
 	if IsTerminal(s.Out) {
@@ -26,8 +26,8 @@ func (s Screen) Indented(of string) {
 	}
 }
 
-// Sentences breaks a text that any party may have written into its sentences, each on a line of its own. On a terminal
-// a longer one goes on in the next line, a little to the right.
+// Sentences breaks a text of any origin into its sentences, each on a line of its own. On a terminal a longer one goes
+// on in the next line, a little to the right.
 func (s Screen) Sentences(of string) []string {
 	var lines []string
 	for _, sentence := range sentences(OneLine(of, maxSentences)) {

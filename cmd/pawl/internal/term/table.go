@@ -12,22 +12,22 @@ import (
 	"github.com/jedib0t/go-pretty/v6/text"
 )
 
-// Column is one column of a list: where its value stands in the JSON, and what becomes of it where it has too
+// Column is one column of a list: the place of its value in the JSON, and what becomes of the value where it has too
 // little room.
 type Column struct {
 	Title string
 	Field string // path with dots
 	// Instead is the field that is shown where Field has nothing.
 	Instead string
-	// Width is the most that it takes of a terminal's line, in characters; 0 for no bound.
+	// Width bounds its width on a terminal, in characters; 0 for no bound.
 	Width int
-	// Spare says how well it can be spared on a terminal that is too narrow: the columns with the highest are cut
-	// first, and left out first. 0 is never cut.
+	// Spare says how dispensable the column is on a terminal that is too narrow: the columns with the highest number
+	// are cut first, and left out first. A column with 0 is never cut.
 	Spare int
 	// Uncut columns are never shortened, since half of a time means nothing. They are left out where there is too
 	// little room.
 	Uncut bool
-	// Whole is never cut: where the line has too little room for it, it stands on lines of its own below.
+	// Whole columns are never cut: where the line has too little room for one, it is on lines of its own below.
 	Whole bool
 	// Show renders the value; nil shows it as it is.
 	Show func(any) string
@@ -47,9 +47,9 @@ func (p *Page) UnmarshalJSON(document []byte) error {
 	return decoder.Decode((*page)(p))
 }
 
-// Table prints the items oldest first, so that the newest stands at the bottom, next to the prompt, within the
-// terminal's width. Without a terminal there are no frames: fields are separated by tabs, for cut and awk, and a
-// list without items is no line at all; what nothing says then stands on standard error, unless it is empty.
+// Table prints the items oldest first, so that the newest is at the bottom, next to the prompt, within the terminal's
+// width. Without a terminal there are no frames: fields are separated by tabs, for cut and awk, and a list without
+// items is no line at all. The text nothing is printed where there are no items, without a terminal to standard error.
 func (s Screen) Table(p Page, columns []Column, nothing string) {
 	slices.Reverse(p.Items)
 	rows := make([][]string, len(p.Items))
@@ -100,7 +100,7 @@ func (c Column) cell(item map[string]any) string {
 	return OneLine(Plain(value), most)
 }
 
-// What a line of a table has beside its texts.
+// The widths of the parts of a line beside its texts, and the least width of a cut column.
 const (
 	padding = 2 // left and right of a cell
 	indent  = "    "
@@ -168,8 +168,9 @@ func empty(rows [][]string) map[int]bool {
 	return all
 }
 
-// choose decides which columns a line has, and cuts widths to what they get. Where not everything fits, what is empty
-// is left out and what is whole stands below. Then what can best be spared is cut, and then left out.
+// choose decides which columns a line has, and reduces widths to what the columns get. Where not everything fits, empty
+// columns are left out and whole ones move below the line. Then the most dispensable columns are cut, and then left
+// out.
 func choose(columns []Column, widths []int, empty map[int]bool, width int) (shown, below []int) {
 	for i := range columns {
 		shown = append(shown, i)

@@ -9,10 +9,10 @@ import (
 	"time"
 )
 
-// None stands where there is no value.
+// None is shown where there is no value.
 const None = "-"
 
-// At follows a path with dots; nil where it ends too early.
+// At is the value at a path with dots; nil where there is none.
 func At(value any, path string) any {
 	for field := range strings.SplitSeq(path, ".") {
 		object, ok := value.(map[string]any)
@@ -46,7 +46,7 @@ func Plain(value any) string {
 	}
 }
 
-// Int is a whole number of a [Page], 0 for what is none.
+// Int is a whole number of a [Page], 0 for any other value.
 func Int(value any) int {
 	number, _ := value.(json.Number)
 	n, _ := number.Int64() // a text that is no whole number is 0
@@ -56,7 +56,7 @@ func Int(value any) int {
 // MomentLayout is how times are shown: to the second.
 const MomentLayout = "2006-01-02 15:04:05"
 
-// Moment shows a time as people here write it: local, to the second.
+// Moment shows a time in local time, to the second.
 func Moment(value any) string {
 	text, ok := value.(string)
 	if !ok {

@@ -22,14 +22,14 @@ import (
 	"github.com/pawl-run/pawl/sandbox"
 )
 
-// Tools are the connectors that are found on NATS. A nil one has none.
+// Tools are the connectors that are found on NATS. A nil Tools has none.
 type Tools struct {
 	server   *embeddednats.Server
 	registry *connector.Registry
 	// dir holds the users of tools.
 	dir    string
 	logger *slog.Logger
-	// builtin are the connectors that are there without NATS; no service takes their place.
+	// builtin are the names of the connectors that need no NATS; no service takes their place.
 	builtin []string
 	// shared finds the tools that share one user.
 	shared *natsservice.Watcher
@@ -41,7 +41,7 @@ type Tools struct {
 	// own names the tools with a user of their own, tools finds them, each on its own connection.
 	own   map[string]bool
 	tools map[string]*natsservice.Watcher
-	// unread is what was last said about users that cannot be read.
+	// unread is the last warning about users that cannot be read.
 	unread string
 
 	// end ends following, which closes done.
@@ -52,11 +52,11 @@ type Tools struct {
 const (
 	// lookTime bounds one look for an operation that is unknown.
 	lookTime = 5 * time.Second
-	// lookAgain is for how long the services found are taken for all there are: one script may
-	// use several operations that no tool has, and is not to wait for each. It is shorter than a
-	// tool takes to start, or one that is there already would be refused.
+	// lookAgain is how long the result of a look is used: one script may use several operations that no tool has, and
+	// must not wait for a look for each. It is shorter than the start of a tool takes: otherwise the operation of a
+	// tool that has just started would be refused.
 	lookAgain = 10 * time.Millisecond
-	// awaitInterval is how often tools are looked for that a workflow waits for.
+	// awaitInterval is how often an engine looks for tools that a workflow waits for.
 	awaitInterval = 500 * time.Millisecond
 	// WaitTimeout is how long an engine that is to end by itself waits for tools.
 	WaitTimeout = 10 * time.Second
@@ -104,7 +104,7 @@ func (s *Tools) Close() error {
 	return errors.Join(errs...)
 }
 
-// watchers are all of them.
+// watchers are all watchers.
 func (s *Tools) watchers() []*natsservice.Watcher {
 	s.toolsMu.Lock()
 	defer s.toolsMu.Unlock()
@@ -115,8 +115,8 @@ func (s *Tools) watchers() []*natsservice.Watcher {
 	return list
 }
 
-// Look looks for services now, because the name is not known, or to see which there are (no
-// name). It reports whether it did.
+// Look looks for services now, because the name is not known, or to see which there are (with an empty name). It
+// reports whether the services are known now.
 func (s *Tools) Look(ctx context.Context, name string) bool {
 	if s == nil || slices.Contains(s.builtin, name) {
 		return false
@@ -128,15 +128,16 @@ func (s *Tools) Look(ctx context.Context, name string) bool {
 	}
 	ctx, cancel := context.WithTimeout(ctx, lookTime)
 	defer cancel()
-	// All of them whatever the name: one script may use many connectors, and the next question is for another.
+	// All services are looked for whatever the name: a script may use many connectors, and asks for one after the
+	// other.
 	if !refresh(ctx, s.watchers()) {
-		return false // what is known stays known; the watchers go on looking
+		return false // the services that were known stay known; the watchers go on looking
 	}
 	s.looked = time.Now()
 	return true
 }
 
-// refresh makes all watchers look at once, and reports whether all could.
+// refresh makes all watchers look at once, and reports whether all succeeded.
 func refresh(ctx context.Context, watchers []*natsservice.Watcher) bool {
 	var all sync.WaitGroup
 	var failed atomic.Bool

@@ -14,11 +14,11 @@ import (
 	"github.com/pawl-run/pawl/ops"
 )
 
-// Interval is how often an engine looks which tools have a user: pawl connectors add and remove
+// Interval is how often an engine looks which tools have a user: pawl connectors add and pawl connectors remove only
 // change files of its data directory.
 const Interval = time.Second
 
-// follow lets tools in, and out, as their users come and go.
+// follow admits and dismisses tools as their users are added and removed.
 func (s *Tools) follow(ctx context.Context) {
 	tick := time.NewTicker(Interval)
 	defer tick.Stop()
@@ -62,15 +62,15 @@ func (s *Tools) Admit(ctx context.Context) error {
 	}
 	s.toolsMu.Unlock()
 	for _, w := range gone {
-		_ = w.Close() // the tool's connections have ended: what is open of its calls gets no answer any more
+		_ = w.Close() // the tool's connections have ended, so its open calls get no answer any more
 	}
 	return nil
 }
 
-// meet begins to look for a tool that has got a user.
+// meet begins to look for a tool that has got a user of its own.
 func (s *Tools) meet(ctx context.Context, name string) (err error) {
 	s.toolsMu.Lock()
-	s.own[name] = true // the shared user is not believed about it from now on
+	s.own[name] = true // from now on no service of the shared user counts as this tool
 	s.toolsMu.Unlock()
 	defer func() {
 		if err != nil {
@@ -82,7 +82,7 @@ func (s *Tools) meet(ctx context.Context, name string) (err error) {
 	once, cancel := context.WithTimeout(ctx, lookTime)
 	defer cancel()
 	if _, there := s.registry.Connector(name); there && !slices.Contains(s.builtin, name) {
-		refresh(once, []*natsservice.Watcher{s.shared}) // so that one that the shared user brought makes room
+		refresh(once, []*natsservice.Watcher{s.shared}) // a service of the shared user under this name is dropped now
 	}
 	connect := func(options ...nats.Option) (*nats.Conn, error) { return s.server.ConnectTool(name, options...) }
 	w, err := natsservice.New(natsservice.Config{Connect: connect, Registry: s.registry, Prefix: datadir.NATSPrefix,

@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// Bounds of what is written for one schema. What lies beyond is `unknown`.
+// These constants bound the declarations of one schema. What exceeds them is `unknown`.
 const (
 	maxLevels  = 20
 	maxParts   = 1500
@@ -19,11 +19,11 @@ const (
 	maxChoices = 60
 )
 
-// unknown is the type of what cannot be expressed.
+// unknown is the type for values that no type can express.
 const unknown = "unknown"
 
-// anyObject is the type of an object of which nothing is known. Its index is `any`, since an interface has none of its
-// own and would not fit another.
+// anyObject is the type of an object of which nothing is known. Its members are `any`: with another type for them an
+// interface, which has no index signature, would not fit.
 const anyObject = "{ [name: string]: any }"
 
 // converter turns one schema into a type.
@@ -31,9 +31,10 @@ type converter struct {
 	document any
 	// stem begins the names of the types that the schema refers to.
 	stem string
-	// anything is the type of what nothing describes.
+	// anything is the type of values that the schema does not describe.
 	anything string
-	// names are the types by what refers to them, in the order in which they are to be declared.
+	// names are the names of types by the references to them; order lists the references in the order of their
+	// declarations.
 	names map[string]string
 	order []string
 	taken map[string]bool
@@ -42,7 +43,7 @@ type converter struct {
 	left     int
 }
 
-// newConverter reads a schema; one that cannot be read is one that says nothing.
+// newConverter reads a schema. A schema that cannot be read counts as one that says nothing.
 func newConverter(schema json.RawMessage, stem string, result bool, taken map[string]bool) *converter {
 	c := &converter{stem: stem, anything: unknown, names: make(map[string]string), taken: taken, left: maxParts}
 	if result {
@@ -57,7 +58,7 @@ func newConverter(schema json.RawMessage, stem string, result bool, taken map[st
 	return c
 }
 
-// hasOwnBase says that a part of the schema, not the whole, names itself.
+// hasOwnBase says that a part of the schema, not the whole, has an id of its own.
 func hasOwnBase(value any, whole bool) bool {
 	switch value := value.(type) {
 	case map[string]any:

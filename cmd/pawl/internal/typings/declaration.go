@@ -45,11 +45,11 @@ func Of(registry *connector.Registry) []Connector {
 	return all
 }
 
-// word is what a connector and an operation are called.
+// word is the form of the names of connectors and operations.
 var word = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_]*$`)
 
-// Declare returns the declarations of scripts with those of the connectors. A connector or operation is left out whose
-// name or kind is none.
+// Declare returns the declarations of scripts with those of the connectors. A connector or operation with an invalid
+// name or kind is left out.
 func Declare(connectors []Connector) string {
 	var out strings.Builder
 	out.WriteString(sandbox.Typings)
@@ -83,7 +83,7 @@ func declared(c Connector, taken map[string]bool) string {
 
 // method is an operation as a member of its connector, under the name of its kind.
 func method(op Operation, parameter, result string) string {
-	const room = width - 4 // it stands in two other objects
+	const room = width - 4 // the member is indented twice
 	line := fmt.Sprintf("%s(%s): Promise<%s>", op.Kind, parameter, result)
 	if whole := fmt.Sprintf("readonly %s: { %s };\n", op.Name, line); fits(whole, room) {
 		return whole
@@ -94,7 +94,7 @@ func method(op Operation, parameter, result string) string {
 	return fmt.Sprintf("readonly %s: {\n  %s;\n};\n", op.Name, indented(line))
 }
 
-// fits says that no line of the text is longer than that.
+// fits says whether no line of the text is longer than columns.
 func fits(text string, columns int) bool {
 	for line := range strings.Lines(text) {
 		if utf8.RuneCountInString(strings.TrimSuffix(line, "\n")) > columns {
@@ -107,8 +107,8 @@ func fits(text string, columns int) bool {
 // whole is the type of the schema.
 func (c *converter) whole() string { return c.typeOf(c.document, 0).text }
 
-// parameter is how a function takes what the schema describes: as one object, which may be left out where nothing in it
-// is required.
+// parameter is the parameter of a function that takes what the schema describes: one object, which may be left out
+// where nothing in it is required.
 func (c *converter) parameter() string {
 	schema, _ := c.document.(map[string]any)
 	whole := c.typeOf(c.document, 0)
@@ -129,7 +129,7 @@ func (c *converter) parameter() string {
 // declarations are the types that the schema refers to by a name.
 func (c *converter) declarations() string {
 	var out strings.Builder
-	for i := 0; i < len(c.order); i++ { // declaring one may name another
+	for i := 0; i < len(c.order); i++ { // the declaration of one type may add another one to the order
 		pointer := c.order[i]
 		body := unknown
 		if part, found := c.at(pointer); found && !c.circular(pointer) {

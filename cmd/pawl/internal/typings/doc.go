@@ -7,6 +7,7 @@
 //     expressed (a reference to elsewhere, `not`) is `unknown`.
 //   - What a tool says of itself becomes names, literals and comments only: no text of a schema can end one of them. It
 //     is cut to a readable size, however large or deep or often nested the schema is.
-//   - Two exceptions to the first, because authors mean them: members without a `type` beside them are those of an
-//     object, and where members are listed, others are not mentioned unless additionalProperties does.
+//   - The first point has two exceptions, because authors mean their schemas so: members without a `type` beside them
+//     are those of an object, and where members are listed, others are admitted only where additionalProperties says
+//     so.
 package typings

@@ -11,8 +11,8 @@ import (
 	"github.com/pawl-run/pawl/sandbox"
 )
 
-// File and Project are the names of what an editor reads beside scripts: the declarations, and the settings by which it
-// finds them.
+// File and Project are the names of the files that an editor reads beside scripts: the declarations, and the settings
+// by which it finds them.
 const (
 	File    = "pawl.d.ts"
 	Project = "tsconfig.json"
@@ -43,8 +43,8 @@ func (e *ForeignError) Error() string {
 }
 
 // Write writes the declarations into a folder, in place of those that were there, and Project if the folder has no
-// such settings. It returns the paths of what was written; the error is a *[ForeignError] if a file of another kind is
-// in the way.
+// such file. It returns the paths of the files that it has written. The error is a *[ForeignError] where a file that
+// this package has not written would be replaced.
 func Write(dir, declarations string) (written []string, err error) {
 	path := filepath.Join(dir, File)
 	mark, _, _ := strings.Cut(sandbox.Typings, ".")

@@ -94,7 +94,7 @@ func (c *converter) index(schema map[string]any, listed, members bool, level int
 func (c *converter) array(schema map[string]any, level int) typ {
 	first, _ := schema["prefixItems"].([]any)
 	rest, limited := schema["items"]
-	if old, ok := rest.([]any); ok { // as drafts before 2020 have it
+	if old, ok := rest.([]any); ok { // drafts before 2020 list the items here
 		first = old
 		rest, limited = schema["additionalItems"]
 	}

@@ -73,7 +73,7 @@ func (c *converter) oneOf(schemas []any, level int) typ {
 	return joined(all, "|")
 }
 
-// named is the type of what a reference leads to, by a name of its own: a schema may refer to itself.
+// named is the type that a reference leads to. It gets a name, since a schema may refer to itself.
 func (c *converter) named(reference string) typ {
 	if _, found := c.at(reference); !found {
 		return typ{text: unknown, says: unclear}
@@ -98,7 +98,7 @@ func (c *converter) named(reference string) typ {
 	return typ{text: name, says: something}
 }
 
-// circular says that a part is, without anything around it, itself again: no type can be.
+// circular says that a part consists of itself alone, which no type can express.
 func (c *converter) circular(reference string) bool {
 	seen := map[string]bool{}
 	ahead := []string{reference}

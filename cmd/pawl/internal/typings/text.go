@@ -16,13 +16,13 @@ const (
 	width = 120
 	// maxComment is how much of a description is shown, in characters.
 	maxComment = 400
-	// maxText is how long a string may be to become a type of its own.
+	// maxText is how long a string may be to become a literal type.
 	maxText = 200
 )
 
 var identifier = regexp.MustCompile(`^[A-Za-z_$][A-Za-z0-9_$]*$`)
 
-// memberName is how a member of an object is named.
+// memberName is the name of a member as an object's type writes it.
 func memberName(name string) string {
 	if identifier.MatchString(name) {
 		return name
@@ -30,7 +30,7 @@ func memberName(name string) string {
 	return quoted(name)
 }
 
-// quoted is a string literal. What is not plainly visible is escaped, so that a text reads as what it is.
+// quoted is a string literal. Characters that are not visible are escaped, so that no text looks like another one.
 func quoted(text string) string {
 	var out strings.Builder
 	out.WriteByte('"')
@@ -64,8 +64,8 @@ func numeral(n json.Number) (string, bool) {
 	return strconv.FormatFloat(f, 'g', -1, 64), true
 }
 
-// comment is a description as a comment of its own lines; empty for an empty one. It is one paragraph without what is
-// not visible, and cannot end early.
+// comment is a description as a comment on lines of its own; empty for an empty one. It is one paragraph without
+// invisible characters, and no text in it can end the comment early.
 func comment(description string) string {
 	var visible strings.Builder
 	for _, r := range description {

@@ -27,7 +27,7 @@ type typ struct {
 // item is the text as the type of an item.
 func (t typ) item() string { return t.within("") }
 
-// within is the text as a part of what a sign joins.
+// within is the text as one of the parts that a sign joins.
 func (t typ) within(sign string) string {
 	if t.sign != "" && t.sign != sign {
 		return "(" + t.text + ")"

@@ -89,7 +89,7 @@ func (c *converter) literal(value any) typ {
 	return kindOf(value)
 }
 
-// kindOf is the type of all values of a kind.
+// kindOf is the type of all values of the same kind.
 func kindOf(value any) typ {
 	switch value.(type) {
 	case nil:

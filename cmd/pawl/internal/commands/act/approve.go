@@ -6,7 +6,7 @@ import (
 	"github.com/pawl-run/pawl/cmd/pawl/internal/term"
 )
 
-// Approve is `pawl approve`: send the recorded parameters of mutations that ask, once each (O5, C11).
+// Approve is `pawl approve`: send the recorded parameters of mutations that wait for approval, once each (O5, C11).
 type Approve struct {
 	mutationsAction
 	Hash string `name:"params-hash" placeholder:"SHA256" help:"Refuse if other parameters are recorded than those you looked at."`
@@ -22,6 +22,6 @@ func (c *Approve) Run(engine *client.Finder, screen term.Screen) error {
 				"--params-hash belongs to one mutation")
 		}
 	}
-	return c.act(engine, screen, many{operation: "approveMutations", one: "approveMutation", verb: "approve",
+	return c.act(engine, screen, bulkAction{operation: "approveMutations", one: "approveMutation", verb: "approve",
 		done: "approved", params: params, then: approved})
 }

@@ -13,7 +13,7 @@ type Archive struct {
 	Yes bool `short:"y" help:"Do not ask at a terminal before the workflow is stopped for good."`
 }
 
-// Run asks a person first: nothing brings an archived workflow back. A program that says so has meant it.
+// Run asks a person first: nothing brings an archived workflow back. A program is not asked.
 func (c *Archive) Run(engine *client.Finder, screen term.Screen) error {
 	if !c.Yes && term.IsTerminal(screen.In) {
 		if err := confirm(screen, fmt.Sprintf("archive %s for good (its history stays, its name cannot be used again)?",

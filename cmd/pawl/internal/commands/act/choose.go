@@ -11,7 +11,7 @@ import (
 	"github.com/pawl-run/pawl/projections/readmodel"
 )
 
-// jobsAction changes what becomes of events: those named, or those that a filter chooses.
+// jobsAction changes the jobs of events: those named, or those that a filter chooses.
 type jobsAction struct {
 	client.Flags
 	Name      string   `arg:"" name:"workflow" help:"The workflow."`
@@ -23,7 +23,7 @@ type jobsAction struct {
 	DryRun    bool     `help:"Only say how many would be changed."`
 	Rate      *int     `placeholder:"N" help:"Change at most N events per second, so that what follows from it comes evenly."`
 
-	unknown bool // redrive what may repeat an effect too (O11)
+	unknown bool // redrive also events whose effect may then happen twice (O11)
 	period  period
 }
 
@@ -35,7 +35,8 @@ func (c *jobsAction) choose(connected *client.Connection, action decide.EventAct
 	error) {
 	query := map[string]any{"workflow": c.Name, "limit": maxAtOnce}
 	for _, filter := range filters {
-		// The list's times are those of jobs: one that has ended is later there than its event was published.
+		// The list filters by the times of jobs, which may be later than the times at which their events were
+		// published: so until is compared here.
 		if value, ok := params[filter]; ok && filter != "limit" && filter != "until" {
 			query[filter] = value
 		}
@@ -74,7 +75,7 @@ func (c *jobsAction) choose(connected *client.Connection, action decide.EventAct
 	}
 }
 
-// filters are what --where takes.
+// filters are the keys that --where takes.
 var filters = []string{"topic", "state", "status", "held", "q", "since", "until", "limit"}
 
 // jobRef names an event.
@@ -83,7 +84,7 @@ type jobRef struct {
 	MessageID string `json:"messageId"`
 }
 
-// params are those of the request: items, or a filter.
+// params are the parameters of the request: items, or a filter.
 func (c *jobsAction) params(verb string) (map[string]any, error) {
 	params := map[string]any{"workflow": c.Name}
 	if c.Comment != "" {

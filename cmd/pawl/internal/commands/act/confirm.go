@@ -11,7 +11,7 @@ import (
 	"github.com/pawl-run/pawl/cmd/pawl/internal/term"
 )
 
-// confirm asks on standard error and wants a yes from standard input.
+// confirm asks on standard error, and fails unless the answer on standard input is yes.
 func confirm(screen term.Screen, question string) error {
 	fmt.Fprintf(screen.Err, "%s [y/N] ", question)
 	line, err := bufio.NewReader(io.LimitReader(screen.In, 1<<10)).ReadString('\n')

@@ -1,5 +1,5 @@
 // Package act holds the commands under the heading Act of `pawl --help`: each in the file of its name. They change
 // something, in the name of the caller.
 //
-// Guaranteed: what cannot be taken back is asked about first where a person can answer.
+// Guaranteed: an action that cannot be undone asks first where a person can answer.
 package act

@@ -15,7 +15,7 @@ import (
 // changedJobs is the answer of a bulk operation.
 type changedJobs struct {
 	Matched int       `json:"matched"`
-	More    bool      `json:"more"` // than one request would change; of a count
+	More    bool      `json:"more"` // of a count: there are more than one request would change
 	Updated int       `json:"updated"`
 	Noop    []leftJob `json:"noop"`
 }
@@ -47,7 +47,7 @@ func (c *jobsAction) change(engine *client.Finder, screen term.Screen, operation
 		if err != nil || c.DryRun || matched.Matched == 0 {
 			return err
 		}
-		// Those that are counted are those that are changed, and none that comes after (C11).
+		// Exactly the events that are chosen now are changed, and none that comes later (C11).
 		chosen, err := c.choose(connected, decide.EventAction(verb), params)
 		if err != nil {
 			return err
@@ -59,7 +59,7 @@ func (c *jobsAction) change(engine *client.Finder, screen term.Screen, operation
 			}
 		}
 		for _, filter := range filters {
-			if filter != "held" { // what is not held so any more is left as it is
+			if filter != "held" { // an event that is not held for this reason any more is left as it is
 				delete(params, filter)
 			}
 		}
@@ -72,8 +72,8 @@ func (c *jobsAction) change(engine *client.Finder, screen term.Screen, operation
 	return printChanged(screen, connected, sum, done)
 }
 
-// changeAll changes the events, each once: repeating the filter instead would meet again those that
-// fail again at once.
+// changeAll changes the events, each once. If it used the filter again and again instead, it would change those several
+// times that fail again at once.
 func (c *jobsAction) changeAll(connected *client.Connection, operation string, params map[string]any,
 	done string) (changedJobs, error) {
 	goesOn := func() error { return connected.Ctx.Err() } // an error once the command is interrupted
@@ -107,7 +107,7 @@ func (c *jobsAction) changeAll(connected *client.Connection, operation string, p
 	return sum, err
 }
 
-// inPace sends the events in chunks of at most so many, with a pause between each two.
+// inPace sends the events in chunks of at most at events, with a pause between two chunks.
 func inPace(events []jobRef, at int, pause func() error, send func([]jobRef) error) error {
 	first := true
 	for chunk := range slices.Chunk(events, at) {

@@ -74,7 +74,7 @@ func (c *Maintain) Run(ctx context.Context, engine *client.Finder, screen term.S
 	return connected.Explain(loop.Run(ctx, c.Once))
 }
 
-// maintainer is the one that was named.
+// maintainer is the maintainer that the flags name.
 func (c *Maintain) maintainer(connected *client.Connection, screen term.Screen) (maintain.Maintainer, error) {
 	named := 0
 	for _, way := range []string{c.Command, c.Webhook, c.Tool} {

@@ -14,12 +14,12 @@ type mutationsAction struct {
 	Mutation []string `arg:"" optional:"" help:"The mutations, as pawl mutations list shows them; left out with --where."`
 }
 
-func (c *mutationsAction) act(engine *client.Finder, screen term.Screen, on many) error {
+func (c *mutationsAction) act(engine *client.Finder, screen term.Screen, on bulkAction) error {
 	return c.bulkFlags.act(engine, screen, c.Mutation, on)
 }
 
-// consequence is what an action on a mutation has done, and the work that goes on then unless the
-// workflow is held; work is empty for what no hold keeps back.
+// consequence is what an action on a mutation has done, and the work that then goes on unless the workflow is held;
+// work is empty where a hold does not matter.
 type consequence struct{ done, work string }
 
 var (
@@ -31,7 +31,8 @@ var (
 	askedAgain = consequence{done: "is asked about again; nothing is sent"}
 )
 
-// happened is what next is given then (O4): the result that the person has written, or null.
+// happened is the consequence for a mutation that happened (O4): next gets the result that the person has written, or
+// null.
 func happened(result string) consequence {
 	if result == "" {
 		result = "null as none was given"
@@ -39,7 +40,7 @@ func happened(result string) consequence {
 	return consequence{done: "happened, with the result " + term.OneLine(result, 200), work: "its run goes on with next"}
 }
 
-// of says it of one mutation, whose workflow stands so.
+// of is the text of the consequence for one mutation, whose workflow has this status.
 func (c consequence) of(mutation string, w workflowStatus) string {
 	text := mutation + " " + c.done
 	switch {
@@ -56,15 +57,15 @@ func (c consequence) of(mutation string, w workflowStatus) string {
 	return text
 }
 
-// many is an action on many mutations, and its form for one.
-type many struct {
+// bulkAction is an action on many mutations, and its form for one.
+type bulkAction struct {
 	operation, one, verb, done string
 	params                     map[string]any
 	then                       consequence
 }
 
 // act carries the action out on the mutations that are named, or that the filter chooses.
-func (f *bulkFlags) act(engine *client.Finder, screen term.Screen, named []string, on many) error {
+func (f *bulkFlags) act(engine *client.Finder, screen term.Screen, named []string, on bulkAction) error {
 	usage := fmt.Sprintf("pawl %s MUTATION, or pawl %s --where held=REASON,q=TEXT", on.verb, on.verb)
 	switch {
 	case f.Where != "" && len(named) > 0:
@@ -103,14 +104,14 @@ func (f *bulkFlags) act(engine *client.Finder, screen term.Screen, named []strin
 }
 
 // actOnOne carries the action out on one mutation.
-func actOnOne(connected *client.Connection, mutation string, on many) error {
+func actOnOne(connected *client.Connection, mutation string, on bulkAction) error {
 	screen, then, params := connected.Screen, on.then, on.params
 	params["mutation"] = mutation
 	return client.Answer(connected, on.one, params, func(m struct{ ID, Workflow, Connector, Operation string }) error {
 		var w workflowStatus
 		if then.work != "" {
 			if err := connected.Call("getWorkflow", map[string]any{"workflow": m.Workflow}, &w); err != nil {
-				// It is recorded: an error would have it done again.
+				// The action is recorded: after an error a person would do it again.
 				fmt.Fprintf(screen.Out, "mutation %s %s; how %s stands now is not known: %v\n", m.ID, then.done, m.Workflow, err)
 				return nil
 			}

@@ -9,7 +9,7 @@ import (
 	"github.com/pawl-run/pawl/cmd/pawl/internal/term"
 )
 
-// bulkFlags are those of an action on mutations.
+// bulkFlags are the flags of an action on mutations.
 type bulkFlags struct {
 	client.Flags
 	Where   string `placeholder:"held=REASON,q=TEXT" help:"Instead of naming mutations, those that fit: any of workflow=, held=, q=, since=, until= (when their call left, or was asked for), limit=."`
@@ -18,10 +18,10 @@ type bulkFlags struct {
 	DryRun  bool   `help:"Only say how many it would be."`
 }
 
-// mutationFilters are what --where takes of mutations.
+// mutationFilters are the keys that --where takes for mutations.
 var mutationFilters = []string{"workflow", "held", "q", "since", "until", "limit"}
 
-// chosenMutations answers a count: the items are what is acted on, and nothing that comes after (C11).
+// chosenMutations is the answer to a count. The action is on these items, and on none that comes later (C11).
 type chosenMutations struct {
 	Matched int            `json:"matched"`
 	More    bool           `json:"more"`
@@ -51,7 +51,7 @@ func (c chosenMutations) String() string {
 }
 
 // count says which mutations are meant, with the hashes of their parameters, and changes none.
-func (f *bulkFlags) count(connected *client.Connection, named []string, filter map[string]any, on many) (
+func (f *bulkFlags) count(connected *client.Connection, named []string, filter map[string]any, on bulkAction) (
 	chosen chosenMutations, err error) {
 	for _, id := range named {
 		var m mutationRef
@@ -83,8 +83,8 @@ func (f *bulkFlags) count(connected *client.Connection, named []string, filter m
 // mutationsAtOnce bounds the mutations of one request.
 const mutationsAtOnce = 100
 
-// actOnMany acts on exactly these, and says of each that was left as it was why.
-func actOnMany(connected *client.Connection, items []mutationRef, on many) error {
+// actOnMany acts on exactly these mutations, and prints for each one that was left as it was the reason.
+func actOnMany(connected *client.Connection, items []mutationRef, on bulkAction) error {
 	screen, sum := connected.Screen, chosenMutations{Noop: []leftMutation{}}
 	for chunk := range slices.Chunk(items, mutationsAtOnce) {
 		var part chosenMutations

@@ -39,15 +39,15 @@ const (
 	maxPushedBytes = 1 << 20
 )
 
-// pushed is an event as the interface takes it.
+// pushed is an event in the form of the interface.
 type pushed struct {
 	MessageID string          `json:"messageId"`
 	Title     string          `json:"title"`
 	Payload   json.RawMessage `json:"payload"`
 }
 
-// Run pushes the events and prints, for each of a few, its id, whether it was created or updated, and its status; and
-// how many were.
+// Run pushes the events and prints how many there were. If they are few, it prints for each its id, whether it was
+// created or updated, and its status.
 func (c *Push) Run(engine *client.Finder, screen term.Screen) (err error) {
 	if c.Title != "" && c.ID == "" {
 		return exit.Misconfigured("give --id too; without it each event names its own messageId and title",
@@ -101,7 +101,7 @@ func wasWere(n int, noun string) string {
 	return term.Plural(n, noun) + " were"
 }
 
-// open is where the JSON comes from.
+// open opens the source of the JSON.
 func (c *Push) open(screen term.Screen) (io.ReadCloser, error) {
 	path, named := strings.CutPrefix(c.Events, "@")
 	switch {
@@ -152,7 +152,8 @@ func (c *Push) batches(from io.Reader, send func([]json.RawMessage) error) error
 	}
 }
 
-// events are those of one document: its payload's with --id, else one event or an array of them.
+// events are the events of one document: with --id, the event whose payload it is; else the one event or the array of
+// events that it holds.
 func (c *Push) events(document json.RawMessage, at documentPlace) ([]json.RawMessage, error) {
 	if c.IDFrom != "" {
 		event, err := c.identified(document, at)
@@ -168,7 +169,7 @@ func (c *Push) events(document json.RawMessage, at documentPlace) ([]json.RawMes
 	}
 	events := []json.RawMessage{document}
 	if bytes.HasPrefix(document, []byte("[")) {
-		events = nil // read into a slice of its own: the document is being read from
+		events = nil // without a slice of its own the array would be written over the document that it is read from
 		if err := json.Unmarshal(document, &events); err != nil {
 			return nil, fmt.Errorf("read %s: %w", at, err)
 		}

@@ -12,7 +12,7 @@ import (
 type documents struct {
 	decoder *json.Decoder
 	n       int
-	// ahead is what was read, from the end of the document before on; that end is at this offset, on this line.
+	// ahead is the text that was read behind the last document, whose end is at this offset, on this line.
 	ahead bytes.Buffer
 	end   int64
 	line  int
@@ -24,13 +24,13 @@ func newDocuments(from io.Reader) *documents {
 	return d
 }
 
-// documentPlace is where a document stands: the n-th, which begins on that line.
+// documentPlace is the place of a document: the n-th, which begins on that line.
 type documentPlace struct{ n, line int }
 
 // String names the document for a person.
 func (p documentPlace) String() string {
 	if p.n == p.line {
-		return fmt.Sprintf("document %d", p.n) // one a line
+		return fmt.Sprintf("document %d", p.n) // each line has one document
 	}
 	return fmt.Sprintf("document %d (line %d)", p.n, p.line)
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/pawl-run/pawl/eventlog"
 )
 
-// Where the ids of payloads come from.
+// The sources of the ids of payloads.
 const (
 	idFromHash = "hash"
 	idFromPath = "path"

@@ -10,20 +10,20 @@ import (
 	"github.com/pawl-run/pawl/cmd/pawl/internal/term"
 )
 
-// fewPushed is how many events get a line each, at most, where no such lines are asked for.
+// fewPushed is the largest number of events that get a line each without --verbose.
 const fewPushed = 30
 
-// pushReport says what became of events: a line for each, as long as they are few or that is asked for, and a total.
+// pushReport prints what became of events: a line for each if they are few or --verbose is set, and a total.
 type pushReport struct {
 	screen    term.Screen
 	json, all bool
 
-	lines   []string // not printed yet: there may be too many
+	lines   []string // they are printed at the end, unless there are too many
 	events  int
 	results map[string]int
 }
 
-// add takes the engine's answers for some events.
+// add adds the engine's answers for some events.
 func (r *pushReport) add(answers []json.RawMessage) error {
 	for _, answer := range answers {
 		var became struct{ MessageID, Result, Status string }

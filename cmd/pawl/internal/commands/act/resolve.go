@@ -24,7 +24,7 @@ func (c *Resolve) Run(engine *client.Finder, screen term.Screen) error {
 	resolution, then := "", consequence{}
 	params := map[string]any{}
 	if c.Where != "" && c.Result == "" {
-		c.Mutation, c.Result = "", c.Mutation // the mutation is left out, so what is written is the result
+		c.Mutation, c.Result = "", c.Mutation // no mutation is named, so the one argument is the result
 	}
 	if c.Result != "" {
 		if !c.Happened {
@@ -53,6 +53,6 @@ func (c *Resolve) Run(engine *client.Finder, screen term.Screen) error {
 	if c.Mutation != "" {
 		named = append(named, c.Mutation)
 	}
-	return c.bulkFlags.act(engine, screen, named, many{operation: "resolveMutations", one: "resolveMutation",
+	return c.bulkFlags.act(engine, screen, named, bulkAction{operation: "resolveMutations", one: "resolveMutation",
 		verb: "resolve", done: "resolved", params: params, then: then})
 }

@@ -33,8 +33,7 @@ func (c *RunNow) Run(engine *client.Finder, screen term.Screen) error {
 		})
 }
 
-// printQueued tells of each producer whether it runs now; of those that wait for the same, what that is
-// and how it ends.
+// printQueued prints which producers run now, and for the others what they wait for and how that ends.
 func printQueued(out io.Writer, workflow string, producers []ops.QueuedProducer) {
 	var waiting []string
 	var behind *ops.Behind
@@ -43,7 +42,7 @@ func printQueued(out io.Writer, workflow string, producers []ops.QueuedProducer)
 			fmt.Fprintf(out, "%s of %s runs now\n", p.Name, workflow)
 			continue
 		}
-		waiting, behind = append(waiting, string(p.Name)), p.Behind // the same for all: one thing comes first
+		waiting, behind = append(waiting, string(p.Name)), p.Behind // all of them wait for the same
 	}
 	if behind == nil {
 		return

@@ -18,8 +18,8 @@ func (p period) holds(t time.Time) bool {
 	return !t.Before(p.since) && (p.until.IsZero() || t.Before(p.until))
 }
 
-// where reads a filter such as held=repair,q=timeout into the parameters of a request. It takes these keys; what can be
-// the value of each is what it can be in the list.
+// where reads a filter such as held=repair,q=timeout into the parameters of a request. It takes these keys, each with
+// the values that it has in the operation list.
 func where(text, list string, keys []string, params map[string]any, usage string) (period, error) {
 	var of period
 	last := ""
@@ -27,7 +27,7 @@ func where(text, list string, keys []string, params map[string]any, usage string
 		key, value, ok := strings.Cut(part, "=")
 		switch {
 		case (!ok || !slices.Contains(keys, key)) && last == "q":
-			params["q"] = params["q"].(string) + "," + part // a text may hold commas
+			params["q"] = params["q"].(string) + "," + part // the text of q may hold commas
 			continue
 		case !ok || !slices.Contains(keys, key):
 			return of, exit.Misconfigured(usage, "--where: %q is none of %s=", part, strings.Join(keys, "=, "))

@@ -37,12 +37,12 @@ func (w workflowStatus) String() string {
 	if w.Blocked != nil {
 		text += ", and"
 		if !w.UserPaused && w.Status != "archived" {
-			text = w.Name + " is" // its status is that of the hold
+			text = w.Name + " is" // the text of the hold says the status
 		}
 		text += fmt.Sprintf(" held (%s): %s; more: pawl why %s",
 			w.Blocked.Reason, term.OneLine(w.Blocked.Message, 300), w.Name)
 	}
-	if w.Maintenance && w.Status == "active" { // nothing but a script ends that (F9)
+	if w.Maintenance && w.Status == "active" { // only a new script ends maintenance (F9)
 		text += fmt.Sprintf(", but stays in maintenance: nothing of it runs until its script is repaired "+
 			"(pawl repair %s FILE) or deployed, also unchanged (pawl deploy FILE)", w.Name)
 	}

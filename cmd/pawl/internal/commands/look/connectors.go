@@ -127,7 +127,7 @@ func (o offeredOperation) print(screen term.Screen, of string) {
 	screen.Table(page, columns, "  any JSON object")
 }
 
-// printRefused says on standard error why services are not offered to scripts; of all, or of one.
+// printRefused prints to standard error why services are not offered to scripts: for one connector, or for all.
 func printRefused(screen term.Screen, refused []refusedService, name string) {
 	for _, r := range refused {
 		if name != "" && r.Service != name {
@@ -141,7 +141,7 @@ func printRefused(screen term.Screen, refused []refusedService, name string) {
 	}
 }
 
-// Run shows one connector. Without an engine it shows one that is built in.
+// Run shows one connector. Without an engine it can show one that is built in or described.
 func (c *showConnector) Run(engine *client.Finder, screen term.Screen) error {
 	file, err := engine.Conf.ReadConfig()
 	if err != nil {

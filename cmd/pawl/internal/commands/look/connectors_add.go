@@ -31,7 +31,7 @@ type addConnector struct {
 	Name string `arg:"" help:"The connector, which is the name of the tool's service on NATS."`
 }
 
-// admitTime bounds how long an engine that runs may take to let a new tool in.
+// admitTime bounds how long a running engine may take to admit a new tool.
 const admitTime = 10 * time.Second
 
 // Run prints the URL, alone, so that a program can read it.
@@ -72,7 +72,8 @@ func (c *addConnector) Run(ctx context.Context, engine *client.Finder, screen te
 	return nil
 }
 
-// natsListener is the address of the NATS listener: the one that the engine wrote down, or will have.
+// natsListener is the address of the NATS listener: the one that an engine has written down, or the one that the
+// configuration names.
 func natsListener(conf config.Reader, dir string) (string, error) {
 	text, err := os.ReadFile(filepath.Join(dir, embeddednats.Connector+".url"))
 	if err == nil {
@@ -96,14 +97,15 @@ func natsListener(conf config.Reader, dir string) (string, error) {
 		errors.New("no engine has listened for NATS here, so there is no address to connect to"))
 }
 
-// admitted waits until the engine that runs lets the tool in. The engine is asked whether it does: a tool that
-// connects too early is an error in its log.
+// admitted waits until the running engine admits the tool. It asks the engine and does not try the connection, since a
+// connection that comes too early is an error in the engine's log.
 func admitted(ctx context.Context, engine *client.Finder, conf config.Reader, name string) error {
 	file, err := conf.ReadConfig()
 	if err != nil {
 		return err
 	}
-	file.URL, file.NATS = "", "" // the engine of this data directory, wherever other commands go
+	// The engine of the data directory is asked, also where other commands ask another one.
+	file.URL, file.NATS = "", ""
 	connected, err := engine.FindAs(client.Flags{}, file)
 	if err != nil {
 		return err

@@ -18,7 +18,7 @@ import (
 	"github.com/pawl-run/pawl/engine/connector/natsservice"
 )
 
-// checkConnector tries whether a tool keeps what safe mutations rest on.
+// checkConnector tries whether a tool keeps the rules on which safe mutations depend.
 type checkConnector struct {
 	JSON    bool              `name:"json" help:"Print the report as JSON."`
 	Name    string            `arg:"" help:"The connector: a service on NATS."`

@@ -14,7 +14,7 @@ import (
 	"github.com/pawl-run/pawl/ops/doctor"
 )
 
-// Doctor is `pawl doctor`: say what is not as it should be, and what to do about it.
+// Doctor is `pawl doctor`: report what is wrong with the installation, and what to do about it.
 type Doctor struct {
 	client.Flags
 	Server string `placeholder:"URL,URL" help:"Look at a NATS server of your own instead, with the account that engines would use there."`

@@ -108,7 +108,7 @@ func (c *Effects) document(screen term.Screen, kinds []effect, counts map[effect
 	return screen.JSON(document)
 }
 
-// params are those of the list, from the oldest on.
+// params are the parameters of the list, which begins with the oldest.
 func (c *Effects) params() (map[string]any, error) {
 	params := map[string]any{"workflow": c.Name, "limit": 1000}
 	if c.Between != "" {

@@ -11,8 +11,7 @@ import (
 	"github.com/pawl-run/pawl/projections"
 )
 
-// addHolds says beside each listed workflow what holds it and why, in a few words: what `pawl why` says
-// in full.
+// addHolds adds to each listed workflow what holds it and why, in a few words. `pawl why` explains it in full.
 func addHolds(c *client.Connection, p term.Page) {
 	if len(p.Items) == 0 {
 		return
@@ -30,9 +29,9 @@ func addHolds(c *client.Connection, p term.Page) {
 	}
 }
 
-// heldBy lists what holds a workflow, by the names that `pawl why` and the interface have for it, and
-// what each means. A pause, a block and a repair that is owed are facts of the workflow and may come
-// together; the rest is what it waits for at this moment.
+// heldBy lists what holds a workflow, by the names that `pawl why` and the interface use, and what each means. A pause,
+// a block and a necessary repair are facts of the workflow, and there may be several of them; the rest is what the
+// workflow waits for at this moment.
 func heldBy(workflow map[string]any, why explain.Why) (held, because []string) {
 	add := func(reason, words string) { held, because = append(held, reason), append(because, words) }
 	reason := decide.ReasonIdle

@@ -16,7 +16,7 @@ import (
 	"github.com/pawl-run/pawl/engine/hook"
 )
 
-// Hooks is `pawl hooks`: list where other systems post to, and try it.
+// Hooks is `pawl hooks`: list the addresses that other systems post to, and try them.
 type Hooks struct {
 	List hooksList `cmd:"" default:"withargs" help:"List where other systems post to, and whether their requests can be verified."`
 	Test testHook  `cmd:"" help:"Send a sample to a hook, signed as its sender would, and show the event."`
@@ -79,7 +79,7 @@ func (c *hooksList) Run(engine *client.Finder, screen term.Screen) error {
 	})
 }
 
-// sayUnready says why a hook refuses all requests.
+// sayUnready prints why a hook refuses all requests.
 func sayUnready(screen term.Screen, h listedHook) {
 	name := term.OneLine(h.Workflow+"/"+h.Name, 200)
 	switch h.State {
@@ -95,7 +95,8 @@ func sayUnready(screen term.Screen, h listedHook) {
 	}
 }
 
-// shown is a command of several lines without characters that control a terminal; what is signed keeps its bytes.
+// shown is a command of several lines without characters that control a terminal. A command that has none of them keeps
+// its bytes, which are signed.
 func shown(command string) string {
 	if !strings.ContainsFunc(command, func(r rune) bool {
 		return r != '\n' && r != '\t' && !unicode.IsPrint(r) || r == unicode.ReplacementChar
@@ -178,7 +179,7 @@ func (c *testHook) Run(engine *client.Finder, screen term.Screen) error {
 	return nil
 }
 
-// read is the body that was named.
+// read reads the body that the command line names.
 func (c *testHook) read(screen term.Screen) ([]byte, error) {
 	path, named := strings.CutPrefix(c.Body, "@")
 	var from io.Reader = strings.NewReader(c.Body)

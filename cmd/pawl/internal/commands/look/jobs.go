@@ -36,7 +36,7 @@ func (c *jobsList) Run(engine *client.Finder, screen term.Screen) error {
 	}, addAttempts)
 }
 
-// addAttempts says beside each job which of its attempts it is at, as in "2 of 4".
+// addAttempts adds to each job the number of its present attempt, as in "2 of 4".
 func addAttempts(_ *client.Connection, p term.Page) {
 	for _, job := range p.Items {
 		job["attemptOf"] = term.Plain(job["attempt"])

@@ -20,7 +20,7 @@ type listFlags struct {
 	Q     string `name:"q" placeholder:"TEXT" help:"Only those with this text in a title, id or error; of runs and mutations also in the id or title of an event."`
 }
 
-// choiceSeparator stands between the values of a filter.
+// choiceSeparator is between the values of a filter.
 const choiceSeparator = ", "
 
 // ChoicesOf are the values that a flag takes, nil where it takes any.
@@ -31,7 +31,7 @@ func ChoicesOf(flag *kong.Flag) []string {
 	return nil
 }
 
-// Choices are the values of filters, as the table of operations has them, for the help.
+// Choices are the values of filters for the help, from the table of operations.
 func Choices() kong.Vars {
 	vars := kong.Vars{}
 	for name, of := range map[string][2]string{
@@ -54,7 +54,7 @@ func list(engine *client.Finder, screen term.Screen, f listFlags, what string, o
 	return listWith(engine, screen, f, what, of, filters, columns, func(*client.Connection, term.Page) {})
 }
 
-// listWith is list, and complete adds to what is printed for people.
+// listWith is list. complete adds to the items before they are printed for people.
 func listWith(engine *client.Finder, screen term.Screen, f listFlags, what string, of ofWorkflow,
 	filters map[string]any, columns []term.Column, complete func(*client.Connection, term.Page),
 ) error {
@@ -99,7 +99,7 @@ func show(engine *client.Finder, screen term.Screen, f client.Flags, operation s
 	return client.Answer(c, operation, params, func(document json.RawMessage) error { return screen.Fields(document) })
 }
 
-// ofWorkflow narrows a list of what happened: to one workflow, and to a time.
+// ofWorkflow narrows a list to one workflow and to a period.
 type ofWorkflow struct {
 	Workflow string `short:"w" placeholder:"NAME" help:"Only those of this workflow."`
 	Since    moment `placeholder:"TIME" help:"Only what happened then or later: a time as lists show it, a day, one as in RFC 3339, or how long ago, such as 90m, 12h or 7d."`

@@ -25,7 +25,7 @@ type Log struct {
 	From     string `placeholder:"POSITION" help:"Begin at this position; 0 is the beginning."`
 }
 
-// tail is how many transitions are printed when it is not said where to begin.
+// tail is how many transitions are printed by default.
 const tail = 20
 
 // Run prints one transition per line.
@@ -43,7 +43,7 @@ func (c *Log) Run(ctx context.Context, engine *client.Finder, screen term.Screen
 	for raw, err := range connected.Client.Log(ctx, query) {
 		switch {
 		case err != nil && ctx.Err() != nil:
-			return nil // interrupted: that is how following ends
+			return nil // the interrupt is the normal end of following
 		case errors.Is(err, rpc.ErrUnreachable) && last != "":
 			return &exit.Failure{Code: exit.CodeUnreachable, What: "the engine has stopped",
 				Hint: "to go on once it runs again: pawl log --follow --from " + last}
@@ -81,7 +81,7 @@ func (c *Log) Run(ctx context.Context, engine *client.Finder, screen term.Screen
 	return nil
 }
 
-// positionAfter is where to go on after a transition.
+// positionAfter is the position behind a transition.
 func positionAfter(raw json.RawMessage) (string, error) {
 	var t struct{ Partition, Seq uint64 }
 	if err := json.Unmarshal(raw, &t); err != nil {
@@ -90,7 +90,7 @@ func positionAfter(raw json.RawMessage) (string, error) {
 	return fmt.Sprintf("%d:%d", t.Partition, t.Seq+1), nil
 }
 
-// logColumns are what a line of the log tells: position, time, workflow with its revision, actor, and facts.
+// logColumns are the columns of the log: position, time, workflow with its revision, actor, and facts.
 var logColumns = []term.Column{
 	{Title: "position"}, {Title: "time", Uncut: true, Spare: 2}, {Title: "workflow", Spare: 1}, {Title: "by", Spare: 3},
 	{Title: "facts", Whole: true},
@@ -124,8 +124,8 @@ func logCells(raw json.RawMessage) ([]string, error) {
 		strings.Join(order, " ")}, nil
 }
 
-// actorLabel names the actor of a transition. A person may take the engine's name: the engine alone
-// stands without a kind.
+// actorLabel names the actor of a transition. A person may have the same name as the engine, so every other actor has
+// its kind behind the name.
 func actorLabel(kind, name string) string {
 	label := term.OneLine(name, 40)
 	if kind != eventlog.System.Kind {

@@ -39,10 +39,10 @@ func (c *mutationsList) Run(engine *client.Finder, screen term.Screen) error {
 		}, func(c *client.Connection, p term.Page) { addOutcome(c, p); addAbout(c, p) })
 }
 
-// maxResult bounds what a list shows of a mutation's result, in characters. Why one failed is never cut.
+// maxResult bounds how much of a mutation's result a list shows, in characters. The text of a failure is never cut.
 const maxResult = 400
 
-// addOutcome says what came of each mutation: its result, or why there is none.
+// addOutcome adds the outcome to each mutation: its result, or why there is none.
 func addOutcome(_ *client.Connection, p term.Page) {
 	for _, m := range p.Items {
 		m["outcome"] = term.At(m, "error.message")
@@ -61,8 +61,8 @@ var ended = map[string]string{
 	eventlog.ResolvedByUserFailed: "said not to have happened",
 }
 
-// decidedBy names the person with the comment on that decision. Without a comment the list says
-// "by a person": the log alone has the name.
+// decidedBy names the person who has commented on the decision. Without a comment it is " by a person": only the log
+// has the name then.
 func decidedBy(m map[string]any) string {
 	text, _ := term.At(m, "comment.text").(string)
 	if text == "" || term.At(m, "comment.at") != m["settledAt"] {
@@ -76,7 +76,7 @@ func (c *showMutation) Run(engine *client.Finder, screen term.Screen) error {
 	return show(engine, screen, c.Flags, "getMutation", map[string]any{"mutation": c.Mutation})
 }
 
-// addAbout names the events of each run or mutation: the first with its title, and how many more there are.
+// addAbout adds the events to each run or mutation: the first by its title, and how many more there are.
 func addAbout(_ *client.Connection, p term.Page) {
 	for _, run := range p.Items {
 		events, _ := run["events"].([]any)

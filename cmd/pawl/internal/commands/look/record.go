@@ -19,7 +19,7 @@ type recordRuns struct {
 	Out  string   `short:"o" placeholder:"FILE" type:"path" help:"A new file, such as orders.late.test.yaml."`
 }
 
-// Run writes the test file where only its owner reads it: it holds what the runs were given.
+// Run writes the test file so that only its owner can read it: it holds the inputs of the runs.
 func (c *recordRuns) Run(engine *client.Finder, screen term.Screen) error {
 	connected, err := engine.Connect(c.Flags)
 	if err != nil {

@@ -79,8 +79,8 @@ func statusFilter(shown string) (map[string]any, error) {
 	return map[string]any{"status": shown}, nil
 }
 
-// nameFailures shows the class of a run that has failed, where its status is that of one that awaits approval (F2): the
-// run is over, and what a person can do is in the error.
+// nameFailures shows the class of a failure as the status of its run, where the run has the same status as a run that
+// awaits approval (F2): the run is over, and what a person can do is in the error.
 func nameFailures(p term.Page) {
 	for _, run := range p.Items {
 		if class := term.Plain(term.At(run, "error.class")); term.Plain(run["status"]) == awaitsPerson &&
@@ -90,13 +90,13 @@ func nameFailures(p term.Page) {
 	}
 }
 
-// awaitsPerson is the status of a run that awaits an approval, and of one that has failed for a person (F2).
+// awaitsPerson is the status of a run that awaits an approval, and of a run whose failure only a person can end (F2).
 const awaitsPerson = string(eventlog.RunStatusPausedApproval)
 
-// failedAs stands before the class of a failure in a run's status.
+// failedAs is before the class of a failure in a run's status.
 const failedAs = "failed:"
 
-// failureNamed is nameFailures for one run as it was answered: its fields keep their order.
+// failureNamed does what nameFailures does, for one run in the JSON of the answer: its fields keep their order.
 func failureNamed(run json.RawMessage) json.RawMessage {
 	var item map[string]any
 	if json.Unmarshal(run, &item) != nil {
@@ -139,7 +139,7 @@ func (c *showRun) Run(engine *client.Finder, screen term.Screen) error {
 		if err := connected.Call("getEvidence", params, &document); err != nil {
 			return err
 		}
-		return screen.JSON(document) // with or without --json: it is a document
+		return screen.JSON(document) // also without --json, since evidence is one document
 	}
 	if c.All {
 		params["all"] = true

@@ -18,7 +18,7 @@ import (
 	"github.com/pawl-run/pawl/ops/rpc"
 )
 
-// Verify checks the log: through the engine that runs on it, else by itself.
+// Verify checks the log: it asks the engine that runs on the log, else it reads the log itself.
 type Verify struct {
 	client.Flags
 	AcceptLoss bool   `help:"With the engine stopped: accept that what is missing is lost, and hold every workflow that it may concern."`

@@ -8,8 +8,8 @@ import (
 	"github.com/pawl-run/pawl/cmd/pawl/internal/term"
 )
 
-// incomplete says that a part of what is damaged could not be set aside: the log has no space to remember it; or that
-// the names are not taken as known, since a loss was accepted just now.
+// incomplete reports that damaged parts could not be set aside, since the log has no space to remember them; or that
+// --names-known did not count, since another loss was accepted by the same command.
 func (c *Verify) incomplete(screen term.Screen, r storage.Accepted) error {
 	if len(r.Broken) == 0 && !(c.NamesKnown && r.NamesLost) {
 		return nil

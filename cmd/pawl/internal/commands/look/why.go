@@ -47,7 +47,7 @@ func (c *Why) Run(engine *client.Finder, screen term.Screen) error {
 	return needsPerson(err, person)
 }
 
-// needsPerson makes the exit code of a command that has said what needs a person.
+// needsPerson sets the exit code of a command that has printed what needs a person.
 func needsPerson(err error, person bool) error {
 	if err == nil && person {
 		return exit.Silent(exit.CodeNeedsPerson)

@@ -16,7 +16,7 @@ type Workers struct {
 	client.Flags
 }
 
-// Run prints what runs scripts.
+// Run prints the processes that run scripts.
 func (c *Workers) Run(engine *client.Finder, screen term.Screen) error {
 	connected, err := engine.Connect(c.Flags)
 	if err != nil {

@@ -87,7 +87,7 @@ func (c *showSource) Run(engine *client.Finder, screen term.Screen) error {
 }
 
 // writeSource replaces the file as a whole: a running `pawl up` that follows it never finds half of it. A link is
-// followed. A new file can be read by its owner alone; one that is there keeps its mode.
+// followed. Only its owner can read a new file; a file that exists keeps its mode.
 func writeSource(path, text string) error {
 	at := path
 	if target, err := filepath.EvalSymlinks(path); err == nil {

@@ -10,7 +10,7 @@ import (
 // AsyncAPI is `pawl asyncapi`: the document from which other systems generate a follower of the feed.
 type AsyncAPI struct{}
 
-// Run prints the document. It is that of this program: no engine is asked.
+// Run prints the document of this program. No engine is asked.
 func (c *AsyncAPI) Run(screen term.Screen) error {
 	document, err := ops.DescribeFeed(version.String())
 	if err != nil {

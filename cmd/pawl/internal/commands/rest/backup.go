@@ -30,7 +30,7 @@ func (*Backup) Help() string {
 		"it. Without an engine, the log in the data directory is copied, and no engine can start meanwhile."
 }
 
-// remote is the log of an engine that runs.
+// remote is the log of a running engine.
 type remote struct{ *client.Connection }
 
 // Describe implements backup.Origin.
@@ -44,7 +44,7 @@ func (r remote) Page(ctx context.Context, partition int, from, through uint64) (
 	return page, r.Do(ctx, "readBackup", params, &page)
 }
 
-// Run copies through the engine that runs, else by itself.
+// Run copies the log through the running engine; without one it copies the log of the data directory itself.
 func (c *Backup) Run(ctx context.Context, engine *client.Finder, screen term.Screen, conf config.Reader,
 	with storage.Parts) error {
 	connected, err := engine.Find(c.Flags)

@@ -48,7 +48,7 @@ func (c *showClock) Run(engine *client.Finder, screen term.Screen) error {
 	})
 }
 
-// instant renders a time of the engine. Scripts and logs of one with a manual clock say the same in UTC.
+// instant renders a time of the engine in UTC, as scripts and logs show it.
 func instant(answered json.RawMessage) (string, error) {
 	var at time.Time
 	if err := json.Unmarshal(answered, &at); err != nil {
@@ -57,7 +57,7 @@ func instant(answered json.RawMessage) (string, error) {
 	return at.UTC().Format(time.RFC3339), nil
 }
 
-// Run answers once everything that became due has come to rest.
+// Run moves the clock, and returns once everything that became due is done.
 func (c *advanceClock) Run(engine *client.Finder, screen term.Screen) error {
 	if _, err := time.ParseDuration(c.By); err != nil {
 		return exit.Misconfigured("write e.g. 5m", "%q is no duration", c.By)

@@ -19,7 +19,7 @@ import (
 	"github.com/pawl-run/pawl/ops/doctor"
 )
 
-// Cluster is `pawl cluster`: what engines share that have one log.
+// Cluster is `pawl cluster`: the log that several engines share.
 type Cluster struct {
 	Init    ClusterInit    `cmd:"" help:"Make the log on NATS servers of your own, or of nodes that form a cluster, once; the nodes wait for it."`
 	Status  clusterStatus  `cmd:"" help:"Show which engines share the work, and which of them runs what."`
@@ -90,7 +90,7 @@ func (c *ClusterInit) Run(ctx context.Context, conf config.Reader, screen term.S
 		logger.Warn("one disk that is lost takes the log", "hint", "make it on three servers: --replicas 3")
 	}
 	if at.local {
-		return nil // the nodes that wait for it begin
+		return nil // the nodes have started already, and wait for the log
 	}
 	fmt.Fprintln(screen.Out, "start a node on each machine: pawl serve --nats URL,URL --creds FILE --node NAME")
 	return nil
@@ -135,7 +135,7 @@ func noNode(conf config.Reader) string {
 	return "no node of a cluster runs on " + term.Path(conf.DataDir(file.Data))
 }
 
-// layout is how a new log is kept there; no replicas means as many as are of use.
+// layout is how the servers keep a new log; 0 replicas means 3 in a cluster, and else 1.
 func (r *reached) layout(partitions, replicas int) storage.Layout {
 	if replicas == 0 {
 		if replicas = 1; r.nc.ConnectedClusterName() != "" {
@@ -150,7 +150,7 @@ type ClusterRemove struct {
 	Node string `arg:"" help:"Name of the node, which is stopped for good."`
 }
 
-// removeTime bounds how long a leader is waited for.
+// removeTime bounds the wait for a leader of the cluster.
 const removeTime = time.Minute
 
 // Run takes the node out.
@@ -169,7 +169,7 @@ func (c *ClusterRemove) Run(ctx context.Context, conf config.Reader, screen term
 	return nil
 }
 
-// shortages say what a node lacks, and what to do.
+// shortages say what a node lacks, and what to do about it.
 var shortages = map[lease.Shortage]string{
 	lease.LacksDiskSpace: "lacks disk space (free some)",
 	lease.LacksStore:     "cannot write its local store (its output says why)",
@@ -239,7 +239,7 @@ func (c *clusterStatus) Run(engine *client.Finder, screen term.Screen) error {
 	})
 }
 
-// sayCopies answers whether the next node may be stopped.
+// sayCopies prints whether the next node may be stopped.
 func sayCopies(screen term.Screen, c *doctor.Copies) {
 	if c == nil {
 		fmt.Fprintln(screen.Out, "the servers do not say how the copies of the log are: stop no node now, and ask again")

@@ -17,7 +17,7 @@ type Completion struct {
 	Shell string `arg:"" enum:"bash,zsh,fish,powershell" help:"bash, zsh, fish or powershell."`
 }
 
-// completionWord is the hidden first argument with which shells ask.
+// completionWord is the hidden first argument with which shells ask for completions.
 const completionWord = "__complete"
 
 var completionScripts = map[string]string{
@@ -59,8 +59,8 @@ func (c *Completion) Run(screen term.Screen) error {
 	return err
 }
 
-// CompletionRequest says whether a shell asks for completions, and after which words. The last word
-// is the one being written, empty when nothing of it is there yet.
+// CompletionRequest says whether a shell asks for completions, and after which words. The last word is the one that is
+// being written, and is empty at its beginning.
 func CompletionRequest(args []string) ([]string, bool) {
 	if len(args) == 0 || args[0] != completionWord {
 		return nil, false
@@ -102,8 +102,8 @@ func Complete(root *kong.Node, words []string, choices func(*kong.Flag) []string
 	}
 }
 
-// rejoined puts together the words that bash splits at each colon and equals sign. bash already has the first known
-// bytes of the last word, and wants only what follows them.
+// rejoined joins the words that bash splits at each colon and equals sign. bash already has the first known bytes of
+// the last word, and wants only the bytes behind them.
 func rejoined(split []string) (words []string, known int) {
 	glue := func(word string) bool { return word == ":" || word == "=" }
 	for i, word := range split {
@@ -120,7 +120,7 @@ func rejoined(split []string) (words []string, known int) {
 	return words, known
 }
 
-// choicesOf are the values of the flag that is written so, nil where it takes any.
+// choicesOf are the values of the flag with this spelling; nil where it takes any.
 func choicesOf(node *kong.Node, written string, choices func(*kong.Flag) []string) []string {
 	for _, group := range node.AllFlags(true) {
 		for _, flag := range group {

@@ -52,6 +52,6 @@ func browse(link string) error {
 	if err := opening.Start(); err != nil {
 		return err
 	}
-	go func() { _ = opening.Wait() }() // what the browser says is nothing of ours
+	go func() { _ = opening.Wait() }() // the exit code of the browser does not matter
 	return nil
 }

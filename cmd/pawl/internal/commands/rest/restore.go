@@ -35,7 +35,7 @@ func (*Restore) Help() string {
 		"refused while the engine whose log was copied answers."
 }
 
-// maxPartitions is that of a log.
+// maxPartitions is the largest number of partitions of a log.
 const maxPartitions = 1024
 
 // Run restores into the data directory.
@@ -91,7 +91,7 @@ func (c *Restore) Run(ctx context.Context, screen term.Screen, conf config.Reade
 	return nil
 }
 
-// restore makes the log in a cluster where one is named or a node of it runs on the data directory, else in that
+// restore makes the log in a cluster if its servers are named or a node of it runs on the data directory, else in that
 // directory.
 func (c *Restore) restore(ctx context.Context, screen term.Screen, conf config.Reader, with storage.Parts,
 	folder *backup.Folder, wish storage.Restoration) (backup.Restored, error) {
@@ -124,7 +124,7 @@ func (c *Restore) restore(ctx context.Context, screen term.Screen, conf config.R
 			"%s says that %s is of a node of the cluster %q, and no node runs there", term.Path(file.Path), term.Path(s.Data),
 			file.Cluster)
 	}
-	s.NATSListen = "" // nothing runs yet
+	s.NATSListen = "" // no engine runs that could answer requests
 	begin(term.Path(s.Data))
 	return storage.Restore(ctx, s, with, logger, folder, wish)
 }

@@ -18,7 +18,7 @@ func (d deployer) awaits(ctx context.Context, s source.Script) []string {
 	}
 	definition, _, err := d.in.Scripts.Describe(ctx, sandbox.Source{Filename: s.Name(), Code: string(s.Text)})
 	if err != nil {
-		return nil // the deploy says what is wrong
+		return nil // the deploy reports what is wrong
 	}
 	missing := d.in.Tools.Missing(definition.Uses)
 	if len(missing) == 0 {
@@ -29,10 +29,10 @@ func (d deployer) awaits(ctx context.Context, s source.Script) []string {
 	return d.in.Tools.Missing(definition.Uses)
 }
 
-// await waits until tools offer what the script needs. When an engine that is to end by itself has
-// waited long enough, the deploy says what is missing.
+// await waits until tools offer what the script needs. An engine that is to end by itself waits only for a limited
+// time; the deploy then reports what is missing.
 func (d deployer) await(ctx context.Context, s source.Script, missing []string) error {
-	d.in.Announce() // a person who asks why nothing moves must know the address
+	d.in.Announce() // a person needs the address to ask why nothing moves
 	most := ""
 	if d.in.Data.Settings.UntilIdle {
 		most = fmt.Sprintf(", for at most %s", tools.WaitTimeout)

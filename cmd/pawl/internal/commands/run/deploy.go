@@ -22,7 +22,7 @@ import (
 	"github.com/pawl-run/pawl/sandbox"
 )
 
-// deployer deploys what changed since the last time.
+// deployer deploys files that have changed since their last deploy.
 type deployer struct {
 	screen term.Screen
 	// actor is the user of this command line, as far as it is named.
@@ -32,17 +32,17 @@ type deployer struct {
 	refused *refusals
 	// grants replace those of the workflow; nil leaves them.
 	grants map[string]eventlog.Grant
-	// strict takes warnings for errors.
+	// strict treats warnings as errors.
 	strict bool
 }
 
-// refuse notes that the file was refused, and says what becomes of its workflow.
+// refuse notes that the file was refused, and prints what becomes of its workflow.
 func (d deployer) refuse(path string) {
 	d.refused.add(path)
 	d.goesOn(path, "is not deployed")
 }
 
-// goesOn says what runs although the file is no longer what it was.
+// goesOn prints what runs although the file is no longer what it was.
 func (d deployer) goesOn(path, what string) {
 	name := d.known.Files[path].Workflow
 	state, exists := d.in.Engine.State(name)
@@ -63,7 +63,7 @@ func twins(one, other string, name eventlog.WorkflowName) error {
 		fmt.Errorf("%s and %s are both workflow %s", term.Path(one), term.Path(other), name))
 }
 
-// unchanged says that the file has the bytes that were last deployed from there.
+// unchanged says whether the file has the bytes that were last deployed from it.
 func (d deployer) unchanged(s source.Script) bool {
 	before, ok := d.known.Files[s.Path]
 	if !ok || before.SHA256 != hashOf(s.Text) {
@@ -72,13 +72,13 @@ func (d deployer) unchanged(s source.Script) bool {
 	return d.runs(before.Workflow)
 }
 
-// runs says that the workflow has a script. One may have lost it with a part of the log.
+// runs says whether the workflow has a script. It may have lost its script with a part of the log.
 func (d deployer) runs(w eventlog.WorkflowName) bool {
 	state, exists := d.in.Engine.State(w)
 	return exists && state.Version != ""
 }
 
-// deploy deploys the file if its bytes are not those it last deployed from there.
+// deploy deploys the file if its bytes are not those that were last deployed from it.
 func (d deployer) deploy(ctx context.Context, s source.Script) (accepted bool, err error) {
 	hash := hashOf(s.Text)
 	before, known := d.known.Files[s.Path]
@@ -97,8 +97,8 @@ func (d deployer) deploy(ctx context.Context, s source.Script) (accepted bool, e
 		}
 	}
 	other := d.otherVersion(before, known && !forgotten)
-	// What was deployed from here and is not in the log any more has been lost, and with it which events were handled:
-	// a person looks at each change that is made now.
+	// A deploy that was made from this file and is not in the log any more was lost, and with it the record of which
+	// events were handled. So each change that the workflow makes needs an approval.
 	result, err := d.in.Engine.Deploy(ctx, d.actor, engine.DeployRequest{
 		Source: string(s.Text), Filename: filepath.Base(s.Path), Grants: d.grants, GrantUsed: !forgotten,
 		Strict: d.strict,
@@ -129,7 +129,8 @@ func (d deployer) deploy(ctx context.Context, s source.Script) (accepted bool, e
 	return true, nil
 }
 
-// otherVersion is the version that runs where it is not what was last deployed from the file, as after a repair.
+// otherVersion is the running version where that is not the one that was last deployed from the file, as after a
+// repair.
 func (d deployer) otherVersion(last deployment, known bool) eventlog.Version {
 	state, exists := d.in.Engine.State(last.Workflow)
 	if !known || !exists {
@@ -141,9 +142,9 @@ func (d deployer) otherVersion(last deployment, known bool) eventlog.Version {
 	return state.Version
 }
 
-// sayChanged names the operations that are not called any more, because their connector is not what the running
-// version was deployed with: only a deploy accepts that, and the file has nothing new to deploy. What is away now is
-// passed over.
+// sayChanged names the operations that are not called any more because their connector has changed since the running
+// version was deployed. Only a deploy accepts the change, and the file has nothing new to deploy. Operations whose
+// connector is not there now are left out.
 func sayChanged(out io.Writer, live deploy.Catalog, path string, running *eventlog.Definition) {
 	for _, op := range running.Operations {
 		if changed := deploy.Changed(live, op); changed != nil {
@@ -158,7 +159,7 @@ func (d deployer) advise(ctx context.Context, s source.Script, problems []sandbo
 	}
 	definition, _, err := d.in.Scripts.Describe(ctx, sandbox.Source{Filename: filepath.Base(s.Path), Code: string(s.Text)})
 	if err != nil {
-		return problems // the advice is only made better where the script can be read
+		return problems // without a definition there is no better advice
 	}
 	problems = builtin.AdviseConfigured(problems, definition.Uses)
 	if d.in.Tools == nil {

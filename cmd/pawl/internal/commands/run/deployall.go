@@ -28,7 +28,7 @@ func (d deployer) deployAll(ctx context.Context, sources []source.Script) error 
 		}
 		return nil
 	}
-	var later []source.Script // what has to wait for its tools holds up nothing else
+	var later []source.Script // scripts that wait for their tools do not delay the others
 	for _, s := range sources {
 		if err := s.CheckText(); err != nil {
 			exit.Complain(ctx, d.screen.Err, err)
@@ -80,7 +80,7 @@ func (d deployer) checkNames(ctx context.Context, sources []source.Script) error
 		if !d.unchanged(s) {
 			definition, _, err := d.in.Scripts.Describe(ctx, sandbox.Source{Filename: s.Name(), Code: string(s.Text)})
 			if err != nil || definition.Name == "" {
-				continue // the deploy says what is wrong
+				continue // the deploy reports what is wrong
 			}
 			name = eventlog.WorkflowName(definition.Name)
 		}

@@ -15,12 +15,12 @@ import (
 	"github.com/pawl-run/pawl/eventlog/durable"
 )
 
-// deploymentsFile, in the data directory, remembers what `up` has deployed from where. Losing it
-// means that unchanged files are deployed again, which changes nothing.
+// deploymentsFile, in the data directory, remembers what `up` has deployed from which file. If it is lost, unchanged
+// files are deployed again, which changes nothing.
 const deploymentsFile = "up.json"
 
-// deployments remembers, by absolute path, the bytes that were last deployed from it. So a repair
-// that was made meanwhile is not undone by the next start.
+// deployments remembers for each absolute path the hash of the bytes that were last deployed from it. So the next start
+// does not undo a repair that was made meanwhile.
 type deployments struct {
 	path  string
 	Files map[string]deployment `json:"files"`
@@ -51,8 +51,7 @@ func loadDeployments(data string) (*deployments, error) {
 	return d, nil
 }
 
-// remember notes a deploy. It is written at once: after a crash the next start must not take the
-// file for a changed one.
+// remember notes a deploy. It is written at once: after a crash the next start must not treat the file as changed.
 func (d *deployments) remember(path string, made deployment) error {
 	if d.Files[path] == made {
 		return nil

@@ -7,10 +7,10 @@ import (
 	"github.com/pawl-run/pawl/engine/connector/mailparse"
 )
 
-// ParseMail is that process. An engine starts it; it is of no use to people.
+// ParseMail is the process that parses mails. An engine starts it; people have no use for it.
 type ParseMail struct{}
 
-// Run serves an engine until that ends.
+// Run serves an engine until the engine ends.
 func (ParseMail) Run() error {
 	if err := mailparse.Serve(os.Stdin, os.Stdout); err != nil {
 		return exit.Failed("this command is started by an engine, not by hand", err)

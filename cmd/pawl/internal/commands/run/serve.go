@@ -18,7 +18,7 @@ type Serve struct {
 	UntilIdle *bool `setting:"" help:"End when nothing is active, due or backing off; exit code 3 if a workflow needs a person."`
 }
 
-// Run runs the workflows that are there until it is interrupted.
+// Run runs the workflows of the log until it is interrupted.
 func (c *Serve) Run(ctx context.Context, screen term.Screen, conf config.Reader, with storage.Parts) error {
 	s, err := conf.SharedSettings(c.Engine, c.ServerFlags, c.NodeFlags, c.UntilIdle)
 	if err != nil {

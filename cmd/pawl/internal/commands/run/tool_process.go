@@ -12,7 +12,7 @@ import (
 	"github.com/pawl-run/pawl/sandbox/worker/confine"
 )
 
-// ToolProcess confines itself and becomes a tool. An engine starts it; it is of no use to people.
+// ToolProcess confines itself and becomes a tool. An engine starts it; people have no use for it.
 type ToolProcess struct{}
 
 // Run returns only if the tool cannot be started.

@@ -29,7 +29,7 @@ type Up struct {
 	Script    []string          `arg:"" optional:"" name:"file" type:"path" help:"Workflow scripts, each deployed if its bytes have changed, at the start and whenever they do while this runs; without one, the bundled example runs in ./pawl-example."`
 }
 
-// Run deploys what has changed and what changes, and runs everything until it is interrupted.
+// Run deploys the files that have changed, and those that change later, and runs everything until it is interrupted.
 func (c *Up) Run(ctx context.Context, screen term.Screen, conf config.Reader, with storage.Parts) error {
 	conf.Home = config.DefaultData
 	s, err := conf.Settings(c.Engine, c.UntilIdle)
@@ -76,7 +76,7 @@ func (c *Up) Run(ctx context.Context, screen term.Screen, conf config.Reader, wi
 		in.Announce()
 		sayConsole(screen, in, conf.As())
 		in.Refused = refused.count
-		d.grants = nil // what a person grants from now on outlives a changed file
+		d.grants = nil // a later deploy of the file keeps what a person grants from now on
 		return d.watching(sources), nil
 	}, idle)
 	var quiet exit.Silent
@@ -87,11 +87,11 @@ func (c *Up) Run(ctx context.Context, screen term.Screen, conf config.Reader, wi
 	return err
 }
 
-// sayConsole prints where a browser shows all this.
+// sayConsole prints a link to the console.
 func sayConsole(screen term.Screen, in *node.Node, name string) {
 	link, err := in.API.LoginLink(name)
 	if err != nil {
-		return // without tokens the address that is printed is enough
+		return // without tokens the printed address is enough
 	}
 	fmt.Fprintf(screen.Out, "pawl: in a browser, once and within a minute: %s (a new link: pawl open)\n", link)
 }
@@ -115,8 +115,8 @@ func (c *Up) grants(files int) (map[string]eventlog.Grant, error) {
 	return grants, nil
 }
 
-// useExample writes the bundled example and points its connectors at it. Configured connectors belong
-// to real mail and sheets: the example keeps off them.
+// useExample writes the bundled example and configures its connectors for it. Connectors that are configured already
+// belong to real mail and sheets, so the example refuses to use them.
 func useExample(s *config.Settings) (*example.Example, error) {
 	if c := s.Connectors; c.Maildir != nil || c.CSV != nil {
 		return nil, exit.Misconfigured("name the workflows to run: pawl up FILE…; or run the example in an empty folder",
@@ -140,7 +140,7 @@ func useExample(s *config.Settings) (*example.Example, error) {
 	return &e, nil
 }
 
-// introduce says where to look and what to try.
+// introduce prints where to look and what to try.
 func introduce(out io.Writer, e example.Example) {
 	fmt.Fprintf(out, `
 The example reads the mail in %s and fills %s.

@@ -18,16 +18,16 @@ import (
 	"github.com/pawl-run/pawl/sandbox"
 )
 
-// watching deploys the files again whenever their bytes change, by the rules of the start. What cannot
-// be deployed is complained about, and what runs goes on.
+// watching deploys the files again whenever their bytes change, by the rules of the start. It complains about a file
+// that cannot be deployed, and running workflows go on.
 func (d deployer) watching(sources []source.Script) node.SideTask {
 	return func(ctx context.Context, out *term.Printer) {
-		// What is said while the engine works stands with its progress, and waits for no reader.
+		// These messages are printed in order with the engine's progress, and wait for no reader.
 		d.screen.Out, d.screen.Err = out, out
 		w := watcher{deployer: d}
 		for _, s := range sources {
 			if info, err := os.Stat(s.Path); err == nil && !info.Mode().IsRegular() {
-				continue // a pipe has been read, once and for all
+				continue // a pipe can be read only once
 			}
 			w.files = append(w.files, &watched{path: s.Path, hash: hashOf(s.Text), abandon: func() {}})
 		}
@@ -40,7 +40,7 @@ type watcher struct {
 	deployer
 	files []*watched
 
-	// deploying is held by what deploys: a look at the files, or a file that has got its tools.
+	// deploying is held during each deploy: by a look at the files, and by the deploy of a file that has got its tools.
 	deploying sync.Mutex
 	waiting   sync.WaitGroup
 }
@@ -64,7 +64,7 @@ func (w *watcher) run(ctx context.Context, open func() (notices.Follower, func()
 	_ = done() // notices are not waited for any more
 }
 
-// unnoticed warns that the system does not tell of changes.
+// unnoticed warns that the system does not report changes.
 func (w *watcher) unnoticed(err error) {
 	fmt.Fprintf(w.screen.Err,
 		"pawl: warning: a file that changes while this runs may not be deployed: %v\n  start again after a change, "+
@@ -74,15 +74,15 @@ func (w *watcher) unnoticed(err error) {
 // watched is a file as it was last found.
 type watched struct {
 	path string
-	// hash is that of the bytes that were last tried; empty if the next are to be, whatever they are.
+	// hash is that of the bytes that were last tried; empty if the next bytes are to be tried whatever they are.
 	hash string
-	// lost is set while it cannot be read.
+	// lost is set while the file cannot be read.
 	lost bool
-	// abandon ends the wait of what was last tried for its tools.
+	// abandon ends the last try, where that still waits for its tools.
 	abandon context.CancelFunc
 }
 
-// finding is what a look at a file says.
+// finding is the result of a look at a file.
 type finding int
 
 const (
@@ -91,7 +91,7 @@ const (
 	foundLost
 )
 
-// find says what there is to do about what was read, once for each change.
+// find reports each change of the file once: text and err are what was read.
 func (f *watched) find(text []byte, err error) finding {
 	switch {
 	case err != nil && f.lost:
@@ -118,10 +118,10 @@ func (w *watcher) look(ctx context.Context) {
 			return
 		}
 		if errors.Is(err, fs.ErrNotExist) && w.refused.remove(f.path) {
-			f.hash = "" // nothing is left that is refused, until a file of any bytes is there again
+			f.hash = "" // the refused file is gone; one that comes back is tried even with the same bytes
 		}
 		switch found := f.find(text, err); {
-		case found == foundChanged && len(bytes.TrimSpace(text)) == 0: // as a shell leaves it until a command has written it
+		case found == foundChanged && len(bytes.TrimSpace(text)) == 0: // as after `command >FILE` before it has written
 			f.abandon()
 			w.goesOn(f.path, "is empty")
 		case found == foundChanged:
@@ -170,7 +170,7 @@ func (w *watcher) try(ctx context.Context, f *watched, s source.Script) {
 		w.deploying.Lock()
 		defer w.deploying.Unlock()
 		switch {
-		case ctx.Err() != nil: // the file has changed meanwhile, or all ends
+		case ctx.Err() != nil: // the file has changed meanwhile, or the process ends
 		case err != nil:
 			w.reject(ctx, f, err)
 		default:
@@ -179,12 +179,12 @@ func (w *watcher) try(ctx context.Context, f *watched, s source.Script) {
 	})
 }
 
-// again deploys; the complaints are those of the start.
+// again deploys, with the same complaints as at the start.
 func (w *watcher) again(ctx context.Context, f *watched, s source.Script) {
 	accepted, err := w.deploy(ctx, s)
 	switch {
 	case err != nil:
-		f.hash = "" // what went wrong may be none of the file's doing
+		f.hash = "" // the file may not be the cause, so the same bytes may be tried again
 		w.reject(ctx, f, exit.Failed("save the file once more to try it again", fmt.Errorf("deploy %s: %w", term.Path(s.Path),
 			err)))
 	case !accepted:
@@ -196,18 +196,18 @@ func (w *watcher) again(ctx context.Context, f *watched, s source.Script) {
 
 func (w *watcher) reject(ctx context.Context, f *watched, err error) {
 	if ctx.Err() != nil {
-		return // all ends
+		return // the process ends
 	}
 	exit.Complain(ctx, w.screen.Err, err)
 	w.refuse(f.path)
 }
 
-// checkName refuses a file that has become another workflow: half of a new name, once saved, would
-// run forever beside the one that it was meant for. What is archived may be succeeded.
+// checkName refuses a file that now names another workflow: a name that was saved half written would become a workflow
+// of its own, which runs beside the first one. A new name is allowed where the first workflow is archived.
 func (w *watcher) checkName(ctx context.Context, s source.Script) error {
 	definition, _, err := w.in.Scripts.Describe(ctx, sandbox.Source{Filename: s.Name(), Code: string(s.Text)})
 	if err != nil || definition.Name == "" {
-		return nil // the deploy says what is wrong
+		return nil // the deploy reports what is wrong
 	}
 	name, before := eventlog.WorkflowName(definition.Name), w.known.Files[s.Path].Workflow
 	if name == before {

@@ -19,7 +19,7 @@ func knownAlone(file config.File) string {
 	return text
 }
 
-// sayServers says which connectors of the configuration only an engine knows.
+// sayServers prints which connectors of the configuration only an engine knows.
 func sayServers(screen term.Screen, file config.File) {
 	if servers := file.MCPServers(); len(servers) > 0 {
 		fmt.Fprintf(screen.Err, "what the MCP servers offer (%s) is known while an engine runs, which starts them: start it "+

@@ -7,8 +7,8 @@ import (
 	"github.com/pawl-run/pawl/cmd/pawl/internal/term"
 )
 
-// each does the work for every file, also behind one for which it fails: that is said, and the command ends with the
-// exit code of the first failure.
+// each does the work for every file, also after it has failed for one: each failure is printed, and the command ends
+// with the exit code of the first.
 func each(ctx context.Context, screen term.Screen, files []string, work func(file string) error) error {
 	if len(files) == 1 {
 		return work(files[0])
@@ -24,7 +24,7 @@ func each(ctx context.Context, screen term.Screen, files []string, work func(fil
 			first = code
 		}
 		if code == exit.CodeUnreachable || ctx.Err() != nil {
-			break // the same would become of the others
+			break // the others would fail in the same way
 		}
 	}
 	if first == exit.CodeDone {

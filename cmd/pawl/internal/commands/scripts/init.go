@@ -11,14 +11,14 @@ import (
 	"github.com/pawl-run/pawl/cmd/pawl/internal/term"
 )
 
-// Init is `pawl init`: write what a folder of workflows begins with.
+// Init is `pawl init`: write the first files of a folder of workflows.
 type Init struct {
 	Template string `default:"orders" placeholder:"NAME" help:"What the workflow does: orders (events pushed in become rows), mail (mails become rows) or chat (webhooks become messages)."`
 	JSON     bool   `name:"json" help:"Print JSON."`
 	Dir      string `arg:"" optional:"" name:"dir" default:"." type:"path" help:"The folder, which is made if it is missing; else this one."`
 }
 
-// Run writes the files that are not there, and says what to try.
+// Run writes the files that do not exist yet, and prints what to try.
 func (c *Init) Run(screen term.Screen) error {
 	template, ok := starter.Templates[c.Template]
 	if !ok {

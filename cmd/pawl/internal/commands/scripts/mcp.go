@@ -58,8 +58,8 @@ func (c *MCPCommand) serve(ctx context.Context, engine *client.Finder, screen te
 	return nil
 }
 
-// lastEngine is the engine that answered last. It is looked for again once it does not answer, so that one that starts
-// later, or at another address, is found.
+// lastEngine is the engine that answered last. When it does not answer any more, an engine is looked for again, so that
+// one that starts later, or at another address, is found.
 type lastEngine struct {
 	engine *client.Finder
 	flags  client.Flags
@@ -99,7 +99,7 @@ func (f *lastEngine) Do(ctx context.Context, operation string, params, out any) 
 	return err
 }
 
-// unclosed is an output that outlives the protocol.
+// unclosed is an output that the protocol does not close.
 type unclosed struct{ io.Writer }
 
 func (unclosed) Close() error { return nil }
@@ -135,7 +135,7 @@ func (c *MCPCommand) serveHTTP(ctx context.Context, engine *client.Finder, scree
 	case err = <-ended:
 		return exit.Failed("", fmt.Errorf("serve MCP: %w", err))
 	case <-ctx.Done():
-		_ = server.Close() // its callers see their connections end
+		_ = server.Close() // its callers notice that their connections end
 		<-ended
 		return nil
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/pawl-run/pawl/cmd/pawl/internal/term"
 )
 
-// testSuffix stands before the extension in the name of a file with tests.
+// testSuffix is before the extension in the name of a file with tests.
 const testSuffix = ".test"
 
 // extensions are those of scripts; a file with tests has one of testExtensions.
@@ -23,7 +23,7 @@ var (
 // pair is a script, and the tests beside it.
 type pair struct{ script, tests string }
 
-// pairsOf are the tests that a file is, or all that stand beside it.
+// pairsOf are the tests that the file holds if it is a file with tests; else all tests beside the script.
 func pairsOf(file string) ([]pair, error) {
 	extension := filepath.Ext(file)
 	name := strings.TrimSuffix(file, extension)

@@ -20,7 +20,7 @@ type Test struct {
 	Files []string `arg:"" optional:"" name:"file" type:"path" help:"Scripts, or their tests; without one, all NAME.test.ts, NAME.test.js and NAME.test.yaml of this folder."`
 }
 
-// Run runs the tests, or tells what is wrong with a file. The exit code is 1 where a test fails.
+// Run runs the tests, or reports what is wrong with a file. The exit code is 1 where a test fails.
 func (c *Test) Run(ctx context.Context, conf config.Reader, screen term.Screen, with storage.Parts) error {
 	pairs, err := c.pairs()
 	if err != nil {

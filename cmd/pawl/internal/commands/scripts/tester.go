@@ -31,11 +31,11 @@ type tester struct {
 	screen term.Screen
 	asJSON bool
 	config rehearsal.Config
-	// servers are MCP servers of the configuration: what they offer is not known here.
+	// servers are the MCP servers of the configuration, whose operations are not known here.
 	servers []string
 }
 
-// newTester starts what tests run in, until done is called.
+// newTester starts the processes in which tests run. They run until done is called.
 func newTester(conf config.Reader, with storage.Parts) (t *tester, done func() error, err error) {
 	file, err := conf.ReadConfig()
 	if err != nil {
@@ -64,7 +64,7 @@ type tested struct {
 	Script string `json:"script"`
 	Tests  string `json:"tests"`
 	OK     bool   `json:"ok"`
-	// Problems are those for which no test has run, of the script or of the test file.
+	// Problems are the problems of the script or of the test file because of which no test has run.
 	Problems []sandbox.Problem   `json:"problems"`
 	Cases    []rehearsal.Outcome `json:"cases"`
 	Coverage *coverage           `json:"coverage"`
@@ -151,7 +151,7 @@ func (t *tester) watch(ctx context.Context, pairs []pair) error {
 		}
 		var quiet exit.Silent
 		if err := t.all(ctx, changed); err != nil && !errors.As(err, &quiet) && ctx.Err() == nil {
-			exit.Complain(ctx, t.screen.Err, err) // a file that is being replaced is there again soon
+			exit.Complain(ctx, t.screen.Err, err) // and go on: a file that is being replaced is there again soon
 		}
 	})
 	if err := done(); err != nil {
@@ -219,7 +219,7 @@ func (t *tester) judge(ctx context.Context, found *tested, script, tests source.
 	}
 	missed, partly := report.Coverage.Missed()
 	found.Coverage = &coverage{Lines: len(report.Coverage.Lines), Share: report.Coverage.Share(),
-		Missed: append([]int{}, missed...), Partly: append([]int{}, partly...)} // none is an empty list
+		Missed: append([]int{}, missed...), Partly: append([]int{}, partly...)} // in JSON an empty list, never null
 	return nil
 }
 
@@ -265,7 +265,7 @@ func (t *tester) print(found tested) {
 	fmt.Fprintln(out, text)
 }
 
-// ranges writes numbers that rise as ranges: 3, 5-7.
+// ranges writes ascending numbers as ranges: 3, 5-7.
 func ranges(lines []int) string {
 	var parts []string
 	for i := 0; i < len(lines); {

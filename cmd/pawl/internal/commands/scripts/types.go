@@ -23,7 +23,7 @@ type Types struct {
 	Dir string `arg:"" optional:"" name:"dir" type:"path" help:"Write pawl.d.ts into this folder, and a tsconfig.json if it has none. Without it the types are printed."`
 }
 
-// Run asks a running engine for its connectors, tools included; those that are built in are always among them.
+// Run asks a running engine for its connectors, tools included, and adds those that are built in.
 func (c *Types) Run(ctx context.Context, engine *client.Finder, screen term.Screen) error {
 	file, err := engine.Conf.ReadConfig()
 	if err != nil {

@@ -39,8 +39,8 @@ type verdict struct {
 	Problems []sandbox.Problem      `json:"problems"`
 }
 
-// Run asks a running engine, which knows what the workflow holds and every connector; without one
-// it checks what can be checked alone.
+// Run asks a running engine, which knows the state of the workflow and every connector. Without an engine it checks
+// what can be checked alone.
 func (c *Validate) Run(ctx context.Context, engine *client.Finder, screen term.Screen, with storage.Parts) error {
 	file, err := engine.Conf.ReadConfig()
 	if err != nil {
@@ -76,7 +76,7 @@ func (c *Validate) Run(ctx context.Context, engine *client.Finder, screen term.S
 	return each(ctx, screen, files, func(file string) error { return c.validate(screen, file, judge) })
 }
 
-// scripts are the files but for tests, which are no workflows and are left out.
+// scripts are the files without tests, which are no workflows.
 func (c *Validate) scripts(screen term.Screen) (scripts []string, err error) {
 	for _, file := range c.Files {
 		if isTests(file) {
@@ -163,16 +163,16 @@ func validateAlone(ctx context.Context, with storage.Parts, s source.Script, fil
 		UnknownConnector: sandbox.SeverityWarning, Secrets: file.SecretNames(), Vars: file.VarNames(),
 		Handlers: file.Policies.Script.Handlers, Topics: file.Policies.Script.Topics,
 	})
-	found.Problems = append([]sandbox.Problem{}, explain.Problems(checked)...) // none is an empty list
+	found.Problems = append([]sandbox.Problem{}, explain.Problems(checked)...) // in JSON an empty list, never null
 	found.OK = !deploy.Refused(checked)
 	return found, done()
 }
 
-// maxFixRounds bounds how often a script is mended and checked again: one fix may uncover another problem.
+// maxFixRounds bounds how often a script is fixed and checked again: one fix may reveal another problem.
 const maxFixRounds = 10
 
 // fix makes the changes that the fixes of a verdict ask for, as long as they help, and writes the file if there are
-// any. What the script becomes is checked like the script: the verdict is that of what stands in the file.
+// any. The changed script is checked again, so the verdict that it returns is about the text in the file.
 func (c *Validate) fix(screen term.Screen, s *source.Script, found verdict,
 	judge func(source.Script) (verdict, error)) (verdict, error) {
 	mended, found, made, err := mend(*s, found, judge)
