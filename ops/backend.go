@@ -28,10 +28,10 @@ type backend struct {
 	log     logread.Reader
 	past    *replay.Past
 	hooks   *hooks.Receiver
-	// followers are the streams of the log and the requests that wait for it to go on; heavy are the
-	// operations that read a long past; bodies is the memory for what callers send.
+	// followers bounds the streams of the log and the requests that wait for it to go on; heavy bounds the operations
+	// that read a long past; bodies bounds the memory for the bodies of requests.
 	followers, heavy, bodies *auth.Quota
-	// revocations tells streams to look whether their caller's token is still in use.
+	// revocations wakes the streams, so that they look whether their caller's token is still valid.
 	revocations auth.Revocations
 	// links are the one-time links to the console.
 	links *auth.Links
@@ -90,7 +90,7 @@ func (b *backend) started(ctx context.Context) error {
 	}
 }
 
-// traced is the context of a request that came with this header for traces. Where no traces are made, it says nothing.
+// traced is the context of a request that came with this header for traces. Where no traces are made, it is unchanged.
 func (b *backend) traced(ctx context.Context, header string) context.Context {
 	if b.cfg.Traces == nil || header == "" {
 		return ctx
@@ -98,7 +98,7 @@ func (b *backend) traced(ctx context.Context, header string) context.Context {
 	return trace.WithSender(ctx, header)
 }
 
-// fault turns an error into its problem and logs what a person must look into.
+// fault turns an error into its problem, and logs an error that a person must look into.
 func (b *backend) fault(id string, err error) *rpc.Problem {
 	p := problem.Of(err)
 	if p.Code == problem.CodeDamaged {

@@ -31,20 +31,20 @@ type Config struct {
 	// Reader answers lists and views; its Flush is the engine's.
 	Reader *readmodel.Reader
 	Log    eventlog.Log
-	// Secrets verify the requests of hooks.
+	// Secrets are used to verify the requests of hooks.
 	Secrets secret.Set
 	// Connectors says which operations there are now.
 	Connectors deploy.Catalog
-	// Refused looks for services that were found and are not offered to scripts, and says why; nil
+	// Refused looks for services, and returns those that are not offered to scripts, with the reasons; nil
 	// means that services are not looked for.
 	Refused func(context.Context) []RefusedService
 	// Tools lists the tools that have a user of their own on NATS; nil means that there are none.
 	Tools func() []ToolUser
-	// Calls performs the calls of operation callConnector; without it there is nothing to call.
+	// Calls performs the calls of operation callConnector; without it that operation can call nothing.
 	Calls Calls
 	// RunLog is read for a run's log and evidence; nil means that this engine keeps no run log.
 	RunLog RunLog
-	// Progress counts what Engine records; it must be told of each transition (engine.Config.Observe). Nil means that
+	// Progress counts what Engine records; it must observe each transition (engine.Config.Observe). Nil means that
 	// nothing is counted.
 	Progress *metrics.Progress
 	// Feed are the figures of the feed; nil where nothing is published.
@@ -60,25 +60,25 @@ type Config struct {
 	Version string
 	// Installation names the log this engine belongs to.
 	Installation string
-	// Copies says what the servers of a shared log say of its copies; nil where the engine is alone.
+	// Copies asks the servers of a shared log about its copies; nil where the engine is alone.
 	Copies func(context.Context) (doctor.Copies, error)
-	// Doctor looks at the installation; nil: this engine does not know it.
+	// Doctor looks at the installation; nil means that this engine cannot look at it.
 	Doctor func(context.Context, *doctor.HealthReport)
-	// Source says whose log a backup was made of; nil: none can be made.
+	// Source says which installation a backup was made of; nil means that no backup can be made.
 	Source func() backup.Source
 	// Token is asked of every caller over HTTP, except for health. It opens everything, and has no name of its own:
 	// transitions carry the name that the caller claims. Required unless NoAuth, and never shown.
 	Token string
-	// NoAuth lets in whatever reaches this engine, without a token. Serve refuses it beyond loopback.
+	// NoAuth lets every caller in without a token. Serve refuses it beyond loopback.
 	NoAuth bool
-	// Links keeps the one-time links to the console, so that each engine that shares it takes those of the others; nil
-	// means that this engine takes its own alone, and keeps them in memory.
+	// Links keeps the one-time links to the console, so that engines that share a log accept the links of one another;
+	// nil means that this engine accepts only its own links, and keeps them in memory.
 	Links auth.LinkBucket
-	// Address answers the URL that lies beside the Token for commands, once it is served: the proof that this
-	// engine knows the Token holds for that URL alone.
+	// Address is the URL that commands find beside the Token, once this engine serves it: the proof that this engine
+	// knows the Token holds for that URL alone.
 	Address func() string
-	// PublicURL is the address under which this engine is reached where that is not its own, such as
-	// https://pawl.example.com when TLS ends before it; its host is answered to. Empty for none.
+	// PublicURL is another address under which this engine is reached, such as https://pawl.example.com when TLS ends
+	// before it: requests for its host are answered too. Empty for none.
 	PublicURL string
 	// TLS, when set, is used by Serve. CheckListen says when it is needed.
 	TLS *tls.Config
@@ -93,7 +93,7 @@ type Config struct {
 	HistoryTimeout time.Duration
 	// HistoryBytes bounds it too: the bytes of the log that a past state is made of; 0 means 128 MiB.
 	HistoryBytes int64
-	// PastDir is the folder in which folds of the past keep what is finished; empty for memory.
+	// PastDir is the folder in which folds of the past keep finished states; empty for memory.
 	PastDir string
 	// MaxConnections bounds the open connections of Serve; 0 means 1024.
 	MaxConnections int

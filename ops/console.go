@@ -34,7 +34,8 @@ func (b *backend) openConsole() *console.Console {
 	})
 }
 
-// recording notes what is recorded under the context. Where no other engine is on the log, there is nothing to tell.
+// recording notes the positions that are recorded under the context. An engine that is alone notes none, since every
+// request reaches the same engine.
 func (b *backend) recording(ctx context.Context) (context.Context, func() string) {
 	if _, shares := b.cfg.Engine.Behind(); !shares {
 		return ctx, func() string { return "" }
@@ -43,7 +44,7 @@ func (b *backend) recording(ctx context.Context) (context.Context, func() string
 	return ctx, func() string { return positionsOf(recorded) }
 }
 
-// openLogin records a login for the caller, which must be open still.
+// openLogin records a login for the caller, whose token must still be valid.
 func (b *backend) openLogin(ctx context.Context, c *rpc.Caller) (string, time.Duration, *rpc.Problem) {
 	if !b.guard.Open(c) {
 		return "", 0, rpc.Problemf(http.StatusForbidden, "token.revoked", "the token of this link was revoked").
@@ -124,7 +125,7 @@ func (b *backend) createLogin(ctx context.Context, as rpc.Caller, role eventlog.
 		Role: eventlog.TokenRole(as.Role)}, nil
 }
 
-// logins are those that the caller may see and end, the oldest first.
+// logins are the logins that the caller may see and end, the oldest first.
 func (b *backend) logins(c *rpc.Caller) ([]projections.Login, error) {
 	all, err := b.cfg.Engine.Logins()
 	return slices.DeleteFunc(all, func(l projections.Login) bool { return !auth.MayEnd(c, l) }), err
@@ -144,7 +145,7 @@ func listLogins(_ context.Context, c *Call, _ *noRequest) (readmodel.Page[loginV
 	return page, err
 }
 
-// closeLogin answers the same for a login that the caller may not see as for one that there is not.
+// closeLogin gives the same answer for a login that the caller may not see and for a login that does not exist.
 func closeLogin(ctx context.Context, c *Call, r *closeLoginRequest) (closedLogin, error) {
 	logins, err := c.backend.logins(&c.Caller)
 	if err != nil {

@@ -10,10 +10,10 @@ import (
 	"github.com/pawl-run/pawl/ops/rpc"
 )
 
-// plainOperation stands beside the table: it takes nothing, and answers while the engine starts too.
+// plainOperation is an operation outside of the table: it has no parameters, and answers also while the engine starts.
 type plainOperation struct {
 	rpc.Plain
-	// answer is nil for what is no JSON: HTTP alone offers it.
+	// answer is nil for an operation whose answer is no JSON: only HTTP offers it.
 	answer func(*backend, context.Context) ([]byte, *rpc.Problem)
 }
 
@@ -44,7 +44,7 @@ func (b *backend) healthz(context.Context) ([]byte, *rpc.Problem) {
 	return body, nil
 }
 
-// lacking says what keeps the engine from beginning anything; nil where nothing does.
+// lacking says why the engine begins nothing new; nil where it does.
 func (b *backend) lacking() *rpc.Problem {
 	means := "nothing new starts, and what is pushed is refused"
 	if _, shares := b.cfg.Engine.Behind(); shares {
@@ -61,7 +61,7 @@ func (b *backend) lacking() *rpc.Problem {
 		means).WithHint("the engine's own output says what is wrong with its storage")
 }
 
-// readyz answers once every workflow is replayed, while the log answers, new work may start and the
+// readyz answers with success once every workflow is replayed, while the log answers, new work may start and the
 // server is not stopping.
 func (b *backend) readyz(ctx context.Context) ([]byte, *rpc.Problem) {
 	select {

@@ -49,7 +49,7 @@ func (b *backend) routes() http.Handler {
 			mux.HandleFunc(pattern, refused)
 			continue
 		}
-		// Beside a wider path with methods of its own, the mux takes a narrower one with methods only.
+		// Where a wider pattern has methods of its own, the mux accepts a narrower pattern only with methods.
 		for _, method := range []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch,
 			http.MethodDelete} {
 			if !slices.Contains(allowed, method) {
@@ -69,8 +69,8 @@ func (b *backend) routes() http.Handler {
 	return b.outer(all, public, pages)
 }
 
-// hooksAlone answers the requests for hooks, and knows nothing of a token: neither asks it for one, nor shows it that
-// this engine has it.
+// hooksAlone answers only the requests for hooks, and has nothing to do with tokens: it asks for none, and gives no
+// proof that this engine knows one.
 func (b *backend) hooksAlone() http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle(receiveHook.Path, b.hooks)
@@ -85,7 +85,7 @@ func (b *backend) hooksAlone() http.Handler {
 	})
 }
 
-// covered reports whether a path with a name in it stands for this path too.
+// covered reports whether another path, with a parameter in it, matches this path too.
 func covered(pattern string, methods map[string][]string) bool {
 	segments := strings.Split(pattern, "/")
 	for other := range methods {
@@ -102,8 +102,8 @@ func (b *backend) unknownPath(w http.ResponseWriter, r *http.Request) {
 		eventlog.ClipName(r.URL.Path)).WithHint(rpc.OpenAPIPath+" lists all operations"))
 }
 
-// outer is what every request passes through; public says which requests ask for no token. A person that a page of
-// another origin has led here is led on by pages, where there are some.
+// outer wraps every request; public says which requests ask for no token. A person that follows a link on a page of
+// another origin is answered by pages, where there are some.
 func (b *backend) outer(next http.Handler, public func(*http.Request) bool, pages *console.Console) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		defer func() {
@@ -112,7 +112,7 @@ func (b *backend) outer(next http.Handler, public func(*http.Request) bool, page
 			case cause == http.ErrAbortHandler:
 				panic(cause)
 			default:
-				// Headers may be out already; then the connection ends and the reader sees it.
+				// Headers may be sent already; then the connection ends and the reader notices.
 				b.refuse(w, r, b.fault(r.Method+" "+r.URL.Path, panicked(cause)))
 			}
 		}()
@@ -145,7 +145,7 @@ func (b *backend) outer(next http.Handler, public func(*http.Request) bool, page
 	})
 }
 
-// refuse answers with a problem, and takes what the caller still sends.
+// refuse answers with a problem, and reads what the caller still sends.
 func (b *backend) refuse(w http.ResponseWriter, r *http.Request, p *rpc.Problem) {
 	rpc.WriteProblem(w, p)
 	rpc.DiscardBody(b.life, w, r)
@@ -224,7 +224,7 @@ func (b *backend) answer(o *Operation, w http.ResponseWriter, r *http.Request, c
 	return nil
 }
 
-// buffers are reused for bodies; nothing may keep a slice of one.
+// buffers are reused for bodies; no code may keep a slice of one.
 var buffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
 
 // putBuffer gives a buffer back unless a rare large body made it large.
@@ -256,7 +256,7 @@ func (b *backend) push(o *Operation, w http.ResponseWriter, r *http.Request, cal
 	return nil
 }
 
-// plain answers one of them over HTTP.
+// plain answers a plain operation over HTTP.
 func (b *backend) plain(p plainOperation) http.Handler {
 	if p.answer == nil {
 		return b.figures()
@@ -271,7 +271,7 @@ func (b *backend) plain(p plainOperation) http.Handler {
 	})
 }
 
-// figures answers callers that may see all workflows.
+// figures answers with the metrics. The caller must have the right to see all workflows.
 func (b *backend) figures() http.Handler {
 	handler := b.metrics.Handler()
 	figures := rpc.Operation{ID: "metrics", Role: rpc.Viewer}

@@ -11,7 +11,7 @@ import (
 	"github.com/pawl-run/pawl/ops/rpc"
 )
 
-// endpoints are the operations, what stands beside them in JSON, and the way in for events.
+// endpoints are the operations, the plain ones that answer in JSON, and the endpoint for events.
 func (b *backend) endpoints() []rpc.Endpoint {
 	var all []rpc.Endpoint
 	for i := range table {
@@ -22,7 +22,7 @@ func (b *backend) endpoints() []rpc.Endpoint {
 				if p := o.NotOverNATS(); p != nil {
 					return 0, nil, cmp.Or(o.Ask(&c.Caller), p)
 				}
-				if p := o.Ask(&c.Caller); p != nil { // before anything is waited for
+				if p := o.Ask(&c.Caller); p != nil { // a caller without the right waits for nothing
 					return 0, nil, p
 				}
 				if p := b.awaitOverNATS(ctx, o, c); p != nil {
@@ -50,7 +50,7 @@ func (b *backend) endpoints() []rpc.Endpoint {
 	return append(all, rpc.Endpoint{Name: "ingress", Subject: "in.*.>", Answer: b.pushOverNATS})
 }
 
-// pushOverNATS takes events whose workflow and topic stand in the subject.
+// pushOverNATS takes events whose workflow and topic are in the subject.
 func (b *backend) pushOverNATS(ctx context.Context, c *rpc.NATSCall) (int, []byte, *rpc.Problem) {
 	workflow, topic, _ := strings.Cut(strings.TrimPrefix(c.Subject, "in."), ".")
 	push := &ingressTable[0]

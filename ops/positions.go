@@ -14,15 +14,15 @@ import (
 )
 
 const (
-	// PositionHeader is on the answer to each request that has recorded something: where that stands in the log, as
+	// PositionHeader is on the answer to each request that has recorded something: the positions in the log, as
 	// PARTITION:SEQ, several separated by commas.
 	PositionHeader = "Pawl-Position"
 	// LagHeader is on the answers of an engine of a cluster: for how many seconds it may lack what others have written.
 	LagHeader = "Pawl-Lag"
-	// afterQuery is the parameter of a request that wants to see what stands up to a position.
+	// afterQuery is the parameter of a request whose answer must contain everything up to a position.
 	afterQuery = "after"
-	// afterPatience is how long such a request waits.
-	afterPatience = 10 * time.Second
+	// afterTime is how long such a request waits.
+	afterTime = 10 * time.Second
 )
 
 // awaitAfter waits until this engine has read the log up to the positions that a GET request names in `after`, and
@@ -55,17 +55,17 @@ func (b *backend) await(ctx context.Context, list string) *rpc.Problem {
 		}
 		positions = append(positions, p)
 	}
-	ctx, cancel := context.WithTimeout(ctx, afterPatience)
+	ctx, cancel := context.WithTimeout(ctx, afterTime)
 	defer cancel()
 	if err := b.cfg.Engine.AwaitPositions(ctx, positions...); err != nil {
 		return rpc.Problemf(http.StatusServiceUnavailable, "position.notRead",
-			"this engine has not read the log up to %s within %s", eventlog.ClipName(list), afterPatience).
+			"this engine has not read the log up to %s within %s", eventlog.ClipName(list), afterTime).
 			WithHint("ask again in a moment, or ask another node").WithCause(err)
 	}
 	return nil
 }
 
-// awaitOverNATS is awaitAfter of a request over NATS.
+// awaitOverNATS is awaitAfter for a request over NATS.
 func (b *backend) awaitOverNATS(ctx context.Context, o *Operation, c *rpc.NATSCall) *rpc.Problem {
 	switch {
 	case c.After == "":
@@ -77,14 +77,14 @@ func (b *backend) awaitOverNATS(ctx context.Context, o *Operation, c *rpc.NATSCa
 	return b.await(ctx, c.After)
 }
 
-// tellPositions says where that stands which the request has recorded.
+// tellPositions adds the header with the positions of what the request has recorded.
 func tellPositions(w interface{ Set(key, value string) }, recorded *engine.Recorded) {
 	if at := positionsOf(recorded); at != "" {
 		w.Set(PositionHeader, at)
 	}
 }
 
-// positionsOf is where that stands which was recorded, empty for nothing.
+// positionsOf are the positions of what was recorded, as the header has them; empty for nothing.
 func positionsOf(recorded *engine.Recorded) string {
 	at := recorded.Positions()
 	texts := make([]string, len(at))
@@ -94,7 +94,7 @@ func positionsOf(recorded *engine.Recorded) string {
 	return strings.Join(texts, ",")
 }
 
-// tellLag says how far this engine may be behind the others of its cluster.
+// tellLag adds the header that says how far this engine may be behind the others of its cluster.
 func (b *backend) tellLag(w interface{ Set(key, value string) }) {
 	if behind, shares := b.cfg.Engine.Behind(); shares {
 		w.Set(LagHeader, strconv.Itoa(int(math.Ceil(behind.Seconds()))))

@@ -17,8 +17,8 @@ import (
 	"github.com/pawl-run/pawl/projections/readmodel"
 )
 
-// knownTypes are the types whose JSON their Go kind does not tell. What an enumeration lists here is
-// what its type's constants are, and the only list: requests are checked against it.
+// knownTypes are the types whose JSON does not follow from their Go kind. The values of an enumeration here are the
+// constants of its type. There is no other list: requests are checked against this one.
 var knownTypes = rpc.Types{
 	reflect.TypeFor[json.RawMessage](): {},
 	reflect.TypeFor[rpc.RawJSON]():     {},
@@ -86,7 +86,7 @@ type pageLimit int
 // pageScan is how many items are looked at for a page at most; 0 when left out.
 type pageScan int
 
-// mutationHeld is what a mutation keeps its run and its events waiting for.
+// mutationHeld is the reason for which a mutation keeps its run and its events waiting.
 type mutationHeld string
 
 // The values of mutationHeld: those of eventlog.HeldReason that are about a call.
@@ -104,7 +104,7 @@ const (
 	newestFirst order = "desc"
 )
 
-// ProducerRuns says when a producer runs that was asked for.
+// ProducerRuns says when a producer runs that a person has asked to run.
 type ProducerRuns string
 
 // The values of ProducerRuns.

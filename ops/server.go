@@ -24,8 +24,8 @@ import (
 	"github.com/pawl-run/pawl/ops/rpc"
 )
 
-// What may be under way at once, of one caller and of all together. Each request that stays for long
-// holds memory, a reader of the log and, over NATS, one of the places for answers.
+// These constants bound what may be under way at once, for all callers together and for each one. A request that stays
+// open for long holds memory, a reader of the log and, over NATS, one of the places for answers.
 const (
 	maxFollowers, maxFollowersEach = 128, 32 // streams of the log, and requests that wait for it to go on
 	maxHeavy, maxHeavyEach         = 3, 2    // operations that read a long past: each may take half a gigabyte
@@ -40,7 +40,7 @@ type Server struct {
 }
 
 // New checks the configuration and builds the routes. The OpenAPI document is made when it is first asked for. The
-// error names a required field that is missing or a setting that cannot be meant.
+// error names a required field that is missing, or a setting that makes no sense.
 func New(cfg Config) (*Server, error) {
 	if err := cfg.validate(); err != nil {
 		return nil, err
@@ -86,7 +86,7 @@ func New(cfg Config) (*Server, error) {
 	return &Server{backend: b, handler: b.routes()}, nil
 }
 
-// Handler returns the HTTP interface. Used without Serve, it answers like one on loopback.
+// Handler returns the HTTP interface. Used without Serve, it answers as on a loopback address.
 func (s *Server) Handler() http.Handler { return s.handler }
 
 // Explain says what a workflow does or waits for, as the operation explainWorkflow does.
@@ -106,7 +106,7 @@ func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
 	return s.serve(ctx, ln, s.handler)
 }
 
-// ServeHooks is Serve for the requests of hooks alone: nothing else is there, with a token or without.
+// ServeHooks is Serve for the requests of hooks alone: nothing else is answered, with a token or without.
 func (s *Server) ServeHooks(ctx context.Context, ln net.Listener) error {
 	return s.serve(ctx, ln, s.hooksAlone())
 }

@@ -19,10 +19,10 @@ type Operation struct {
 	rpc.Operation
 
 	do func(context.Context, *Call, any) (int, any, error)
-	// heavy operations read a long past; only some of them are under way at once.
+	// heavy operations read a long past; only a few of them may be under way at once.
 	heavy bool
-	// stream is set for an operation that writes its own HTTP answer. It reports false, with nothing
-	// written, for a request that do answers.
+	// stream is set for an operation that writes its own HTTP answer. It writes nothing and reports false for a request
+	// that the function do has to answer.
 	stream func(http.ResponseWriter, *http.Request, *Call, any) (bool, error)
 }
 
@@ -32,7 +32,7 @@ type Call struct {
 	backend *backend
 	// most is how many bytes an answer may have; 0 means any number.
 	most int
-	// leave ends when the interface that answers stops: nothing is waited for any longer.
+	// leave ends when the interface that answers stops: then the call must not wait any longer.
 	leave context.Context
 }
 
@@ -66,7 +66,7 @@ func (o Operation) private() Operation {
 	return o
 }
 
-// define completes a row with its function; the request's fields say where they stand in HTTP.
+// define completes a row with its function; tags of the request's fields say where they are in an HTTP request.
 func define[Request, Answer any](o Operation, do func(context.Context, *Call, *Request) (Answer, error)) Operation {
 	return defineStatus(o, func(ctx context.Context, c *Call, r *Request) (int, Answer, error) {
 		answer, err := do(ctx, c, r)
@@ -85,7 +85,7 @@ func defineStatus[Request, Answer any](o Operation, do func(context.Context, *Ca
 	return o
 }
 
-// inWorkflow is the path of everything that belongs to one workflow.
+// inWorkflow is the part of the path that names the workflow.
 type inWorkflow struct {
 	Workflow eventlog.WorkflowName `json:"workflow" in:"path" jsonschema:"the workflow's name"`
 }
@@ -113,12 +113,12 @@ var plainTable = []plainOperation{
 	{rpc.Plain{ID: "metrics", Path: "/metrics", Summary: "Figures for Prometheus", Media: "text/plain"}, nil},
 }
 
-// receiveHook is how other systems reach the hooks of workflows. It is no operation: the hook says what requests it
-// takes, and what may stand in them.
+// receiveHook is the path by which other systems reach the hooks of workflows. It is no operation: each hook says which
+// requests it takes, and what they may hold.
 var receiveHook = rpc.Plain{ID: "receiveHook", Method: http.MethodPost, Path: hooks.Path + "{workflow}/{hook}",
 	Summary: "Post to a workflow's hook; what it verifies becomes an event", Media: "application/json", Public: true}
 
-// public says what is answered without a token. Pages are: they ask for a login.
+// public says which requests are answered without a token. Pages are: they ask for a login.
 func public(r *http.Request) bool {
 	path := r.URL.Path
 	return strings.HasPrefix(path, hooks.Path) || console.Owns(r) ||

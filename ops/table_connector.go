@@ -38,8 +38,8 @@ var connectorTable = []Operation{
 		"Call one operation of a connector, outside of any workflow").slow(), callConnector),
 }
 
-// callConnector is for a person who tries a connector out. A mutation goes through no ledger and is
-// sent once; the engine's log of messages names the caller.
+// callConnector is for a person who tries a connector. A mutation is sent once and is not recorded in the log of any
+// workflow; a message of the engine names the caller.
 func callConnector(ctx context.Context, c *Call, r *callRequest) (callAnswer, error) {
 	s := c.backend
 	op, ok := s.cfg.Connectors.Operation(r.Connector, r.Operation)
@@ -70,7 +70,7 @@ func callConnector(ctx context.Context, c *Call, r *callRequest) (callAnswer, er
 			WithHint(`say so with "mutate": true (pawl connectors call --yes)`)
 	}
 	call.Key = "pawl-call-" + rand.Text()
-	// Once sent, the call is not given up because the caller went away.
+	// Once sent, the call goes on even if the caller is gone.
 	outcome := s.cfg.Calls.Perform(context.WithoutCancel(ctx), call)
 	answer.Key, answer.Result = call.Key, rpc.RawJSON(outcome.Result)
 	answer.Outcome = map[connector.Status]string{connector.Applied: "applied", connector.Failed: "failed",

@@ -34,7 +34,7 @@ type (
 		Counts   map[effectdiff.Kind]int `json:"counts" jsonschema:"how many runs of each kind: same, new, gone, changed, fails, notReplayed"`
 		Items    []effectdiff.Effect     `json:"items" jsonschema:"the runs that are not the same, the newest first, at most 1000"`
 		Warnings []sandbox.Problem       `json:"warnings"`
-		// NotCompared stands in each answer, since same is said of what was compared only.
+		// NotCompared is in each answer, since "same" only counts for what was compared.
 		NotCompared string `json:"notCompared" jsonschema:"what of the new script the comparison says nothing of, in words; empty for nothing"`
 	}
 )
@@ -102,7 +102,8 @@ func diffWorkflow(ctx context.Context, c *Call, r *diffRequest) (diffAnswer, err
 	return answer, nil
 }
 
-// answerOf is what next of a run was told of the call, nil where it was told of none, or the run is not known any more.
+// answerOf is the answer to its call that next of a run was given; nil where it was given none, or the run is not known
+// any more.
 func answerOf(ctx context.Context, from *readmodel.Reader, workflow eventlog.WorkflowName, id eventlog.RunID) (
 	*effectdiff.Answer, error) {
 	run, err := from.Run(ctx, workflow, id)
@@ -171,7 +172,7 @@ func recordRuns(ctx context.Context, c *Call, r *recordRequest) (recordAnswer, e
 	return recordAnswer{Workflow: r.Workflow, Runs: len(runs), YAML: text}, nil
 }
 
-// failureOf is a failure as the engine has it.
+// failureOf converts a failure to the engine's type.
 func failureOf(f *readmodel.Failure) *eventlog.Failure {
 	if f == nil {
 		return nil

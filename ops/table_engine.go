@@ -53,7 +53,7 @@ func readBackup(ctx context.Context, c *Call, r *backupRequest) (backup.Page, er
 	return page, err
 }
 
-// copied is the log as a backup copies it.
+// copied opens the log for the copy of a backup.
 func (b *backend) copied() (backup.Opened, error) {
 	log, ok := b.cfg.Log.(eventlog.StoredLog)
 	if !ok || b.cfg.Source == nil {
@@ -205,7 +205,7 @@ var clusterTable = []Operation{
 		"Show which engines share the work, and which of them runs what"), getCluster),
 }
 
-// copiesTime bounds the question about copies: during an election it is never answered.
+// copiesTime bounds the question about copies: a question that is sent during an election is never answered.
 const copiesTime = 3 * time.Second
 
 func getCluster(ctx context.Context, c *Call, _ *noRequest) (clusterAnswer, error) {

@@ -140,7 +140,7 @@ func getEvidence(ctx context.Context, c *Call, r *runRequest) (evidenceAnswer, e
 			e.Calls = append(e.Calls, line)
 		case line.Level != handler.LevelInputs:
 			e.Logs = append(e.Logs, line)
-		case json.Valid([]byte(line.Text)): // the last handler that failed is the one that ended the run
+		case json.Valid([]byte(line.Text)): // the handler that failed last has ended the run
 			e.Inputs = rpc.RawJSON(line.Text)
 		}
 	}
@@ -206,7 +206,7 @@ func evidenceOf(f *readmodel.Failure, source string) *evidenceError {
 	return e
 }
 
-// at notes the line of the source, 0 for none, and its text.
+// at notes the line of the source and its text; line 0 is none.
 func (e *evidenceError) at(line int, source string) {
 	if line == 0 {
 		return
@@ -221,7 +221,7 @@ func (e *evidenceError) at(line int, source string) {
 	}
 }
 
-// callLine is the line of the only call of the mutation's operation in the source, 0 where there is none or another.
+// callLine is the line of the call of the mutation's operation in the source; 0 where there is none, or more than one.
 func callLine(source string, m *readmodel.Mutation) (line int) {
 	call := "." + m.Connector + "." + m.Operation + "("
 	number := 0
@@ -253,7 +253,7 @@ func numbered(source string, failed *evidenceError) string {
 	return out.String()
 }
 
-// mutateInputs is what mutate of a failed run was given where its call failed, and no handler did.
+// mutateInputs is the input of mutate in a failed run, where the call failed and no handler did.
 func mutateInputs(run readmodel.Run) rpc.RawJSON {
 	if run.Error == nil || run.Mutation == nil || len(run.PrepareResult) == 0 || run.Phase.PastMutation() {
 		return nil

@@ -9,8 +9,8 @@ import (
 	"github.com/pawl-run/pawl/projections/readmodel"
 )
 
-// The queries of lists. Each kind takes only the filters that mean something to it: another one
-// would silently match nothing.
+// The queries of lists. Each kind has only the filters that make sense for it: any other filter would silently match
+// nothing.
 type (
 	paging struct {
 		Cursor string    `json:"cursor,omitempty" in:"query" jsonschema:"the next of the page before"`
@@ -176,7 +176,7 @@ func (q *sessionsQuery) options() readmodel.ListOptions {
 	return o
 }
 
-// query is a list's request: its filters, and whether it is of one workflow.
+// query is a list's request with its filters.
 type query interface{ options() readmodel.ListOptions }
 
 func listed[V any](ctx context.Context, c *Call, q query,

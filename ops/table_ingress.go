@@ -24,7 +24,7 @@ type (
 		Topic  eventlog.Topic  `json:"topic" in:"path" jsonschema:"the topic's name"`
 		Events json.RawMessage `json:"events" jsonschema:"one event or an array of events"`
 	}
-	// pushedEvent is what the body holds, for the OpenAPI document.
+	// pushedEvent is an event of the body, for the OpenAPI document.
 	pushedEvent struct {
 		MessageID eventlog.MessageID `json:"messageId" jsonschema:"1 to 512 bytes; a known one updates its event"`
 		Title     string             `json:"title" jsonschema:"one line for people"`
@@ -76,7 +76,7 @@ var ingressTable = []Operation{func() Operation {
 		}),
 }
 
-// address is where this engine is reached on its own machine, empty where it does not know.
+// address is the address of this engine on its own machine; empty where it is not known.
 func (b *backend) address() string {
 	if b.cfg.Address == nil {
 		return ""
@@ -157,7 +157,7 @@ func pushAnswer(results []decide.PushResult, single bool) (json.RawMessage, erro
 	return json.Marshal(results)
 }
 
-// ingress is a push within its time, for interfaces whose request is the events themselves.
+// ingress is a push with a bound on its time, for interfaces whose request is the events themselves.
 func (b *backend) ingress(ctx context.Context, o *Operation, c *rpc.Caller, workflow eventlog.WorkflowName,
 	topic eventlog.Topic, body []byte) (json.RawMessage, *rpc.Problem) {
 	ctx, cancel := context.WithTimeout(ctx, b.cfg.Timeout)

@@ -115,7 +115,7 @@ func (b *backend) explainState(state *projections.State) explain.Why {
 	if wait, ok := b.cfg.Engine.Why(state.Name); ok && wait != nil {
 		todo = *wait
 	} else {
-		// The worker is at work, or was nudged this moment: the rules say what it is about.
+		// The worker of the workflow works, or was woken a moment ago: the rules say what it does.
 		todo = explain.Owed(state, b.present(state))
 	}
 	why := b.explainTodo(state, todo)
@@ -126,13 +126,13 @@ func (b *backend) explainState(state *projections.State) explain.Why {
 	return why
 }
 
-// present is what the rules may know beside the workflow's state.
+// present is what the rules need beside the workflow's state.
 func (b *backend) present(state *projections.State) decide.Present {
 	return decide.Present{Now: eventlog.At(b.cfg.Now()), Engine: explain.Stepper(state),
 		MaxHeld: b.cfg.Engine.Policies().Held.Max}
 }
 
-// explainTodo explains what the state owes or waits for, with what only history knows.
+// explainTodo explains what the workflow has to do or waits for, completed with what only its history says.
 func (b *backend) explainTodo(state *projections.State, todo decide.Todo) explain.Why {
 	if wait, ok := todo.(decide.Wait); ok {
 		cause, err := explain.Cause(context.Background(), *b.cfg.Reader, state, wait)
@@ -191,7 +191,7 @@ func getState(ctx context.Context, c *Call, r *stateRequest) (readmodel.StateVie
 			return errTooLarge
 		}
 		state = next
-		return context.Cause(ctx) // a log in memory does not look
+		return context.Cause(ctx) // a log in memory does not look at the context itself
 	})
 	if errors.Is(err, errTooLarge) {
 		return readmodel.StateView{}, rpc.Problemf(http.StatusServiceUnavailable, "history.large",
@@ -209,7 +209,7 @@ func getState(ctx context.Context, c *Call, r *stateRequest) (readmodel.StateVie
 	if err != nil && !errors.Is(err, errReached) {
 		return readmodel.StateView{}, err
 	}
-	// The log holds what the engine has; where it ends before that, its end is lost.
+	// The log holds every revision that the engine has; if it ends earlier, its end is lost.
 	if wanted := min(now.Head.Revision, *cmp.Or(r.At, &now.Head.Revision)); state.Head.Revision < wanted {
 		return readmodel.StateView{}, fmt.Errorf("%w: workflow %s ends at revision %d there, and has %d", eventlog.ErrDamaged,
 			r.Workflow, state.Head.Revision, now.Head.Revision)
@@ -226,7 +226,7 @@ func verifyLog(ctx context.Context, c *Call, _ *noRequest) (replay.Verification,
 	began := c.backend.cfg.Engine.LastFinding()
 	v, err := replay.Verify(ctx, c.backend.cfg.Log, c.backend.cfg.Reader, c.backend.cfg.HistoryBytes)
 	if err == nil && (len(v.NotFolded) == 0 || len(v.LogProblems()) > 0) {
-		// What was not folded may be what is held: a verification without it disproves no finding.
+		// Where a workflow was not folded, the verification does not prove that an earlier finding about it is wrong.
 		c.backend.cfg.Engine.Verified(began, v.LogProblems())
 	}
 	return v, err
@@ -236,7 +236,7 @@ func listConnectors(ctx context.Context, c *Call, _ *noRequest) (connectorsAnswe
 	page := connectorsAnswer{Page: readmodel.Page[connectorView]{Items: []connectorView{}}, Refused: []RefusedService{},
 		Users: []ToolUser{}}
 	if refused := c.backend.cfg.Refused; refused != nil {
-		// First: the look finds connectors too.
+		// This comes first, since the look for services also finds connectors.
 		page.Refused = append(page.Refused, refused(ctx)...)
 	}
 	if users := c.backend.cfg.Tools; users != nil {
@@ -255,7 +255,7 @@ func connectorOf(catalog deploy.Catalog, name string) connectorView {
 	for _, operation := range catalog.Operations(name) {
 		op, ok := catalog.Operation(name, operation)
 		if !ok {
-			continue // it went away meanwhile
+			continue // the operation has gone meanwhile
 		}
 		timeout := op.Timeout
 		if timeout == 0 {
@@ -269,8 +269,8 @@ func connectorOf(catalog deploy.Catalog, name string) connectorView {
 	return view
 }
 
-// DescribeConnector is what listConnectors answers about a connector, where no engine is asked; false where there is
-// none.
+// DescribeConnector is what listConnectors answers about a connector, made without an engine; false where there is no
+// such connector.
 func DescribeConnector(catalog deploy.Catalog, name string) (json.RawMessage, bool) {
 	if !slices.Contains(catalog.Connectors(), name) {
 		return nil, false

@@ -16,7 +16,7 @@ import (
 	"github.com/pawl-run/pawl/projections/readmodel"
 )
 
-// maxChanged bounds the events of one bulk request. More are changed by repeating it.
+// maxChanged bounds the events of one bulk request. To change more, the request is repeated.
 const maxChanged = 10_000
 
 type (
@@ -63,8 +63,8 @@ var jobTable = []Operation{
 	onEvents("redriveEvents", decide.ActionRedrive, "Redrive the jobs of many events, by name or by filter"),
 }
 
-// onEvent acts on one event and answers with its job as it is then. A change that has been made before is
-// done: the same answer again.
+// onEvent acts on one event and answers with its job as it is then. For a change that was made before, the answer is
+// the same.
 func onEvent(id string, action decide.EventAction, summary string) Operation {
 	route := "POST /v1/workflows/{workflow}/events/{topic}/{messageId}/" + string(action)
 	return define(operation(id, route, rpc.Operator, summary),
@@ -92,7 +92,7 @@ func onEvent(id string, action decide.EventAction, summary string) Operation {
 		})
 }
 
-// toBeSkipped says whether the event's run is to skip it at its end already (O7).
+// toBeSkipped says whether it is decided already that the event's run skips it at its end (O7).
 func (b *backend) toBeSkipped(r *eventRequest) bool {
 	state, err := b.state(r.Workflow)
 	if err != nil {
@@ -127,7 +127,7 @@ func onEvents(id string, action decide.EventAction, summary string) Operation {
 			decide.ChangeEvents{Action: action, Items: refs, Reason: r.Reason, IncludingUnknown: r.IncludingUnknown,
 				Held: r.Held})
 		if err != nil && done.Updated > 0 {
-			// What is done is recorded; a repeated request does the rest.
+			// The changes so far are recorded; a repeated request makes the rest.
 			p := *problem.Of(err)
 			p.Detail = fmt.Sprintf("%d of %d events were changed, then: %s", done.Updated, len(refs), p.Detail)
 			return answer, &p
@@ -172,7 +172,7 @@ func (r *bulkRequest) check() error {
 	case r.Limit < 0 || r.Limit > maxChanged:
 		return invalid("limit is %d; it must be 1 to %d", r.Limit, maxChanged)
 	}
-	// A filter that is misspelt would find nothing to do, and say that all is done.
+	// With a misspelt value the filter would fit nothing, and the answer would look as if everything were done.
 	for _, filter := range []struct {
 		name  string
 		value any

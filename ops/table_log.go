@@ -71,7 +71,7 @@ func accepts(r *http.Request, media string) bool {
 	return false
 }
 
-// known says why there is nothing to read of a workflow, nil for one that the log holds.
+// known is an error for a workflow of which the log holds nothing; nil for any other.
 func (b *backend) known(w eventlog.WorkflowName) error {
 	if _, ok := b.cfg.Engine.State(w); !ok && b.cfg.Engine.Stopped()[w] == nil {
 		return &readmodel.NotFoundError{What: "workflow", ID: string(w)}
@@ -97,14 +97,14 @@ func (b *backend) readLog(w http.ResponseWriter, r *http.Request, c *Call, q *lo
 		return err
 	}
 	if last := r.Header.Get("Last-Event-ID"); last != "" {
-		// A reader that reconnects repeats its first request: the position that it has reached counts.
+		// A reader that reconnects repeats its first request: the position that it has reached comes before `from`.
 		if from, err = b.log.Behind(last); err != nil {
 			return err
 		}
 	}
 	if r.Method == http.MethodHead {
 		w.Header().Set("Content-Type", "text/event-stream")
-		return nil // what a stream would say never ends
+		return nil // the length of a stream is not known
 	}
 	leave, p := b.followers.Take(&c.Caller)
 	if p != nil {

@@ -165,8 +165,8 @@ func onMutation(ctx context.Context, c *Call, id eventlog.MutationID, cmd decide
 	return c.backend.cfg.Reader.Mutation(ctx, id)
 }
 
-// onMutations does the same to many mutations: to each that was listed, or that the filter fitted when it was looked
-// at, and to none that came after (C11). Each is a transition of its own; what is refused is no error.
+// onMutations acts on many mutations: on each that was listed, or that fitted the filter at the time of the look, and
+// on none that came later (C11). Each is a transition of its own; an action that is refused is no error.
 func (c *Call) onMutations(ctx context.Context, r *mutationsRequest, applies mutationHeld, operation string,
 	command func(mutationItem) decide.Command) (mutationsAnswer, error) {
 	answer := mutationsAnswer{Items: []chosenMutation{}, Noop: []leftMutation{}}
@@ -193,7 +193,7 @@ func (c *Call) onMutations(ctx context.Context, r *mutationsRequest, applies mut
 			p = problem.Of(err)
 			answer.Noop = append(answer.Noop, leftMutation{m.ID, p.Code, p.Detail})
 		case answer.Updated > 0:
-			// What is done is recorded; a repeated request does the rest.
+			// The changes so far are recorded; a repeated request makes the rest.
 			failed := *problem.Of(err)
 			failed.Detail = fmt.Sprintf("%d of %d mutations were changed, then: %s", answer.Updated, len(items), failed.Detail)
 			return answer, &failed
@@ -219,7 +219,7 @@ func (c *Call) onOne(ctx context.Context, m mutationItem, operation string,
 }
 
 // chosenMutations names the mutations of a bulk request: those listed, each once, or those the filter fits.
-// An approval needs to say of what.
+// An approval must name the hash of the parameters that it approves.
 func (c *Call) chosenMutations(ctx context.Context, r *mutationsRequest, applies mutationHeld, hashed bool,
 	answer *mutationsAnswer) ([]mutationItem, error) {
 	filtered := r.Workflow != "" || r.Held != "" || r.Q != "" || r.Since != 0 || r.Until != 0
@@ -274,7 +274,8 @@ func listedMutations(given []mutationItem, hashed bool, invalid func(string, ...
 	return items, nil
 }
 
-// fittingMutations lists what the filter fits now. Times are of the call's start, or of its request before.
+// fittingMutations lists what the filter fits now. The filter's times are those of the start of a call, or of its
+// request where it has not started.
 func (c *Call) fittingMutations(ctx context.Context, r *mutationsRequest, o readmodel.ListOptions,
 	answer *mutationsAnswer) ([]mutationItem, error) {
 	limit := cmp.Or(r.Limit, maxChanged)

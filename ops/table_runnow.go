@@ -40,8 +40,8 @@ func runNow(ctx context.Context, c *Call, r *inWorkflow) (runNowAnswer, error) {
 	return runNowAnswer{Workflow: readmodel.WorkflowOf(&s), Producers: c.backend.queuedProducers(queued)}, err
 }
 
-// queuedProducers tells what the command has come to, by what the workflow was when it was recorded: a
-// producer that ran then may be over by now.
+// queuedProducers says what became of each producer, by the state of the workflow when the command was recorded: a
+// producer that ran then may have ended since.
 func (b *backend) queuedProducers(q *decide.Queued) []QueuedProducer {
 	why := b.explainTodo(&q.State, q.First)
 	if past := b.cfg.Engine.Damage().Workflows[q.State.Name]; past != nil {

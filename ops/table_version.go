@@ -47,8 +47,8 @@ var versionTable = []Operation{
 		rollbackWorkflow),
 }
 
-// rollbackWorkflow deploys the bytes of a former version by the rules of every deploy: they are checked against what
-// there is now, and what they use is granted as the workflow's grants say today.
+// rollbackWorkflow deploys the bytes of a former version by the rules of every deploy: they are checked against the
+// connectors that there are now, and the present grants of the workflow count.
 func rollbackWorkflow(ctx context.Context, c *Call, r *rollbackRequest) (int, deployAnswer, error) {
 	if r.Version == "" {
 		return 0, deployAnswer{}, rpc.Problemf(http.StatusUnprocessableEntity, "version.missing",
@@ -83,7 +83,7 @@ var repairTable = []Operation{
 		"Make a repaired script the next minor version of a workflow in maintenance"), repairWorkflow),
 }
 
-// repairWorkflow is F9. A script with problems counts as one more failure: the answer says how many
+// repairWorkflow carries out a repair (F9). A script with problems counts as one more failure: the answer says how many
 // there may be.
 func repairWorkflow(ctx context.Context, c *Call, r *repairRequest) (repairAnswer, error) {
 	s, err := c.backend.state(r.Workflow)

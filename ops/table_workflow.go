@@ -20,7 +20,7 @@ import (
 )
 
 type (
-	// keepingBudget is what a model's commands bring (F9).
+	// keepingBudget is a parameter that the commands of a language model set (F9).
 	keepingBudget struct {
 		KeepRepairBudget bool `json:"keepRepairBudget,omitempty" jsonschema:"leaves the count of failed repairs as it is, and refuses this (409) where the budget of repairs is spent: then a person has to look"`
 	}
@@ -36,7 +36,7 @@ type (
 	deployAnswer struct {
 		readmodel.Workflow
 		Warnings []sandbox.Problem `json:"warnings"`
-		// Changed is false where the script runs already, Freed true where the workflow is in maintenance no more.
+		// Changed is false where the script ran already; Freed is true where the deploy has ended maintenance.
 		Changed bool `json:"changed" jsonschema:"false where this version ran already"`
 		Freed   bool `json:"freed" jsonschema:"true where the deploy has ended the workflow's maintenance"`
 		// Asks are the operations whose every call waits for an approval.
@@ -132,7 +132,7 @@ func deployWorkflow(ctx context.Context, c *Call, r *deployRequest) (int, deploy
 	if err := deploy.ValidateGrants(r.Grants, &eventlog.Definition{}); err != nil {
 		return 0, deployAnswer{}, grantsInvalid(err)
 	}
-	// An operation that the script uses is known, or the script is refused.
+	// Operations that the script uses need no check here: a script that uses an unknown one is refused.
 	if err := deploy.ValidateGranted(r.Grants, nil, &eventlog.Definition{}, c.backend.cfg.Connectors); err != nil {
 		return 0, deployAnswer{}, grantsInvalid(err)
 	}
@@ -142,7 +142,7 @@ func deployWorkflow(ctx context.Context, c *Call, r *deployRequest) (int, deploy
 	return c.deploy(ctx, r)
 }
 
-// deploy deploys what the caller may deploy.
+// deploy deploys the script, which the caller may deploy.
 func (c *Call) deploy(ctx context.Context, r *deployRequest) (int, deployAnswer, error) {
 	result, err := c.backend.cfg.Engine.Deploy(ctx, c.Actor, engine.DeployRequest{
 		Source: r.Source, Filename: r.Filename, Grants: r.Grants, Expected: r.ExpectedVersion,
@@ -171,8 +171,8 @@ func (c *Call) deploy(ctx context.Context, r *deployRequest) (int, deployAnswer,
 		Asks: neverNull(result.Asks), Changed: result.Changed, Freed: result.Freed}, nil
 }
 
-// mayDeploy refuses grants to a caller that may not give them, and a script of another workflow than
-// the caller's own. Other reasons for a refusal are left to the deploy, which names them.
+// mayDeploy refuses grants from a caller that may not give them, and a script of another workflow than the one that the
+// caller's token is for. Other reasons for a refusal are left to the deploy, which names them.
 func (c *Call) mayDeploy(ctx context.Context, r *deployRequest) error {
 	if len(r.Grants) > 0 && !c.Role.Covers(rpc.Admin) {
 		return rpc.Problemf(http.StatusForbidden, "role.insufficient", "grants need the role %s; this caller has the role %s",
@@ -222,11 +222,11 @@ func setGrants(ctx context.Context, c *Call, r *grantsRequest) (grantsAnswer, er
 	return operateGrants(ctx, c, r.Workflow, r.Grants, r.Grants, decide.SetGrants{Grants: r.Grants}, "setGrants")
 }
 
-// changeGrants is a merge patch: what it names is changed, in one decision on the newest state.
+// changeGrants is a merge patch: the grants that it names are changed, in one decision on the newest state.
 func changeGrants(ctx context.Context, c *Call, r *grantChangesRequest) (grantsAnswer, error) {
 	given, added := map[string]eventlog.Grant{}, map[string]eventlog.Grant{}
 	for capability, grant := range r.Grants {
-		given[capability] = eventlog.GrantDeny // of one that is taken out only the name counts
+		given[capability] = eventlog.GrantDeny // of a grant that is removed only the name is checked
 		if grant != nil {
 			given[capability], added[capability] = *grant, *grant
 		}
@@ -234,8 +234,8 @@ func changeGrants(ctx context.Context, c *Call, r *grantChangesRequest) (grantsA
 	return operateGrants(ctx, c, r.Workflow, given, added, decide.ChangeGrants{Changes: r.Grants}, "changeGrants")
 }
 
-// operateGrants carries out a command that names the grants, once they are found to be possible, and those that
-// are added to mean something.
+// operateGrants carries out a command that changes grants. Before, it checks that the named grants are valid, and that
+// the added ones can grant something.
 func operateGrants(ctx context.Context, c *Call, w eventlog.WorkflowName, named, added map[string]eventlog.Grant,
 	cmd decide.Command, id string,
 ) (grantsAnswer, error) {

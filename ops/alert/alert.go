@@ -7,12 +7,12 @@ import (
 	"github.com/pawl-run/pawl/eventlog"
 )
 
-// Alert is what a receiver is sent under data.
+// Alert is what a receiver gets under data.
 type Alert struct {
 	Workflow  eventlog.WorkflowName `json:"workflow"`
 	Condition Condition             `json:"condition"`
-	told
-	// Message and Commands are what `pawl why` says.
+	issued
+	// Message and Commands are those of `pawl why`.
 	Message  string   `json:"message"`
 	Commands []string `json:"commands"`
 	// Text is all of it for a person, as chat tools show it.

@@ -20,16 +20,16 @@ const (
 	Attention Condition = "attention"
 )
 
-// Conditions are all of them.
+// Conditions are all conditions.
 func Conditions() []Condition { return []Condition{Person, Discarded, Attention} }
 
-// title is the condition in words; the workflow's name stands before it.
+// title is the condition in words; the workflow's name comes before it.
 var title = map[Condition]string{
 	Person: "needs a person", Discarded: "has discarded events", Attention: "needs attention",
 }
 
-// first are the parts of an explanation that a condition is about, by its reason: they are told first. For any other
-// reason it is what the workflow waits for, which comes first anyhow.
+// first are the parts of an explanation that a condition is about, by its reason: they come first. For any other reason
+// that part is what the workflow waits for, which comes first in every explanation.
 var first = map[string]explain.Part{
 	string(projections.AttentionHeld):      explain.PartHeld,
 	string(projections.AttentionUnknown):   explain.PartUndecided,

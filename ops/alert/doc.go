@@ -5,9 +5,10 @@
 // repeated every 24 hours while it lasts, and resolved when it has been over for a minute. One condition of one
 // workflow is not raised twice within five minutes, so a burst of held events is one alert.
 //
-// Guaranteed: the explanation and the commands are those of `pawl why`. What was told is the stream itself, so
-// neither a restart nor a kill makes it forget or repeat.
+// Guaranteed: the explanation and the commands are those of `pawl why`. The stream itself is the record of the issued
+// alerts, so no alert is forgotten or issued twice because of a restart or a kill.
 //
 // Not guaranteed: that an alert comes at once. A second may pass, and half a minute where no transition shows the
-// condition. What begins and ends within that time is not found. Trouble with the delivery of alerts raises no alert.
+// condition. A condition that begins and ends within that time is not found. Trouble with the delivery of alerts raises
+// no alert.
 package alert

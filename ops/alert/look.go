@@ -23,18 +23,18 @@ const (
 	kept = 5
 )
 
-// Run looks at the workflows that have changed, and every 30 seconds at all, until ctx ends. What was told is read when
-// it begins: another engine may have told of something since this one did.
+// Run looks at the workflows that have changed, and every 30 seconds at all, until ctx ends. At its beginning the
+// issued alerts are read again: another engine may have issued some in the meantime.
 func (r *Raiser) Run(ctx context.Context) {
 	r.looking.Lock()
-	r.stream, r.told = nil, nil
+	r.stream, r.issued = nil, nil
 	r.looking.Unlock()
-	all, told := time.NewTicker(lookEvery), ""
+	all, warned := time.NewTicker(lookEvery), ""
 	defer all.Stop()
 	look := r.Look
 	for {
-		if err := look(ctx); err != nil && ctx.Err() == nil && err.Error() != told {
-			told = err.Error()
+		if err := look(ctx); err != nil && ctx.Err() == nil && err.Error() != warned {
+			warned = err.Error()
 			r.cfg.Logger.Warn("alerts cannot be published; this is tried again", "error", err)
 		}
 		select {
@@ -98,10 +98,10 @@ func (r *Raiser) lookAt(ctx context.Context, name eventlog.WorkflowName, wanted 
 	found := findings(why, state)
 	for _, c := range wanted {
 		at := subject(r.cfg.Prefix, name, c)
-		before := r.told[at]
+		before := r.issued[at]
 		if before == nil {
-			before = &told{}
-			r.told[at] = before
+			before = &issued{}
+			r.issued[at] = before
 		}
 		var f *finding
 		if one, holds := found[c]; holds {
@@ -112,7 +112,7 @@ func (r *Raiser) lookAt(ctx context.Context, name eventlog.WorkflowName, wanted 
 		if state == "" {
 			continue
 		}
-		after := told{State: state, Reason: before.Reason, Since: before.Since, At: now.UTC(), RaisedAt: before.RaisedAt}
+		after := issued{State: state, Reason: before.Reason, Since: before.Since, At: now.UTC(), RaisedAt: before.RaisedAt}
 		if f != nil {
 			after.Reason, after.Since = f.reason, f.since
 		}
@@ -120,7 +120,7 @@ func (r *Raiser) lookAt(ctx context.Context, name eventlog.WorkflowName, wanted 
 			after.RaisedAt = after.At
 		}
 		about := r.about(ctx, why, after)
-		if err := r.tell(ctx, at, Alert{Workflow: name, Condition: c, told: after, Message: about.Message,
+		if err := r.publish(ctx, at, Alert{Workflow: name, Condition: c, issued: after, Message: about.Message,
 			Commands: about.Commands}, before.seq); err != nil {
 			return err
 		}
@@ -128,8 +128,8 @@ func (r *Raiser) lookAt(ctx context.Context, name eventlog.WorkflowName, wanted 
 	return nil
 }
 
-// about is the explanation with that first which the condition is about.
-func (r *Raiser) about(ctx context.Context, why explain.Why, after told) explain.Why {
+// about is the explanation, with the part first that the alert is about.
+func (r *Raiser) about(ctx context.Context, why explain.Why, after issued) explain.Why {
 	part, ok := first[after.Reason]
 	if !ok || after.State == Resolved {
 		return why

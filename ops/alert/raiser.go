@@ -22,14 +22,14 @@ import (
 	"github.com/pawl-run/pawl/projections"
 )
 
-// Wanted is what one receiver is sent.
+// Wanted says which alerts one receiver gets.
 type Wanted struct {
-	// Conditions, and the workflows that they are of; no workflows means all.
+	// Conditions of these workflows; no workflows means all.
 	Conditions []Condition
 	Workflows  []string
 }
 
-// Subjects are the subjects of what is wanted, under the prefix.
+// Subjects are the subjects of the wanted alerts, under the prefix.
 func (w Wanted) Subjects(prefix string) []string {
 	of := w.Workflows
 	if len(of) == 0 {
@@ -66,7 +66,7 @@ type Config struct {
 	// Installation names the log in the source of each alert.
 	Installation string
 	Wanted       []Wanted
-	// Workflows are all that there are. Why explains one, and State is its state, false where that is not known.
+	// Workflows lists all workflows. Why explains one, and State is its state, false where that is not known.
 	Workflows func() []eventlog.WorkflowName
 	Why       func(eventlog.WorkflowName) (explain.Why, error)
 	State     func(eventlog.WorkflowName) (projections.State, bool)
@@ -86,7 +86,7 @@ type Raiser struct {
 
 	looking sync.Mutex // held for one look
 	stream  jetstream.Stream
-	told    map[string]*told // by subject
+	issued  map[string]*issued // by subject
 
 	mu      sync.Mutex
 	changed map[eventlog.WorkflowName]bool
@@ -148,17 +148,17 @@ func (r *Raiser) open(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("read the alerts of stream %s: %w", name, err)
 	}
-	known := map[string]*told{}
+	known := map[string]*issued{}
 	for at := range info.State.Subjects {
-		if known[at], err = lastTold(ctx, stream, at); err != nil {
+		if known[at], err = lastIssued(ctx, stream, at); err != nil {
 			return err
 		}
 	}
-	r.stream, r.told = stream, known
+	r.stream, r.issued = stream, known
 	return nil
 }
 
-func lastTold(ctx context.Context, stream jetstream.Stream, at string) (*told, error) {
+func lastIssued(ctx context.Context, stream jetstream.Stream, at string) (*issued, error) {
 	m, err := stream.GetLastMsgForSubject(ctx, at)
 	if err != nil {
 		return nil, fmt.Errorf("read the last alert at %s: %w", at, err)
@@ -168,11 +168,11 @@ func lastTold(ctx context.Context, stream jetstream.Stream, at string) (*told, e
 		return nil, fmt.Errorf("read the last alert at %s: %w", at, err)
 	}
 	last.seq = m.Sequence
-	return &last.told, nil
+	return &last.issued, nil
 }
 
-// tell publishes an alert, unless one was published that is newer than the last known one.
-func (r *Raiser) tell(ctx context.Context, at string, a Alert, last uint64) error {
+// publish publishes an alert, unless one was published that is newer than the last known one.
+func (r *Raiser) publish(ctx context.Context, at string, a Alert, last uint64) error {
 	if r.cfg.PublicURL != "" {
 		a.Link = strings.TrimSuffix(r.cfg.PublicURL, "/") + "/v1/workflows/" + url.PathEscape(string(a.Workflow)) + "/why"
 	}
@@ -197,11 +197,11 @@ func (r *Raiser) tell(ctx context.Context, at string, a Alert, last uint64) erro
 	}
 	ack, err := r.js.PublishMsg(ctx, m, jetstream.WithExpectLastSequencePerSubject(last))
 	if err != nil {
-		r.stream = nil // it is opened again
+		r.stream = nil // the next look opens it again
 		return fmt.Errorf("publish alert %s: %w", at, err)
 	}
 	a.seq = ack.Sequence
-	r.told[at] = &a.told
+	r.issued[at] = &a.issued
 	r.cfg.Logger.Debug("an alert is to be delivered", "workflow", string(a.Workflow), "condition", string(a.Condition),
 		"state", string(a.State))
 	return nil

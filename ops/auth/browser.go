@@ -14,9 +14,9 @@ import (
 )
 
 // Browsers show a login instead of a token: a secret in a cookie that no script can read and no other site can send.
-// Its hash is in the log, so that it holds at every engine of the installation.
+// Its hash is in the log, so that the login is valid at every engine of the installation.
 
-// NewSecret makes what a browser shows, of more than 128 random bits, with its hash.
+// NewSecret makes the secret that a browser shows, of more than 128 random bits, with its hash.
 func NewSecret() (secret, hash string) {
 	secret = rand.Text()
 	return secret, hashOf(secret)
@@ -30,10 +30,10 @@ func hashOf(secret string) string {
 	return hex.EncodeToString(hash[:])
 }
 
-// cookieName has the installation in it: cookies of one host are those of all its ports.
+// cookieName depends on the installation, since browsers send the cookies of a host to all of its ports.
 func (g *Guard) cookieName() string { return "pawl_" + hashOf(g.cfg.Installation)[:10] }
 
-// SetCookie gives the browser its secret; an empty one takes it away.
+// SetCookie gives the browser its secret; an empty secret removes it.
 func (g *Guard) SetCookie(w http.ResponseWriter, r *http.Request, secret string, life time.Duration) {
 	cookie := &http.Cookie{Name: g.cookieName(), Value: secret, Path: "/", MaxAge: int(life.Seconds()), HttpOnly: true,
 		SameSite: http.SameSiteStrictMode, Secure: r.TLS != nil || g.public != nil && g.public.Scheme == "https" &&
@@ -44,14 +44,14 @@ func (g *Guard) SetCookie(w http.ResponseWriter, r *http.Request, secret string,
 	http.SetCookie(w, cookie)
 }
 
-// Shows reports whether the browser shows a secret of this installation, whether or not it opens anything.
+// Shows reports whether the browser shows a secret of this installation, valid or not.
 func (g *Guard) Shows(r *http.Request) bool {
 	return g.cfg.NoAuth || len(r.CookiesNamed(g.cookieName())) > 0
 }
 
-// Browser finds the caller of a request by its cookie; nil for none that is logged in. The second result is what
-// forms of this browser must carry (see [FormOf]). A problem says that logins are not known now, or that the browser
-// shows two.
+// Browser finds the caller of a request by its cookie; nil for a browser that is not logged in. The second result is
+// the token that forms of this browser must carry (see [FormOf]). A problem says that logins are not known now, or that
+// the browser shows two.
 func (g *Guard) Browser(r *http.Request) (*rpc.Caller, string, *rpc.Problem) {
 	if g.cfg.NoAuth {
 		return &rpc.Caller{Actor: eventlog.Actor{Kind: rpc.ActorAPI, Name: "anonymous"}, Role: rpc.Admin, Key: "anyone"},
@@ -80,14 +80,14 @@ func (g *Guard) Browser(r *http.Request) (*rpc.Caller, string, *rpc.Problem) {
 	return nil, "", nil
 }
 
-// FollowsLink reports whether the request is that of a person who has followed a link to a page, and not one that
-// another page makes for itself or shows in a frame.
+// FollowsLink reports whether a person has made the request by following a link to a page. A request that another page
+// makes by a script, or for a frame, is none.
 func FollowsLink(r *http.Request) bool {
 	return (r.Method == http.MethodGet || r.Method == http.MethodHead) && r.Header.Get("Sec-Fetch-Mode") == "navigate" &&
 		r.Header.Get("Sec-Fetch-Dest") == "document" && r.Header.Get("Origin") == ""
 }
 
-// keyOf names the caller of a login by its user: many logins give a user no larger share of anything.
+// keyOf names the caller of a login by its user: a user with many logins gets no larger share of anything.
 func keyOf(l projections.Login) string {
 	if l.Token != "" {
 		return tokenKey(l.Token)
@@ -104,7 +104,7 @@ func MayEnd(c *rpc.Caller, l projections.Login) bool {
 	return keyOf(l) == c.Key && c.Role.Covers(rpc.Role(l.Role)) && (c.Workflow == "" || c.Workflow == l.Workflow)
 }
 
-// formToken is what a form must carry beside the cookie: no page that cannot read this engine's pages knows it.
+// formToken is what a form must carry beside the cookie: only pages that can read this engine's pages know it.
 func (g *Guard) formToken(secret string) string { return hashOf("form " + g.formKey + secret)[:32] }
 
 // FormOf reports whether the form's token is the one that this browser was given.

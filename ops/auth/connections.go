@@ -10,14 +10,13 @@ import (
 	"time"
 )
 
-// DefaultConnections is how many connections may be open where a configuration does not say: each holds a
-// descriptor and some memory.
+// DefaultConnections is how many connections may be open by default: each holds a descriptor and some memory.
 const DefaultConnections = 1024
 
-// Connections bounds the connections of a listener. When there are too many, one gives way to the newest:
+// Connections bounds the connections of a listener. When there are too many, one is closed for the newest:
 // the oldest that has shown no token, else the one that has been idle for longest. So a program without
 // the token keeps out no program that has it, however many connections it opens. One caller does not keep out
-// the others either: its connections beyond a share of all give way as if they had no token.
+// the others either: its connections beyond a share of all are treated as if they had no token.
 type Connections struct {
 	most   int
 	logger *slog.Logger
@@ -27,13 +26,13 @@ type Connections struct {
 	// trusted counts the connections that each caller's token holds.
 	trusted map[string]int
 	opened  uint64
-	told    time.Time
+	warned  time.Time
 }
 
 // share is how many connections one caller's token holds at most.
 func (c *Connections) share() int { return max(c.most/4, 1) }
 
-// connection is what is known of one.
+// connection is what is known of one connection.
 type connection struct {
 	among *Connections
 	// trusted names the caller with a token of a request on it; nil while there was none, or while the caller has
@@ -42,11 +41,11 @@ type connection struct {
 	// gone is set, under mu, once it is no longer counted.
 	gone   bool
 	number uint64
-	// idle says when it came to rest, counted like number; 0 while a request is under way.
+	// idle says when its last request ended, counted like number; 0 while a request is under way.
 	idle uint64
 }
 
-// NewConnections bounds them to the number.
+// NewConnections allows at most so many connections.
 func NewConnections(most int, logger *slog.Logger) *Connections {
 	return &Connections{most: most, logger: logger, open: map[net.Conn]*connection{}, trusted: map[string]int{}}
 }
@@ -54,18 +53,18 @@ func NewConnections(most int, logger *slog.Logger) *Connections {
 // connectionKey marks the context of a connection's requests.
 type connectionKey struct{}
 
-// Enter takes a new connection in; another one may have to leave. It is the ConnContext of a server.
+// Enter counts a new connection; another one may be closed for it. It is the ConnContext of a server.
 func (c *Connections) Enter(ctx context.Context, conn net.Conn) context.Context {
 	c.mu.Lock()
 	var leaving net.Conn
 	if len(c.open) >= c.most {
 		leaving = c.least()
 		if leaving == nil {
-			leaving = conn // all others are at work for callers with a token
+			leaving = conn // all others carry requests of callers with a token
 		}
 		c.forget(leaving)
-		if now := time.Now(); now.Sub(c.told) > time.Minute {
-			c.told = now
+		if now := time.Now(); now.Sub(c.warned) > time.Minute {
+			c.warned = now
 			c.logger.Warn("connections over HTTP are closed to make room for new ones", "open", c.most)
 		}
 	}
@@ -76,12 +75,12 @@ func (c *Connections) Enter(ctx context.Context, conn net.Conn) context.Context 
 	}
 	c.mu.Unlock()
 	if leaving != nil {
-		_ = leaving.Close() // what is under way on it fails; it is not ours to say how
+		_ = leaving.Close() // a request on it fails; the error of the closing does not matter
 	}
 	return context.WithValue(ctx, connectionKey{}, known)
 }
 
-// least is the connection that is missed least, nil if all are at work for callers with a token.
+// least is the connection that may be closed first; nil if all carry requests of callers with a token.
 func (c *Connections) least() net.Conn {
 	var stranger, idle net.Conn
 	for conn, known := range c.open {
@@ -102,7 +101,7 @@ func (c *Connections) least() net.Conn {
 	return idle
 }
 
-// Changed follows a connection. It is the ConnState of a server.
+// Changed notes the state of a connection. It is the ConnState of a server.
 func (c *Connections) Changed(conn net.Conn, state http.ConnState) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -122,7 +121,7 @@ func (c *Connections) Changed(conn net.Conn, state http.ConnState) {
 	}
 }
 
-// forget is under mu.
+// forget stops counting a connection. The caller holds mu.
 func (c *Connections) forget(conn net.Conn) {
 	known := c.open[conn]
 	if known == nil {
@@ -137,7 +136,7 @@ func (c *Connections) forget(conn net.Conn) {
 	}
 }
 
-// Trust notes that the request's connection is one of a caller with a token, unless the caller has its share.
+// Trust notes that the request's connection belongs to a caller with a token, unless the caller has its share already.
 func Trust(ctx context.Context, caller string) {
 	known, ok := ctx.Value(connectionKey{}).(*connection)
 	if !ok || known.trusted.Load() != nil {

@@ -20,7 +20,7 @@ import (
 // CodeOrigin is the code of the problem that refuses a request that a page of another origin makes.
 const CodeOrigin = "origin.forbidden"
 
-// Guard decides which requests are let in, and whose they are. It is safe for concurrent use.
+// Guard decides which requests are answered, and who their callers are. It is safe for concurrent use.
 //
 // A token keeps out other users and programs of the machine, and of the network. Web pages are kept out
 // before that: a page can make a browser send requests here (refused as cross-origin, whatever the
@@ -37,20 +37,19 @@ type Guard struct {
 
 // Config of a Guard.
 type Config struct {
-	// Token opens everything and gives no name; it is never shown.
+	// Token opens everything and has no name; it is never shown.
 	Token string
-	// Address answers the URL that lies beside the Token for this machine's commands; without it nothing is proven
-	// to them.
+	// Address is the URL that this machine's commands find beside the Token; without it they get no proof.
 	Address func() string
-	// NoAuth lets every request in that no web page sends.
+	// NoAuth lets every request in that does not come from a web page.
 	NoAuth bool
 	// PublicURL is the address under which this engine is reached from elsewhere; empty for none.
 	PublicURL string
-	// Named finds a named token in use by its hash. An error says that it cannot be known now.
+	// Named finds a valid named token by its hash. An error says that the tokens are not known now.
 	Named func(hash string) (projections.Token, bool, error)
-	// Login finds the login of a browser that is open, by the hash of its secret. The error is as that of Named.
+	// Login finds the open login of a browser by the hash of its secret. An error says that logins are not known now.
 	Login func(hash string) (projections.Login, bool, error)
-	// Installation names the log: browsers keep what they show by it.
+	// Installation names the log, and so the cookie in which browsers keep their secret.
 	Installation string
 }
 
@@ -70,7 +69,7 @@ func New(cfg Config) (*Guard, error) {
 	return g, nil
 }
 
-// Prove answers a challenge with what shows that this engine knows its token.
+// Prove answers a challenge with a proof that this engine knows its token.
 func (g *Guard) Prove(challenge string) string {
 	if g.cfg.Address == nil {
 		return ""
@@ -106,13 +105,13 @@ func (g *Guard) Admit(r *http.Request, public bool) (*rpc.Caller, *rpc.Problem) 
 			"from elsewhere it takes PAWL_TOKEN with --url")
 }
 
-// Authenticate finds the caller of the credential; nil for one that is not known. A problem
-// says that the named tokens are not known now: then the local one opens the engine, and no other.
+// Authenticate finds the caller of the credential; nil for an unknown one. A problem says that the named tokens are not
+// known now: then only the local token opens the engine.
 func (g *Guard) Authenticate(scheme, token string) (*rpc.Caller, *rpc.Problem) {
 	if g.cfg.NoAuth {
 		return &rpc.Caller{Role: rpc.Admin, Key: "anyone"}, nil
 	}
-	// Hashed first, so that neither content nor length shows in the time this takes.
+	// Hashes are compared, so that the time this takes depends neither on the content nor on the length.
 	got := sha256.Sum256([]byte(token))
 	switch {
 	case !strings.EqualFold(scheme, "Bearer"):
@@ -140,8 +139,8 @@ func (g *Guard) Authenticate(scheme, token string) (*rpc.Caller, *rpc.Problem) {
 	}, nil
 }
 
-// Open reports whether the caller may go on: a token that was revoked after it was shown opens nothing, nor does a
-// login that was closed.
+// Open reports whether the caller may go on: a token that was revoked after it was shown opens nothing, and neither
+// does a login that was closed.
 func (g *Guard) Open(c *rpc.Caller) bool {
 	if c.LoginHash != "" {
 		_, ok, err := g.cfg.Login(c.LoginHash)
@@ -154,9 +153,9 @@ func (g *Guard) Open(c *rpc.Caller) bool {
 	return ok && err == nil
 }
 
-// answersTo reports whether the request's Host is one of this engine's: loopback by name or address, the
-// public URL's, or on a listener beyond loopback any address. An address is no name that a page could
-// make point here.
+// answersTo reports whether the request's Host is one of this engine's: loopback by name or address, the host of the
+// public URL, or on a listener beyond loopback any address. A page can make its own name resolve to this machine, but
+// not an address.
 func (g *Guard) answersTo(r *http.Request) bool {
 	host := hostOf(r.Host)
 	if rpc.IsLoopback(host) || g.answersPublic(r) {
@@ -182,7 +181,7 @@ func (g *Guard) sameOrigin(r *http.Request) bool {
 	for _, origin := range r.Header.Values("Origin") {
 		u, err := url.Parse(origin)
 		if err != nil || u.Host == "" {
-			return false // also "null": a page that hides where it is from
+			return false // also for "null", which a page sends that hides its origin
 		}
 		own := strings.EqualFold(u.Host, r.Host)
 		if !own && (g.public == nil || u.Scheme != g.public.Scheme || !strings.EqualFold(u.Host, g.public.Host)) {

@@ -18,20 +18,20 @@ import (
 // LinkLife is how long a login link can be used, once.
 const LinkLife = time.Minute
 
-// maxLinks bounds the links of one credential that are not used yet; one too many takes the place of its oldest.
+// maxLinks bounds the unused links of one credential; one more takes the place of its oldest.
 const maxLinks = 20
 
-// Links are the one-time links with which browsers log in. They hold at every engine that has the same bucket, and of
-// all uses of a link, at any of them, one succeeds. Hashes of codes are kept, no codes. Whether a link is too old is
-// seen by the clock of the engine that it is used at. Links are safe for concurrent use.
+// Links are the one-time links with which browsers log in. They are valid at every engine that has the same bucket, and
+// of all uses of a link, at any engine, one succeeds. Only hashes of codes are kept. The clock of the engine at which a
+// link is used decides whether it is too old. Links are safe for concurrent use.
 type Links struct{ bucket LinkBucket }
 
 // LinkBucket keeps links.
 type LinkBucket interface {
-	// Get returns a value and its revision; without an error revision 0 says that there is none.
+	// Get returns a value and its revision. Revision 0 without an error means that there is none.
 	Get(ctx context.Context, key string) (value []byte, revision uint64, err error)
-	// Put writes a value over the one with this revision, 0 for none, and returns the revision it has now; 0 without an
-	// error says that another one has been written meanwhile.
+	// Put replaces the value with this revision, 0 for none, and returns the new revision. Revision 0 without an error
+	// means that another value has been written meanwhile.
 	Put(ctx context.Context, key string, value []byte, revision uint64) (uint64, error)
 }
 
@@ -43,19 +43,19 @@ func NewLinks(bucket LinkBucket) *Links {
 	return &Links{bucket}
 }
 
-// link is one that was not used yet.
+// link is a link that was not used yet.
 type link struct {
 	Hash  string     `json:"hash"`
 	Maker rpc.Caller `json:"maker"`
 	Until time.Time  `json:"until"`
 }
 
-// makerLength is the length of what follows the secret in a code: it says under which key its link is kept.
+// makerLength is the length of the part of a code behind the secret. That part says under which key the link is kept.
 const makerLength = 16
 
 var errUnknownLink = errors.New("the link is not known")
 
-// Make returns the code of a new link with which a browser comes to act as the caller.
+// Make returns the code of a new link, by which a browser can act as the caller.
 func (l *Links) Make(ctx context.Context, as rpc.Caller, now time.Time) (code string, until time.Time, err error) {
 	of := sha256.Sum256([]byte("links of " + as.Key))
 	maker := base32.StdEncoding.EncodeToString(of[:])[:makerLength]
@@ -73,8 +73,8 @@ func (l *Links) Make(ctx context.Context, as rpc.Caller, now time.Time) (code st
 	return code, until, nil
 }
 
-// Take uses a link up: it returns as whom the browser acts, and false for a code that is not known, not any more or too
-// old. After an error the link may be used up.
+// Take uses a link up and returns the caller as which the browser acts. ok is false for a code that is unknown, used or
+// too old. After an error the link may be used up.
 func (l *Links) Take(ctx context.Context, code string, now time.Time) (as rpc.Caller, ok bool, err error) {
 	if len(code) <= makerLength {
 		return rpc.Caller{}, false, nil
@@ -83,7 +83,7 @@ func (l *Links) Take(ctx context.Context, code string, now time.Time) (as rpc.Ca
 	if _, err := base32.StdEncoding.DecodeString(maker); err != nil {
 		return rpc.Caller{}, false, nil
 	}
-	hash := hashOf(code) // how long it takes to compare hashes says nothing of the code
+	hash := hashOf(code) // the time that a comparison of hashes takes says nothing about the code
 	var taken link
 	err = l.change(ctx, maker, func(open []link) ([]link, error) {
 		i := slices.IndexFunc(open, func(known link) bool { return known.Hash == hash })
@@ -102,7 +102,7 @@ func (l *Links) Take(ctx context.Context, code string, now time.Time) (as rpc.Ca
 	return taken.Maker, now.Before(taken.Until), nil
 }
 
-// change changes the open links of a maker, as no other engine has changed them meanwhile.
+// change changes the open links of a maker. It repeats the change if another engine has changed them meanwhile.
 func (l *Links) change(ctx context.Context, maker string, to func([]link) ([]link, error)) error {
 	key := "link." + maker
 	for {

@@ -36,13 +36,13 @@ func Exposed(ctx context.Context, addr net.Addr) context.Context {
 	return ctx
 }
 
-// BeyondLoopback reports whether other machines reach a listener with the address.
+// BeyondLoopback reports whether other machines can reach a listener with the address.
 func BeyondLoopback(addr net.Addr) bool {
 	tcp, ok := addr.(*net.TCPAddr)
 	return ok && !tcp.IP.IsLoopback()
 }
 
-// Listening is what CheckListen has to know beside the address.
+// Listening is what CheckListen needs to know beside the address.
 type Listening struct {
 	TLS bool
 	// Plaintext says that TLS ends before this engine, at a proxy.

@@ -7,7 +7,7 @@ import (
 	"github.com/pawl-run/pawl/ops/rpc"
 )
 
-// Quota bounds what is under way at once, by caller and in all.
+// Quota bounds how much is under way at once, for each caller and in all.
 type Quota struct {
 	what, code string
 	all, each  int
@@ -17,8 +17,8 @@ type Quota struct {
 	total int
 }
 
-// NewQuota allows so many in all, and so many each caller. What says what is counted, for people, and code
-// names the problem of one too many.
+// NewQuota allows all places in total, and each places to one caller. what names the counted things for people, and
+// code is that of the problem for a request that gets no place.
 func NewQuota(what, code string, all, each int) *Quota {
 	return &Quota{what: what, code: code, all: all, each: each, taken: map[string]int{}}
 }

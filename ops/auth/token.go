@@ -21,7 +21,7 @@ func NewToken() string {
 // tokenKey names the caller with a named token.
 func tokenKey(name eventlog.TokenName) string { return "token " + string(name) }
 
-// Revocations wakes all waiting readers, whenever a token was revoked. The zero value is ready.
+// Revocations wakes all waiting readers whenever a token was revoked. The zero value is ready for use.
 type Revocations struct {
 	mu      sync.Mutex
 	changed chan struct{}
@@ -37,7 +37,7 @@ func (r *Revocations) Next() <-chan struct{} {
 	return r.changed
 }
 
-// Notify wakes all of them.
+// Notify wakes all readers that wait.
 func (r *Revocations) Notify() {
 	r.mu.Lock()
 	defer r.mu.Unlock()

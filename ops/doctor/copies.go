@@ -8,7 +8,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// Copies is what the servers of a shared log say of the copies of its streams.
+// Copies is what the servers of a shared log say about the copies of its streams.
 type Copies struct {
 	Leader  *string       `json:"leader" jsonschema:"the server that decides where copies are; null during an election, and where it is not known: servers of your own tell it their system account alone"`
 	Current bool          `json:"current" jsonschema:"whether every stream has a leader and each copy is current; only then may the next node be stopped"`

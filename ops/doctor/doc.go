@@ -1,5 +1,5 @@
-// Package doctor says what of an installation is not as it should be, and what to do about it.
+// Package doctor finds what is wrong with an installation, and says what to do about it.
 //
-// Guaranteed: looking changes nothing. Each finding that is not in order names a remedy. What cannot be seen from here
-// is said to be unknown, never to be in order.
+// Guaranteed: looking changes nothing. Each finding about something wrong names a remedy. Something that cannot be seen
+// from here is reported as unknown, never as in order.
 package doctor

@@ -1,6 +1,6 @@
 package doctor
 
-// Verdict is how something stands.
+// Verdict says whether something is in order.
 type Verdict string
 
 // The verdicts.
@@ -15,7 +15,7 @@ const (
 	Unknown Verdict = "unknown"
 )
 
-// Finding is what was seen of one thing.
+// Finding is the result of one check.
 type Finding struct {
 	Check   string  `json:"check" jsonschema:"what was looked at"`
 	Verdict Verdict `json:"verdict"`
@@ -28,12 +28,12 @@ type HealthReport struct {
 	Findings []Finding `json:"findings"`
 }
 
-// Add adds what is in order, or needs no remedy.
+// Add adds a finding that needs no remedy.
 func (r *HealthReport) Add(check string, verdict Verdict, says string) {
 	r.Advise(check, verdict, says, "")
 }
 
-// Advise adds what needs a remedy.
+// Advise adds a finding with its remedy.
 func (r *HealthReport) Advise(check string, verdict Verdict, says, remedy string) {
 	r.Findings = append(r.Findings, Finding{check, verdict, says, remedy})
 }

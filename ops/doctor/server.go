@@ -12,16 +12,16 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// What a NATS server of one's own needs.
+// These constants are what a NATS server of one's own needs.
 const (
 	// leastMajor and leastMinor are the oldest version that has what the log needs: atomic batches.
 	leastMajor, leastMinor = 2, 12
-	// wantedPayload is what the embedded server takes; leastPayload what scripts' limits need.
+	// wantedPayload is the limit of the embedded server; leastPayload is what the limits of scripts need.
 	wantedPayload = 8 << 20
 	leastPayload  = 4<<20 + 1024
 	// mostSkew is how far clocks may differ.
 	mostSkew = time.Second
-	// slowRTT is where writes become slow.
+	// slowRTT is the time of an answer from which on writes are slow.
 	slowRTT = 50 * time.Millisecond
 )
 
@@ -35,7 +35,7 @@ const (
 	CheckPermissions = "permissions"
 )
 
-// Permissions are what the users of a server of one's own are given; docs and doctor show the same.
+// Permissions are the permissions of the users of a server of one's own; docs and doctor show the same text.
 const Permissions = "only the engines' user may publish to pawl.log.>, pawl.own.>, pawl.feed.> and $JS.API.>; each " +
 	"tool has a user that may subscribe to pawl.tool.NAME.> and $SRV.> of its own name, and publish to inboxes; " +
 	"followers may read through consumers that were made for them"
@@ -78,7 +78,7 @@ func (r *HealthReport) version(text string) {
 	parts := strings.SplitN(strings.TrimPrefix(text, "v"), ".", 3)
 	major, minor := 0, 0
 	if len(parts) >= 2 {
-		major, _ = strconv.Atoi(parts[0]) // what is no number is older than everything
+		major, _ = strconv.Atoi(parts[0]) // a text that is no number counts as older than any version
 		minor, _ = strconv.Atoi(parts[1])
 	}
 	if major < leastMajor || major == leastMajor && minor < leastMinor {
@@ -132,7 +132,8 @@ func (r *HealthReport) account(a *jetstream.AccountInfo) {
 	}
 }
 
-// streams looks at the log's streams, where there are any, and at the server's clock, which they tell.
+// streams looks at the log's streams, where there are any, and at the server's clock: information about a stream has
+// the server's time.
 func (r *HealthReport) streams(ctx context.Context, js jetstream.JetStream) error {
 	list, found, before := js.ListStreams(ctx), 0, time.Now()
 	var skew time.Duration

@@ -15,10 +15,10 @@ import (
 // varzSubject asks all servers of a cluster for their settings; only the system account may.
 const varzSubject = "$SYS.REQ.SERVER.PING.VARZ"
 
-// quietFor is how long no further server must have answered before all are taken to have.
+// quietFor: when no further server has answered for this long, it is assumed that all have answered.
 const quietFor = 500 * time.Millisecond
 
-// settingsOfServer is what a server tells of itself.
+// settingsOfServer is what a server reports about itself.
 type settingsOfServer struct {
 	Server struct {
 		Name string `json:"name"`
@@ -33,8 +33,8 @@ type settingsOfServer struct {
 	} `json:"data"`
 }
 
-// Sync says whether the servers of a cluster sync each write, as they tell the system account, which nc must belong to.
-// Servers without JetStream keep nothing and count for nothing. It fails where no server answers.
+// Sync asks the servers of a cluster whether they sync each write. They answer only the system account, which nc must
+// belong to. Servers without JetStream store nothing and do not count. It fails where no server answers.
 func Sync(ctx context.Context, nc *nats.Conn) (Finding, error) {
 	f := Finding{Check: CheckSync}
 	answers := make(chan *nats.Msg, 64)
@@ -46,7 +46,7 @@ func Sync(ctx context.Context, nc *nats.Conn) (Finding, error) {
 	if err != nil {
 		return f, fmt.Errorf("ask the servers for their settings: %w", err)
 	}
-	defer func() { _ = sub.Unsubscribe() }() // the connection ends what is left of it
+	defer func() { _ = sub.Unsubscribe() }() // if it fails, the subscription ends with the connection
 	var slow []string
 	asked := 0
 	for quiet := false; !quiet; {

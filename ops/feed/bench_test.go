@@ -18,7 +18,7 @@ import (
 func BenchmarkFeed(b *testing.B) {
 	s := siteOn(b, natstest.Connect(b, natstest.NewServer(b)), memlog.New(memlog.Config{}))
 	// It must not read the log by itself: what is measured is what an engine tells it.
-	f, _ := s.feeder(Config{Log: s.log, Conn: s.nc, Installation: "TEST", Idle: time.Hour, Patience: time.Hour})
+	f, _ := s.feeder(Config{Log: s.log, Conn: s.nc, Installation: "TEST", Idle: time.Hour, MissingWait: time.Hour})
 	s.caughtUp(f)
 	result := json.RawMessage(`{"to":"someone@example.org","subject":"A subject of usual length","lines":["one","two"]}`)
 	records := make([]eventlog.Record, b.N/3+1)

@@ -50,9 +50,9 @@ type Config struct {
 	BeforeUpdate func(stream string) error
 	// Publish sends a message; nil means Conn.PublishMsg. Tests replace it.
 	Publish func(*nats.Msg) error
-	// Patience is how long the feeder waits for a record that others have overtaken before it reads the log; 0 means
+	// MissingWait is how long the feeder waits for a record that others have overtaken before it reads the log; 0 means
 	// 50 ms. Idle is how often it asks for the end of a log of which it hears nothing; 0 means 1 s.
-	Patience, Idle time.Duration
+	MissingWait, Idle time.Duration
 	// Pause is the shortest pause after a failure, 0 means 100 ms; it grows to a hundred times that.
 	Pause time.Duration
 	// AckTimeout is how long an acknowledgement is waited for; 0 means 5 s.
@@ -69,7 +69,7 @@ func (c Config) withDefaults() (Config, error) {
 	c.MaxBytes = cmp.Or(c.MaxBytes, DefaultMaxBytes)
 	c.Replicas = cmp.Or(c.Replicas, 1)
 	c.MaxData = min(cmp.Or(c.MaxData, DefaultMaxData), int(c.Conn.MaxPayload())-headerRoom)
-	c.Patience = cmp.Or(c.Patience, 50*time.Millisecond)
+	c.MissingWait = cmp.Or(c.MissingWait, 50*time.Millisecond)
 	c.Idle = cmp.Or(c.Idle, time.Second)
 	c.Pause = cmp.Or(c.Pause, 100*time.Millisecond)
 	c.AckTimeout = cmp.Or(c.AckTimeout, 5*time.Second)

@@ -110,7 +110,7 @@ func TestFactThatCannotBeEncoded(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, 1)
 	c := s.config()
-	c.Idle, c.Patience = time.Hour, time.Hour // the record comes from memory
+	c.Idle, c.MissingWait = time.Hour, time.Hour // the record comes from memory
 	f, stop := s.feeder(c)
 	s.record("w", 1)
 	s.caughtUp(f) // from here on the feeder reads no log

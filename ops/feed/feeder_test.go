@@ -60,7 +60,7 @@ func TestObservedIsNotRead(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, 1)
 	c := s.config()
-	c.Idle, c.Patience = time.Hour, time.Hour
+	c.Idle, c.MissingWait = time.Hour, time.Hour
 	f, _ := s.feeder(c)
 	s.caughtUp(f)
 	first, second, third := s.record("w", 2), s.record("w", 1), s.record("v", 1)

@@ -69,9 +69,9 @@ func (p *publisher) follow(ctx context.Context) error {
 			overtaken = time.Time{}
 		case overtaken.IsZero():
 			overtaken = time.Now()
-			wait = p.cfg.Patience
+			wait = p.cfg.MissingWait
 		default:
-			wait = p.cfg.Patience - time.Since(overtaken)
+			wait = p.cfg.MissingWait - time.Since(overtaken)
 		}
 		timer.Reset(wait)
 		select {

@@ -54,7 +54,7 @@ func siteOn(t testing.TB, nc *nats.Conn, log *memlog.Log) *site {
 // many streams.
 func (s *site) config() Config {
 	return Config{Log: s.log, Conn: s.nc, Installation: "TEST", MaxBytes: 2 * LeastBytes, Idle: 5 * time.Millisecond,
-		Patience: time.Millisecond, Pause: time.Millisecond, Logger: slog.New(slog.NewTextHandler(s.t.Output(), nil))}
+		MissingWait: time.Millisecond, Pause: time.Millisecond, Logger: slog.New(slog.NewTextHandler(s.t.Output(), nil))}
 }
 
 // record appends a transition with so many facts, and returns it as an engine observes it.

@@ -37,7 +37,7 @@ func (rc *Receiver) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		header.Set("Content-Length", strconv.Itoa(len(a.body)))
 	}
 	w.WriteHeader(a.status)
-	// A sender that is gone needs no answer.
+	// The error is that of a sender that is gone, and needs no answer.
 	_, _ = w.Write(a.body)
 }
 
@@ -62,7 +62,7 @@ func (rc *Receiver) serve(w http.ResponseWriter, r *http.Request) (answer, error
 	if p != nil {
 		return answer{}, p
 	}
-	// The time for reading is the sender's; that for recording begins now.
+	// The sender's time to send the body is over; the time to record it begins now.
 	ctx, cancel = context.WithTimeout(r.Context(), rc.Timeout)
 	defer cancel()
 	request := &hook.Request{Method: r.Method, URL: rc.address(r), RawQuery: r.URL.RawQuery, Header: r.Header, Body: body}
@@ -71,7 +71,7 @@ func (rc *Receiver) serve(w http.ResponseWriter, r *http.Request) (answer, error
 	})
 }
 
-// address is what the sender has called, as it knows it.
+// address is the URL that the sender has called, as the sender knows it.
 func (rc *Receiver) address(r *http.Request) string {
 	base := rc.PublicURL
 	if base == "" {
@@ -87,7 +87,7 @@ func (rc *Receiver) address(r *http.Request) string {
 	return at
 }
 
-// read reads the body, as far as there is room for it; leave gives the room back. It is called once.
+// read reads the body, as far as there is room for it; leave gives the room back, and must be called once.
 func (rc *Receiver) read(w http.ResponseWriter, r *http.Request) (body []byte, leave func(), p *rpc.Problem) {
 	var taken []func()
 	leave = func() {
@@ -113,7 +113,7 @@ func (rc *Receiver) read(w http.ResponseWriter, r *http.Request) (body []byte, l
 	// Not every ResponseWriter has deadlines; a test's recorder needs none.
 	_ = connection.SetReadDeadline(time.Now().Add(rc.bodyTimeout))
 	from := http.MaxBytesReader(w, r.Body, hook.MaxBody)
-	// One byte more than a body may have, so that its end is seen.
+	// One byte more than a body may have is read, so that its end is seen.
 	most := hook.MaxBody + 1
 	if r.ContentLength > 0 {
 		most = int(r.ContentLength) + 1

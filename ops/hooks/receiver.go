@@ -22,7 +22,7 @@ import (
 	"github.com/pawl-run/pawl/projections"
 )
 
-// Engine is what a hook asks of an engine.
+// Engine is what a hook needs of an engine.
 type Engine interface {
 	State(eventlog.WorkflowName) (projections.State, bool)
 	Push(context.Context, eventlog.Actor, eventlog.WorkflowName, eventlog.Topic,
@@ -32,8 +32,8 @@ type Engine interface {
 const (
 	// bodyTimeout is how long a sender may take for a body.
 	bodyTimeout = 15 * time.Second
-	// firstRoom is the room in bytes that a body has at first. Whenever it is full, it is doubled: a sender takes room
-	// by what it sends, not by what it announces.
+	// firstRoom is the memory in bytes that a body has at first. Whenever it is full, it is doubled: a sender uses
+	// memory for the bytes that it has sent, not for those that it has announced.
 	firstRoom = 16 << 10
 )
 
@@ -43,7 +43,7 @@ type Config struct {
 	Secrets secret.Set
 	// Now is the engine's clock, which judges the times of requests.
 	Now func() time.Time
-	// PublicURL is the address under which senders reach this engine, empty where that is the one they call.
+	// PublicURL is the address under which senders reach this engine; empty where that is the Host of their requests.
 	PublicURL string
 	// Timeout bounds the recording of one event.
 	Timeout time.Duration
@@ -51,7 +51,7 @@ type Config struct {
 	Started func(context.Context) error
 	// Problem renders an error and logs what a person must look into.
 	Problem func(error) *rpc.Problem
-	// Refuse answers with a problem, and takes what the sender still sends.
+	// Refuse answers with a problem, and reads what the sender still sends.
 	Refuse func(http.ResponseWriter, *http.Request, *rpc.Problem)
 	// Answered counts an answer, Refused a refusal by its code, and Recorded an event that is new.
 	Answered func(status int)
@@ -64,10 +64,10 @@ type Config struct {
 type Receiver struct {
 	Config
 	bodies      *auth.Quota
-	bodyTimeout time.Duration // the constant, but in tests
+	bodyTimeout time.Duration // the constant, except in tests
 	mu          sync.Mutex
-	// told is when the operator was last warned that a hook cannot verify, by its address.
-	told map[string]time.Time
+	// warned is when the operator was last warned that a hook cannot verify, by its address.
+	warned map[string]time.Time
 }
 
 // The room for bodies that are not verified yet, in KiB: of all senders, and of those at one address.
@@ -75,14 +75,14 @@ const maxBodies, maxBodiesEach = 64 << 10, 32 << 10
 
 // New makes a Receiver.
 func New(c Config) *Receiver {
-	return &Receiver{Config: c, told: map[string]time.Time{}, bodyTimeout: bodyTimeout,
+	return &Receiver{Config: c, warned: map[string]time.Time{}, bodyTimeout: bodyTimeout,
 		bodies: auth.NewQuota("KiB of bodies of hooks", codeBusy, maxBodies, maxBodiesEach)}
 }
 
 // The codes of refusals that are not those of package hook.
 const (
 	CodeUnknown = "hook.unknown"
-	// codeUnready: the hook cannot verify anything now. Its operator can end that, and the sender tries again.
+	// codeUnready: the hook cannot verify anything now. Its operator can change that, and the sender tries again.
 	codeUnready    = "hook.unready"
 	codeTooLarge   = "body.tooLarge"
 	codeSlow       = "body.slow"
@@ -97,20 +97,20 @@ func Refusals() []string {
 		hook.CodeQuery, hook.CodeContentType}
 }
 
-// Path is where requests for the hooks go; Address is the path of one of them.
+// Path is the prefix of the paths of hooks; Address is the path of one hook.
 const Path = "/hooks/"
 
-// Address is the path at which requests for the hook go.
+// Address is the path for requests to the hook.
 func Address(w eventlog.WorkflowName, h eventlog.HookName) string {
 	return Path + string(w) + "/" + string(h)
 }
 
-// answer is what a verified request is answered with.
+// answer is the answer to a verified request.
 type answer struct {
 	status int
 	media  string
 	body   []byte
-	// event is the id of what was recorded; empty for a challenge.
+	// event is the id of the recorded event; empty for a challenge.
 	event eventlog.MessageID
 }
 
@@ -126,10 +126,10 @@ func (rc *Receiver) find(w eventlog.WorkflowName, name eventlog.HookName) (event
 		eventlog.ClipName(Address(w, name))).WithHint("pawl hooks list shows the hooks that there are")
 }
 
-// Readiness says whether a hook can verify requests, and what keeps it from that.
+// Readiness says whether a hook can verify requests, and if not, why.
 type Readiness string
 
-// What a hook can be.
+// The values of Readiness.
 const (
 	Ready            Readiness = "ready"
 	SecretUnknown    Readiness = "secretUnknown"    // no secret of the name is configured
@@ -137,7 +137,7 @@ const (
 	SecretUnusable   Readiness = "secretUnusable"   // no value of it is written as the scheme wants
 )
 
-// readiness says whether the hook can verify, and gives the secret's values that it verifies by.
+// readiness says whether the hook can verify requests, and returns the values of the secret that verifies them.
 func (rc *Receiver) readiness(s *projections.State, h *eventlog.Hook) (Readiness, []string) {
 	if h.Verify.Scheme == hook.SchemeNone {
 		return Ready, nil
@@ -164,7 +164,7 @@ func (rc *Receiver) accept(ctx context.Context, w eventlog.WorkflowName, name ev
 	}
 	ready, values := rc.readiness(&s, &h)
 	if ready != Ready {
-		rc.tell(w, &h, ready)
+		rc.warn(w, &h, ready)
 		return answer{}, rpc.Problemf(http.StatusServiceUnavailable, codeUnready,
 			"this hook cannot verify requests now; nothing was stored").
 			WithHint("send it again later; its operator finds the reason with pawl hooks list")
@@ -221,7 +221,7 @@ func (rc *Receiver) record(ctx context.Context, w eventlog.WorkflowName, h *even
 	return a, nil
 }
 
-// refusal renders what package hook refuses.
+// refusal is the problem for a refusal of package hook.
 func refusal(err error) error {
 	var unverified *hook.Unverified
 	var unreadable *hook.Unreadable
@@ -242,18 +242,18 @@ func tooLarge() *rpc.Problem {
 		WithHint("send less, for example the address of the rest")
 }
 
-// tellAgain is the least time between two warnings about one hook that is not ready.
-const tellAgain = time.Minute
+// warnAgain is the least time between two warnings about one hook that is not ready.
+const warnAgain = time.Minute
 
-// tell tells the operator, and not the sender, why a hook refuses all requests.
-func (rc *Receiver) tell(w eventlog.WorkflowName, h *eventlog.Hook, why Readiness) {
+// warn tells the operator why a hook refuses all requests. The sender does not learn it.
+func (rc *Receiver) warn(w eventlog.WorkflowName, h *eventlog.Hook, why Readiness) {
 	rc.mu.Lock()
 	defer rc.mu.Unlock()
 	at, now := Address(w, h.Name), time.Now()
-	if now.Sub(rc.told[at]) < tellAgain {
+	if now.Sub(rc.warned[at]) < warnAgain {
 		return
 	}
-	rc.told[at] = now
+	rc.warned[at] = now
 	log := rc.Logger.With("workflow", w, "hook", h.Name, "secret", h.Verify.Secret)
 	switch why {
 	case SecretUnknown:

@@ -38,7 +38,7 @@ func (rc *Receiver) Views(s *projections.State, base string) []View {
 	return views
 }
 
-// Refusing are the hooks of a workflow that refuse every request; none of one that is archived.
+// Refusing are the hooks of a workflow that refuse every request; none for an archived workflow.
 func (rc *Receiver) Refusing(s *projections.State) []explain.RefusingHook {
 	var refusing []explain.RefusingHook
 	if s.Archived {
@@ -77,10 +77,10 @@ type SampleRequest struct {
 	Hook     eventlog.HookName
 	// Base is the engine's own address.
 	Base string
-	// Body is made up where it is nil, ContentType where it is empty.
+	// Body is invented where it is nil, ContentType where it is empty.
 	Body        []byte
 	ContentType string
-	// Send lets the sample through, as if it had come from outside.
+	// Send handles the sample as if it had come from outside.
 	Send bool
 }
 
@@ -146,7 +146,7 @@ func (rc *Receiver) Sample(ctx context.Context, q SampleRequest) (Sample, error)
 		if err := hook.Sign(h.Verify, h.Verify.Secret, plain, rc.Now()); err != nil {
 			return Sample{}, unsigned(err)
 		}
-		shown = plain // of a token only the name of its secret is shown
+		shown = plain // instead of a token the command has the name of its secret
 	}
 	sample := Sample{URL: at, Curl: shown.Curl()}
 	if !q.Send {

@@ -18,7 +18,7 @@ import (
 	"github.com/pawl-run/pawl/sandbox/worker"
 )
 
-// Sources are what the figures are read from.
+// Sources are the parts from which the metrics are read.
 type Sources struct {
 	Engine *engine.Engine
 	Reader *readmodel.Reader
@@ -31,15 +31,15 @@ type Sources struct {
 	Holds []string
 	// Progress counts what the engine records; nil means that nothing is counted.
 	Progress *Progress
-	// Feed are the figures of the feed; nil means that nothing is published.
+	// Feed are the metrics of the feed; nil means that nothing is published.
 	Feed prometheus.Collector
-	// Subscriptions are the figures of outgoing webhooks; nil means that there are none.
+	// Subscriptions are the metrics of outgoing webhooks; nil means that there are none.
 	Subscriptions prometheus.Collector
-	// Traces are the figures of traces; nil means that none are made.
+	// Traces are the metrics of traces; nil means that none are made.
 	Traces prometheus.Collector
 }
 
-// Metrics are the figures at /metrics, in a registry of their own.
+// Metrics are the metrics at /metrics, in a registry of their own.
 type Metrics struct {
 	registry *prometheus.Registry
 	requests *prometheus.CounterVec
@@ -48,7 +48,7 @@ type Metrics struct {
 	Pushed prometheus.Counter
 }
 
-// New registers the figures.
+// New registers the metrics.
 func New(s Sources) *Metrics {
 	m := &Metrics{
 		registry: prometheus.NewRegistry(),
@@ -84,8 +84,8 @@ func New(s Sources) *Metrics {
 	return m
 }
 
-// Operation returns the counter of an operation's answers; looking a counter up costs more than
-// counting. Those of its successes are there, at 0, before the first.
+// Operation returns the counter of an operation's answers. It is looked up once, since the lookup costs more than the
+// counting. The counters of its successes exist, with the value 0, before the first.
 func (m *Metrics) Operation(id string, successes ...int) func(status int) {
 	var known sync.Map
 	counter := func(status int) prometheus.Counter {
@@ -105,8 +105,8 @@ func (m *Metrics) Operation(id string, successes ...int) func(status int) {
 	}
 }
 
-// HookRefusals returns the counter of refused requests for hooks, by the problem's code. The known codes are there, at
-// 0, before the first.
+// HookRefusals returns the counter of refused requests for hooks, by the problem's code. The counters of the known
+// codes exist, with the value 0, before the first refusal.
 func (m *Metrics) HookRefusals(known ...string) func(code string) {
 	for _, code := range known {
 		m.refusals.WithLabelValues(code)
@@ -114,12 +114,12 @@ func (m *Metrics) HookRefusals(known ...string) func(code string) {
 	return func(code string) { m.refusals.WithLabelValues(code).Inc() }
 }
 
-// Handler answers with the figures.
+// Handler answers with the metrics.
 func (m *Metrics) Handler() http.Handler {
 	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{Registry: m.registry})
 }
 
-// engineCollector reads the engine's figures when they are asked for.
+// engineCollector reads the engine's metrics when they are asked for.
 type engineCollector struct{ s Sources }
 
 var (
@@ -146,10 +146,10 @@ var (
 	describeReady = prometheus.NewDesc("pawl_ready", "Whether the log is replayed and workflows run.", nil, nil)
 )
 
-// lagTimeout is how long the figures wait for the log to say where it ends.
+// lagTimeout is how long Collect waits for the log to say where it ends.
 const lagTimeout = 2 * time.Second
 
-// lag tells how far the checkpoint is behind; nothing while the log does not answer.
+// lag reports how far the checkpoint is behind, and nothing while the log does not answer.
 func (c engineCollector) lag(partition int, gauge func(*prometheus.Desc, int, ...string)) {
 	ctx, cancel := context.WithTimeout(context.Background(), lagTimeout)
 	defer cancel()
@@ -167,8 +167,8 @@ func (c engineCollector) Describe(to chan<- *prometheus.Desc) {
 	}
 }
 
-// Collect implements prometheus.Collector. It takes the names from the store without bringing it up
-// to date: a workflow shows at most one flush late.
+// Collect implements prometheus.Collector. It takes the names from the store without a flush: a new workflow shows
+// after the next one.
 func (c engineCollector) Collect(to chan<- prometheus.Metric) {
 	gauge := func(d *prometheus.Desc, value int, labels ...string) {
 		to <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, float64(value), labels...)
@@ -214,7 +214,7 @@ func (c engineCollector) Collect(to chan<- prometheus.Metric) {
 			active += activeRuns(&state)
 			collectJobs(&state, gauge)
 		}
-		// Without a checkpoint nothing of the partition is covered: 0.
+		// Without a checkpoint the value is 0: the store covers nothing of the partition.
 		if checkpoint, _, err := c.s.Reader.Store.Checkpoint(p); err == nil {
 			gauge(describeLast, int(checkpoint.Seq), strconv.Itoa(p))
 		}
@@ -253,8 +253,8 @@ func activeRuns(s *projections.State) (n int) {
 	return n
 }
 
-// collectJobs tells how the workflow's jobs stand. What is held is told of workflows with concurrent consumers: in
-// others a failure holds the workflow.
+// collectJobs reports the jobs of the workflow by state. Held events are reported for workflows with concurrent
+// consumers only: in others a failure holds the workflow.
 func collectJobs(s *projections.State, gauge func(*prometheus.Desc, int, ...string)) {
 	name := string(s.Name)
 	for state, n := range map[projections.JobState]int{

@@ -37,7 +37,7 @@ func (c partitionCollector) Describe(to chan<- *prometheus.Desc) {
 	}
 }
 
-// Collect implements prometheus.Collector. An engine that is alone tells nothing.
+// Collect implements prometheus.Collector. An engine that is alone reports nothing.
 func (c partitionCollector) Collect(to chan<- prometheus.Metric) {
 	if _, shares := c.engine.Behind(); !shares {
 		return

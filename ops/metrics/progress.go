@@ -8,8 +8,8 @@ import (
 	"github.com/pawl-run/pawl/eventlog"
 )
 
-// Progress counts what the transitions of an engine say. The engine tells it of each ([Progress.Observe]), also of
-// those that it reads from its past: they are not counted.
+// Progress counts the facts in the transitions of an engine. The engine calls [Progress.Observe] with each transition,
+// also with those of the past that it reads at its start: these are not counted.
 type Progress struct {
 	before    []uint64
 	runs      *prometheus.CounterVec
@@ -29,12 +29,13 @@ type timing struct {
 // The phases whose durations are measured: the handlers of a script, and the call of its mutation.
 const (
 	phasePrepare = "prepare" // from the start of a consumer's run until prepare has chosen
-	phaseCall    = "call"    // from the mutation's start until its outcome, or that it is not known
+	phaseCall    = "call"    // from the mutation's start until its outcome is recorded, also if that is unknown
 	phaseNext    = "next"    // from there, or from an empty choice, until the commit
 	phaseProduce = "produce" // from the start of a producer's run until the commit
 )
 
-// NewProgress has counted nothing. Before is where the log ends before the engine starts, by partition.
+// NewProgress makes a Progress that has counted nothing. before are the ends of the log before the engine starts, by
+// partition.
 func NewProgress(before []uint64) *Progress {
 	p := &Progress{
 		before: before,
@@ -120,7 +121,7 @@ func (p *Progress) run(fact eventlog.Fact, at eventlog.Instant) {
 	}
 }
 
-// mutation counts the statuses that mutations come to, and how long their calls took.
+// mutation counts the statuses that mutations reach, and how long their calls took.
 func (p *Progress) mutation(fact eventlog.Fact, at eventlog.Instant) {
 	status, run := eventlog.MutationStatus(""), eventlog.RunID("")
 	switch f := fact.(type) {
@@ -139,7 +140,7 @@ func (p *Progress) mutation(fact eventlog.Fact, at eventlog.Instant) {
 		status = eventlog.MutationStatusFailed
 	case *eventlog.MutationReconcileScheduled:
 		if f.Attempt > 0 {
-			return // it had the status before
+			return // the mutation had this status before
 		}
 		status, run = eventlog.MutationStatusNeedsReconcile, eventlog.RunID(f.Mutation)
 	case *eventlog.MutationLeftIndeterminate:

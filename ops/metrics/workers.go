@@ -8,7 +8,7 @@ import (
 	"github.com/pawl-run/pawl/sandbox/worker"
 )
 
-// workersCollector reads the figures of the processes that run scripts.
+// workersCollector reads the metrics of the processes that run scripts.
 type workersCollector struct{ report func() worker.Report }
 
 var (
@@ -62,7 +62,7 @@ func (c workersCollector) Collect(to chan<- prometheus.Metric) {
 		deaths = map[string]uint64{}
 	}
 	for _, code := range worker.DeathCodes {
-		deaths[code] += 0 // it is there before the first: a rate needs a beginning
+		deaths[code] += 0 // the metric exists before the first death: a rate needs a beginning
 	}
 	for code, n := range deaths {
 		to <- prometheus.MustNewConstMetric(describeDeaths, prometheus.CounterValue, float64(n), code)

@@ -9,14 +9,14 @@ import (
 	"time"
 )
 
-// WriteTimeout is how long a reader may take nothing of an answer, or of a stream, before it is dropped.
+// WriteTimeout is how long a reader may read nothing of an answer, or of a stream, before its connection is closed.
 const WriteTimeout = 30 * time.Second
 
-// EncodeAnswer renders an answer as JSON. It leaves text as it is recorded: a hash beside it may be over these bytes.
+// EncodeAnswer renders an answer as JSON. It leaves text as it is recorded: the answer may hold a hash of these bytes.
 func EncodeAnswer(answer any) ([]byte, error) {
 	var body bytes.Buffer
 	encoder := json.NewEncoder(&body)
-	encoder.SetEscapeHTML(false) // what is answered is no web page
+	encoder.SetEscapeHTML(false) // an answer is no web page
 	if err := encoder.Encode(answer); err != nil {
 		return nil, fmt.Errorf("encode the answer: %w", err)
 	}
@@ -35,7 +35,7 @@ func WriteJSON(w http.ResponseWriter, status int, body []byte) {
 	_, _ = w.Write(body)
 }
 
-// LimitWrite bounds the time in which the caller takes the answer that comes now.
+// LimitWrite bounds the time in which the caller must read the answer that follows.
 func LimitWrite(w http.ResponseWriter) {
 	// Not every ResponseWriter has deadlines; a test's recorder needs none.
 	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(WriteTimeout))

@@ -18,7 +18,7 @@ import (
 	"github.com/pawl-run/pawl/eventlog"
 )
 
-// place says where a field of a request stands in HTTP.
+// place says where a field of a request is in HTTP.
 type place int
 
 const (
@@ -38,21 +38,20 @@ type boundField struct {
 
 // Binding fills a request from HTTP (path, query, body) or from one JSON object with the same
 // fields. Field names come from the json tag; `in:"path"` and `in:"query"` move a field out of the
-// body; body and path fields without omitempty are required. What names or chooses something, in path
-// or query, must be possible: a value that its type cannot have would find nothing, and be taken for an
-// answer.
+// body; body and path fields without omitempty are required. A value in path or query must be one that its type can
+// have: otherwise it would find nothing, and that would look like an answer.
 type Binding struct {
 	typ    reflect.Type
 	types  Types
 	fields []boundField
 	body   bool
-	// whole names the body field, a map of texts, that may also be the whole body over HTTP; empty for
-	// none. Its keys must never be able to have the name of a field.
+	// whole names a body field, a map of texts, that may also be the whole body over HTTP; empty for none. No key of
+	// that map may be the name of a field.
 	whole string
 }
 
-// NewBinding reads the tags of a request type for a route's path. It panics on a mistake in the table: that is
-// found by any test.
+// NewBinding reads the tags of a request type for a route's path. It panics on a mistake in the table, which every test
+// finds.
 func NewBinding(t reflect.Type, path string, types Types) *Binding {
 	b := &Binding{typ: t, types: types}
 	for _, f := range reflect.VisibleFields(t) {
@@ -105,7 +104,7 @@ func (b *Binding) Possible(name string) []string {
 	return b.types.Possible(f.typ)
 }
 
-// New is a request with nothing in it.
+// New is an empty request.
 func (b *Binding) New() any { return reflect.New(b.typ).Interface() }
 
 // FromObject reads all fields from one JSON object. The error is a *[Problem] with status 400.
@@ -123,7 +122,7 @@ func (b *Binding) FromHTTP(r *http.Request, body []byte) (any, error) {
 	if b.whole != "" {
 		body = b.fromWhole(body)
 	}
-	if b.body || len(body) > 0 { // a body where none is wanted must not say anything either
+	if b.body || len(body) > 0 { // where no body is wanted, one with fields is refused
 		if err := b.decode(body, request, func(f boundField) bool { return f.in == inBody }); err != nil {
 			return nil, err
 		}
@@ -140,12 +139,12 @@ func (b *Binding) FromHTTP(r *http.Request, body []byte) (any, error) {
 	return request.Interface(), b.query(r.URL.RawQuery, request)
 }
 
-// fromWhole takes a body that is the value of one field, a map of texts, and makes the object that holds it.
-// A body with the name of a field is such an object already, and an empty one stays as it is.
+// fromWhole makes an object of fields from a body that is the value of one field, a map of texts. A body with the name
+// of a field is such an object already, and an empty body stays as it is.
 func (b *Binding) fromWhole(body []byte) []byte {
 	var given map[string]*string
 	if json.Unmarshal(body, &given) != nil || len(given) == 0 {
-		return body // decode says what is wrong with it, if anything
+		return body // decode reports what is wrong with it, if anything
 	}
 	for name := range given {
 		if b.field(name) != nil {
@@ -200,7 +199,7 @@ func (b *Binding) decode(object []byte, request reflect.Value, expected func(bou
 	if len(bytes.TrimSpace(object)) == 0 {
 		object = []byte("{}")
 	}
-	if !utf8.Valid(object) { // the decoder would replace what is wrong and say nothing
+	if !utf8.Valid(object) { // the decoder would replace invalid bytes in silence
 		return Malformed("json.invalid", "the body is not UTF-8").WithHint("send one JSON object, encoded as UTF-8")
 	}
 	if err := json.Unmarshal(object, &given); err != nil {

@@ -18,14 +18,14 @@ const (
 	// SmallBody, in bytes: a body up to this size is not counted against the quota, since those of all connections
 	// together are small.
 	SmallBody = 64 << 10
-	// MaxDiscard bounds what is read, and thrown away, of a body that is not wanted.
+	// MaxDiscard bounds how much of an unwanted body is read and thrown away.
 	MaxDiscard = 64 << 20
 	// bodyTimeout is how long a caller may take to send a body, wanted or not.
 	bodyTimeout = 30 * time.Second
 )
 
-// LimitBody bounds the time for the request's body, if there is one. An answer that comes before it is
-// read leaves the caller the rest of that time to send it all the same.
+// LimitBody bounds the time for the request's body, if there is one. If the answer is sent before the body is read, the
+// caller still has the rest of that time to send the body.
 func LimitBody(w http.ResponseWriter, r *http.Request) {
 	if r.ContentLength != 0 {
 		// Not every ResponseWriter has deadlines; a test's recorder needs none.
@@ -44,7 +44,7 @@ func ReadBody(o *Operation, w http.ResponseWriter, r *http.Request, into *bytes.
 		return nil
 	}
 	if o.Method == http.MethodGet {
-		return nil // a body of a GET means nothing
+		return nil // the body of a GET has no meaning
 	}
 	if r.ContentLength > MaxBody {
 		return bodyTooLarge()
@@ -63,10 +63,10 @@ func ReadBody(o *Operation, w http.ResponseWriter, r *http.Request, into *bytes.
 		}
 	}
 	if err == nil {
-		into.Grow(max(int(r.ContentLength), 0) + bytes.MinRead) // what is not written to takes no memory
+		into.Grow(max(int(r.ContentLength), 0) + bytes.MinRead) // memory that is not written to costs nothing
 		_, err = into.ReadFrom(body)
 	} else if errors.Is(err, io.EOF) {
-		err = nil // the body has ended, and is a small one
+		err = nil // the body has ended before SmallBody
 	}
 	if err == nil {
 		_ = http.NewResponseController(w).SetReadDeadline(time.Time{})
@@ -79,13 +79,13 @@ func ReadBody(o *Operation, w http.ResponseWriter, r *http.Request, into *bytes.
 		return Malformed("body.unreadable", "the body could not be read: %v", err).
 			WithHint("nothing was changed; send the request again, whole and in time")
 	case into.Len() == 0:
-		return nil // chunked, and empty
+		return nil // the body is chunked and empty
 	}
 	return checkJSON(r)
 }
 
-// checkJSON asks for application/json on a body: it is the type a page cannot send across origins
-// without asking first.
+// checkJSON requires application/json for a body: a browser asks the server before a page may send this type to another
+// origin.
 func checkJSON(r *http.Request) *Problem {
 	given := r.Header.Get("Content-Type")
 	if given == "application/json" {
@@ -105,10 +105,10 @@ func bodyTooLarge() *Problem {
 		WithHint("send it in several requests")
 }
 
-// DiscardBody sends what is written of an answer, then reads on. Many clients send their whole request before
-// they read anything; a connection that is closed while they do so is all that they would see of the answer.
-// What comes after the bound, too late, or once life has ended, meets a closed connection. Over HTTP/2 only a
-// stream is reset, and the answer would not end before the handler does.
+// DiscardBody sends what is written of an answer, then reads the rest of the body. Many clients send their whole
+// request before they read anything: if the connection were closed meanwhile, they would not see the answer. What a
+// client sends beyond the bound, too late, or once life has ended, meets a closed connection. Over HTTP/2 nothing is
+// read: there only a stream is reset, and the answer would not end before the handler does.
 func DiscardBody(life context.Context, w http.ResponseWriter, r *http.Request) {
 	if r.ContentLength == 0 || r.ProtoMajor > 1 {
 		return
@@ -118,6 +118,6 @@ func DiscardBody(life context.Context, w http.ResponseWriter, r *http.Request) {
 		return // the caller is gone
 	}
 	defer context.AfterFunc(life, func() { _ = connection.SetReadDeadline(time.Unix(1, 0)) })()
-	// How it ends makes no difference: the server closes what was not read to its end.
+	// An error makes no difference: the server closes a connection whose body was not read to its end.
 	_, _ = io.CopyN(io.Discard, r.Body, MaxDiscard)
 }

@@ -33,7 +33,7 @@ func ClaimedActor(name string) (eventlog.Actor, *Problem) {
 	return eventlog.Actor{Kind: ActorUser, Name: name}, nil
 }
 
-// CheckActor says what is wrong with a name that a caller claims. Nil means that it is a good one.
+// CheckActor says what is wrong with a name that a caller claims; nil for a valid one.
 func CheckActor(name string) error {
 	if len(name) > maxActor {
 		return fmt.Errorf("the name has %d bytes, at most %d are allowed", len(name), maxActor)

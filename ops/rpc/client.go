@@ -11,7 +11,7 @@ import (
 // Client calls the operations of an engine, over HTTP or over NATS. A Client needs a URL or NATS only.
 // It is safe for concurrent use once its fields are set.
 type Client struct {
-	// Operations are those that can be called: the table of ops. Required.
+	// Operations are the operations that can be called: the table of ops. Required.
 	Operations Table
 	// URL of the engine, e.g. http://127.0.0.1:7070.
 	URL string
@@ -29,7 +29,7 @@ type Client struct {
 type transport interface {
 	// call returns the answer's status and JSON.
 	call(ctx context.Context, o *Operation, fields map[string]json.RawMessage) (status int, answer []byte, err error)
-	// log yields as Client.Log does.
+	// log yields what Client.Log yields.
 	log(ctx context.Context, o *Operation, fields map[string]json.RawMessage, follow bool,
 		yield func(json.RawMessage, error) bool)
 }
@@ -66,15 +66,16 @@ func (c *Client) DoStatus(ctx context.Context, operationID string, params, out a
 	return status, nil
 }
 
-// LogQuery says what of the log is read.
+// LogQuery says which part of the log is read.
 type LogQuery struct {
 	// From is the first position; empty is the beginning.
 	From string `json:"from,omitempty"`
 	// Workflow is the one whose transitions are read; empty is all.
 	Workflow string `json:"workflow,omitempty"`
-	// Type joins the types of facts by commas of which a transition holds at least one; empty is any.
+	// Type is a list of types of facts, separated by commas. A transition must hold a fact of one of them; empty is
+	// any.
 	Type string `json:"type,omitempty"`
-	// Tail, unless 0, is how many transitions are read of what is there: the newest.
+	// Tail, unless 0, is how many of the existing transitions are read: the newest.
 	Tail int `json:"tail,omitempty"`
 	// Follow goes on with new transitions.
 	Follow bool `json:"follow,omitempty"`
@@ -91,12 +92,12 @@ func (c *Client) Log(ctx context.Context, query LogQuery) iter.Seq2[json.RawMess
 			return
 		}
 		ctx, cancel := context.WithCancel(ctx)
-		defer cancel() // a reader that stops early ends what is under way
+		defer cancel() // a reader that stops early ends the request
 		c.transport().log(ctx, o, fields, query.Follow, yield)
 	}
 }
 
-// prepare looks the operation up and checks that it has these fields, and what names its subject.
+// prepare looks the operation up, and checks that it has these fields and that every field of its path is given.
 func (c *Client) prepare(operationID string, params any) (*Operation, map[string]json.RawMessage, error) {
 	misuse := func(format string, args ...any) (*Operation, map[string]json.RawMessage, error) {
 		return nil, nil, fmt.Errorf("call "+operationID+": "+format, args...)

@@ -14,10 +14,10 @@ import (
 	"strings"
 )
 
-// overHTTP is a client's way over HTTP.
+// overHTTP is a client's transport over HTTP.
 type overHTTP Client
 
-// plainHTTP follows no redirect: an engine sends none, and a token must not travel on.
+// plainHTTP follows no redirect: an engine sends none, and a token must not be sent to another address.
 var plainHTTP = &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error {
 	return http.ErrUseLastResponse
 }}
@@ -79,7 +79,7 @@ func (c *overHTTP) request(ctx context.Context, o *Operation, given map[string]j
 	return req, nil
 }
 
-// plainText is a scalar's text as it stands in a path or query.
+// plainText is the text of a scalar for a path or query.
 func plainText(raw json.RawMessage) string {
 	var s string
 	if json.Unmarshal(raw, &s) == nil {
@@ -88,7 +88,7 @@ func plainText(raw json.RawMessage) string {
 	return string(raw)
 }
 
-// escapeSegment makes one segment of any text: dots alone would be taken for a relative path.
+// escapeSegment makes one segment of any text. Dots alone are escaped too, since they would mean a relative path.
 func escapeSegment(s string) string {
 	if s == "." || s == ".." {
 		return strings.ReplaceAll(s, ".", "%2E")
@@ -122,8 +122,8 @@ func (c *overHTTP) send(req *http.Request) (*http.Response, error) {
 	return nil, problemFrom(res)
 }
 
-// Installation asks which log the engine at the client's URL belongs to. It sends no token, as the engine wants
-// none for it. It is empty where something answers that does not say. Errors are those of Do.
+// Installation asks which log the engine at the client's URL belongs to. It sends no token, since the engine needs none
+// for that. It is empty where the answer does not say it. Errors are those of Do.
 func (c *Client) Installation(ctx context.Context) (string, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimSuffix(c.URL, "/")+"/healthz", nil)
 	if err != nil {
@@ -144,7 +144,7 @@ func (c *Client) Installation(ctx context.Context) (string, error) {
 		Installation string `json:"installation"`
 	}
 	if json.Unmarshal(body, &said) != nil {
-		return "", nil // a page of some other program
+		return "", nil // this is a page of some other program
 	}
 	return said.Installation, nil
 }
@@ -155,7 +155,7 @@ func (c *overHTTP) unreachable(ctx context.Context, err error) error {
 	}
 	var inner *url.Error
 	if errors.As(err, &inner) {
-		err = inner.Err // the address is in this error already
+		err = inner.Err // the text below has the address already
 	}
 	var certificate *tls.CertificateVerificationError
 	if errors.As(err, &certificate) {
@@ -164,7 +164,8 @@ func (c *overHTTP) unreachable(ctx context.Context, err error) error {
 	return fmt.Errorf("%w at %s: %w", ErrUnreachable, c.URL, err)
 }
 
-// problemFrom reads a problem document; what answers otherwise is no engine, or stands before one.
+// problemFrom reads a problem document. Any other answer comes from a program that is no engine, or from a proxy before
+// the engine.
 func problemFrom(res *http.Response) error {
 	const most = 1 << 20
 	body, err := io.ReadAll(io.LimitReader(res.Body, most))

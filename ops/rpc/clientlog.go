@@ -26,16 +26,16 @@ func (c *overHTTP) log(ctx context.Context, o *Operation, fields map[string]json
 	defer func() { _ = res.Body.Close() }()
 	err = readEvents(res, yield)
 	if errors.Is(err, errStopReading) || errors.Is(err, io.EOF) && !follow {
-		return // a stream that was cut off does not end in io.EOF
+		return // if the stream was cut off, err is not io.EOF
 	}
 	yield(nil, c.unreachable(ctx, err))
 }
 
-// errStopReading: the caller has had enough.
+// errStopReading: the caller reads no more.
 var errStopReading = errors.New("stop")
 
-// readEvents reads server-sent events as this server writes them, to the end of the stream. The
-// stream of a follower has no end of its own: that it ends means that the engine stops.
+// readEvents reads server-sent events as this server writes them, to the end of the stream. The stream of a follower
+// ends only when the engine stops.
 func readEvents(res *http.Response, yield func(json.RawMessage, error) bool) error {
 	r := bufio.NewReader(res.Body)
 	var kind string

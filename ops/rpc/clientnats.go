@@ -18,12 +18,12 @@ import (
 )
 
 const (
-	// dialTime bounds the way to the NATS server.
+	// dialTime bounds the connecting to the NATS server.
 	dialTime = 10 * time.Second
 	// answerTime is how long an engine may take over an operation that is not slow: its own limit, and
 	// time for the network.
 	answerTime = 30 * time.Second
-	// probeTime is how often a slow operation's caller looks whether there is an engine still.
+	// probeTime is how often the caller of a slow operation checks that there is still an engine.
 	probeTime = 10 * time.Second
 )
 
@@ -31,7 +31,7 @@ const (
 // after the connection was lost. Its methods are safe for concurrent use.
 type NATSLine struct {
 	// AnswerTime is how long an engine may take over an operation that is not slow, and ProbeTime how often
-	// a slow operation's caller looks whether there is an engine still. They are set before the first use.
+	// the caller of a slow operation checks that there is still an engine. They are set before the first use.
 	AnswerTime, ProbeTime time.Duration
 
 	url, address string
@@ -40,18 +40,18 @@ type NATSLine struct {
 	open         *natsConn
 }
 
-// natsConn is a connection; its life ends, with the cause, when it is no good any more.
+// natsConn is a connection; its life ends, with the cause, when it cannot be used any more.
 type natsConn struct {
 	*nats.Conn
 	life context.Context
 }
 
-// NewNATSLine leads to the engine behind the NATS server at the URL, which has the user and the
+// NewNATSLine makes the line to the engine behind the NATS server at the URL, which has the user and the
 // password in it. Options are for the connection.
 func NewNATSLine(address string, options ...nats.Option) (*NATSLine, error) {
 	u, err := url.Parse(address)
 	if err != nil {
-		return nil, errors.New("it is no URL") // its words may hold the password
+		return nil, errors.New("it is no URL") // the parser's error may hold the password
 	}
 	u.User = nil
 	return &NATSLine{url: address, address: u.String(), options: options, AnswerTime: answerTime, ProbeTime: probeTime},
@@ -82,7 +82,7 @@ func (l *NATSLine) connect() (*natsConn, error) {
 		nats.NoReconnect(),
 		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) {
 			if errors.Is(err, nats.ErrPermissionViolation) {
-				end(err) // what was asked for will never be answered
+				end(err) // the request will never be answered
 			}
 		}),
 		nats.ClosedHandler(func(nc *nats.Conn) {
@@ -123,8 +123,8 @@ func (l *NATSLine) explain(err error) error {
 	return fmt.Errorf("%w at %s: %w", ErrUnreachable, l.address, err)
 }
 
-// ask sends a request and waits for its answer: at most for the time that an answer may take or, for a
-// slow one, as long as there is an engine.
+// ask sends a request and waits for its answer: at most for AnswerTime or, for a slow operation, as long as there is an
+// engine.
 func (l *NATSLine) ask(ctx context.Context, msg *nats.Msg, slow bool) (*nats.Msg, error) {
 	nc, err := l.connect()
 	if err != nil {
@@ -182,13 +182,13 @@ func (l *NATSLine) watch(ctx context.Context, nc *natsConn, giveUp func(error)) 
 		}
 		cancel()
 		if err != nil {
-			giveUp(err) // of no effect where the wait has ended
+			giveUp(err) // it has no effect where the wait has ended
 			return
 		}
 	}
 }
 
-// overNATS is a client's way over NATS.
+// overNATS is a client's transport over NATS.
 type overNATS struct {
 	line  *NATSLine
 	actor string
@@ -196,7 +196,7 @@ type overNATS struct {
 }
 
 func (c overNATS) call(ctx context.Context, o *Operation, fields map[string]json.RawMessage) (int, []byte, error) {
-	// An engine of an earlier version would answer.
+	// This is refused here too, since an engine of an earlier version would answer.
 	if p := o.NotOverNATS(); p != nil {
 		return 0, nil, p
 	}
@@ -259,6 +259,6 @@ func (c overNATS) log(ctx context.Context, o *Operation, fields map[string]json.
 			return
 		}
 		fields["from"] = page.Next
-		delete(fields, "tail") // it was for the first page: the others follow it
+		delete(fields, "tail") // it is only for the first page; the others come after that
 	}
 }

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// Schema is the part of a JSON Schema that a Go type of the table can need. The zero Schema is that of any JSON.
+// Schema is the part of JSON Schema that the Go types of the table need. The zero Schema is that of any JSON.
 type Schema struct {
 	// Type or Types, not both.
 	Type             string
@@ -19,12 +19,12 @@ type Schema struct {
 	Enum             []any
 	Minimum, Maximum *float64
 	items            *Schema
-	// length is the length of an array that always has as many items.
+	// length is the length of an array that always has the same length.
 	length *int
-	// properties are the properties of an object, in the order of its fields; nil for what is no object.
+	// properties are the properties of an object, in the order of its fields; nil for any other type.
 	properties []property
 	required   []string
-	// values is the schema of an object's other members, such as those of a map; no others where closed.
+	// values is the schema of an object's other members, such as those of a map; with closed there are no others.
 	values *Schema
 	closed bool
 }
@@ -58,7 +58,7 @@ func (s *Schema) MarshalJSON() ([]byte, error) {
 	}
 	switch {
 	case s.closed:
-		written.Others = new(bool) // false, which omitempty leaves out unless it is behind a pointer
+		written.Others = new(bool) // a pointer to false, since omitempty would leave out a plain false
 	case s.values != nil:
 		written.Others = s.values
 	}
@@ -100,8 +100,7 @@ func (s *Schema) nullable() {
 	}
 }
 
-// NullableLists makes null possible wherever s has a list or a map: that is what encoding/json makes of an empty one
-// that was never made.
+// NullableLists makes null possible wherever s has a list or a map: encoding/json writes null for a nil one.
 func (s *Schema) NullableLists() {
 	if s.items != nil || s.values != nil {
 		s.nullable()
@@ -116,9 +115,9 @@ func (s *Schema) NullableLists() {
 	}
 }
 
-// SchemaOf describes what encoding/json makes of a type: a field without omitempty is always there, one with the tag
-// `jsonschema` says what it is, a list is never null here, and a pointer may be. The types of the table stand for
-// themselves. It fails for a type that holds itself, and for one that JSON has no form of.
+// SchemaOf describes the JSON that encoding/json makes of a type: a field without omitempty is always there, the tag
+// `jsonschema` is the description of a field, a list is never null here, and a pointer may be null. The types in t have
+// the schemas that are given there. It fails for a type that holds itself, and for a type without a form in JSON.
 func (t Types) SchemaOf(of reflect.Type) (*Schema, error) {
 	return t.schemaBelow(of, nil)
 }
@@ -174,7 +173,7 @@ func (t Types) schemaBelow(of reflect.Type, above []reflect.Type) (*Schema, erro
 	return s, err
 }
 
-// object describes a struct, whose embedded structs give it their fields.
+// object describes a struct with its fields, and those of its embedded structs.
 func (t Types) object(s *Schema, of reflect.Type, above []reflect.Type) error {
 	s.Type, s.closed, s.properties = "object", true, []property{}
 	for _, f := range reflect.VisibleFields(of) {
@@ -201,7 +200,7 @@ func (t Types) object(s *Schema, of reflect.Type, above []reflect.Type) error {
 	return nil
 }
 
-// Components collects the schemas of named types, which the document refers to.
+// Components collects the schemas of named types that the document refers to.
 type Components struct {
 	schemas object
 	types   Types
@@ -270,8 +269,8 @@ type object = map[string]any
 
 func reference(name string) object { return object{"$ref": "#/components/schemas/" + name} }
 
-// Types are the types whose JSON their Go kind does not tell. What an enumeration lists here is what its
-// type's constants are, and the only list: requests are checked against it.
+// Types are the types whose JSON does not follow from their Go kind. The values of an enumeration here are the
+// constants of its type. There is no other list: requests are checked against this one.
 type Types map[reflect.Type]*Schema
 
 // Enum is the schema of a text that can be one of the values.
@@ -283,14 +282,14 @@ func Enum[S ~string](values ...S) *Schema {
 	return s
 }
 
-// Field is one field of an operation's request, where all are taken as one JSON object.
+// Field is one field of an operation's request in the form of one JSON object.
 type Field struct {
 	Name     string
 	Schema   *Schema
 	Required bool
 }
 
-// Fields lists the fields of the request, wherever they stand in HTTP.
+// Fields lists the fields of the request, wherever they are in HTTP.
 func (b *Binding) Fields() ([]Field, error) {
 	fields := make([]Field, 0, len(b.fields))
 	for _, f := range b.fields {

@@ -30,8 +30,8 @@ type NATSConfig struct {
 	// it against what the caller may publish. Its own user should be allowed to publish to inboxes
 	// only (_INBOX.>); requests that name another subject are not carried out.
 	Conn *nats.Conn
-	// Role is that of a request without a token: what the users that may send one may do, where this program
-	// knows them. Empty refuses such requests, as on a NATS server of others.
+	// Role is that of a request without a token, where this program knows which NATS users may send one. Empty refuses
+	// such requests, as for NATS servers whose users this program does not know.
 	Role Role
 	// Prefix of the subjects; empty means "pawl".
 	Prefix string
@@ -40,12 +40,12 @@ type NATSConfig struct {
 	Concurrency int
 }
 
-// NATSBackend is what stands behind the NATS interface. Logger, Authenticate and Endpoints are required.
+// NATSBackend answers the requests of the NATS interface. Logger, Authenticate and Endpoints are required.
 type NATSBackend struct {
-	// Version and Installation are told to callers that look for services.
+	// Version and Installation are shown to callers that look for services.
 	Version, Installation string
 	Logger                *slog.Logger
-	// Authenticate finds the caller of a token, nil for one that is not known.
+	// Authenticate finds the caller of a token; nil for an unknown one.
 	Authenticate func(token string) (*Caller, *Problem)
 	Endpoints    []Endpoint
 }
@@ -55,7 +55,7 @@ type Endpoint struct {
 	Name string
 	// Subject comes after the prefix, and may have wildcards; empty means "api." and the Name.
 	Subject string
-	// Metadata is told to callers that look for services.
+	// Metadata is shown to callers that look for services.
 	Metadata map[string]string
 	Answer   func(context.Context, *NATSCall) (status int, body []byte, problem *Problem)
 }
@@ -65,28 +65,28 @@ type NATSCall struct {
 	Caller Caller
 	// Max is how many bytes the answer may have.
 	Max int
-	// Leave ends when the service stops: nothing is waited for any longer.
+	// Leave ends when the service stops: then the answer must not wait any longer.
 	Leave context.Context
 	// Subject is the request's, without the prefix.
 	Subject string
 	Data    []byte
 	// Traceparent is the header of that name, as W3C Trace Context has it; empty for none.
 	Traceparent string
-	// After is the header AfterHeader: up to which positions the answer to a read holds what stands in the log.
+	// After is the header AfterHeader: the positions of the log that the answer to a read must contain.
 	After string
 	// Head are the headers of the answer beside those that all answers have.
 	Head nats.Header
 }
 
-// AfterHeader is what `after` is over HTTP: it names the positions that a read waits for.
+// AfterHeader has the meaning of `after` over HTTP: it names the positions that a read waits for.
 const AfterHeader = "Pawl-After"
 
 // NATSService answers the operations as the NATS micro service `pawl`: a request to
 // <prefix>.api.<operation id> holds one JSON object of path, query and body fields, and a request to
 // <prefix>.in.<workflow>.<topic> holds one event or an array of events. A problem comes as
-// Nats-Service-Error-Code with the problem document as body; an answer that the NATS server does not
-// carry is one. Several engines share the requests. There are no streams: the log comes in pages, and
-// a follower asks again and again. Figures for Prometheus are offered over HTTP alone.
+// Nats-Service-Error-Code with the problem document as body; an answer that is too large for the NATS server
+// is a problem too. Several engines share the requests. There are no streams: the log comes in pages, and
+// a follower asks again and again. Metrics for Prometheus are offered over HTTP alone.
 type NATSService struct {
 	backend NATSBackend
 	service micro.Service
@@ -101,15 +101,15 @@ type NATSService struct {
 	// queue are refused.
 	leave    context.Context
 	endLeave context.CancelFunc
-	// entering is held by what begins, and by Stop, so that nothing begins behind its back.
+	// entering is held when an answer begins, and by Stop, so that none begins after Stop has looked.
 	entering sync.Mutex
 }
 
 // natsHead is room for the headers of an answer.
 const natsHead = 1 << 10
 
-// ServeNATS subscribes the service, whose requests end with the context; it answers once this returns. It fails
-// without a connection, or when the server refuses a subscription.
+// ServeNATS subscribes the service, whose requests end with the context. The service answers once this returns. It
+// fails without a connection, or when the server refuses a subscription.
 func ServeNATS(ctx context.Context, cfg NATSConfig, backend NATSBackend) (*NATSService, error) {
 	if cfg.Conn == nil {
 		return nil, errors.New("start NATS service: no connection")
@@ -142,10 +142,10 @@ func ServeNATS(ctx context.Context, cfg NATSConfig, backend NATSBackend) (*NATSS
 	return n, nil
 }
 
-// Stop takes the subscriptions away and waits for the answers under way. The error is that of a subscription
-// that could not be taken away.
+// Stop removes the subscriptions and waits for the answers under way. The error is that of a subscription that could
+// not be removed.
 func (n *NATSService) Stop() error {
-	err := n.service.Stop() // does not wait until the queues are empty
+	err := n.service.Stop() // this does not wait until the queues are empty
 	n.entering.Lock()
 	n.endLeave()
 	n.entering.Unlock()
@@ -196,7 +196,7 @@ func (n *NATSService) handle(e Endpoint) micro.Handler {
 	})
 }
 
-// enter counts an answer that begins, unless the service stops.
+// enter counts an answer that begins. It reports false when the service stops.
 func (n *NATSService) enter() bool {
 	n.entering.Lock()
 	defer n.entering.Unlock()
@@ -239,7 +239,7 @@ func isInbox(reply string) bool {
 	return reply == "" || first == "_R_" || first == "_INBOX" || strings.HasPrefix(first, "_INBOX_")
 }
 
-// caller is the sender of a request: the one whose token it carries, else the NATS user.
+// caller is the sender of a request: the caller of its token, else the NATS user.
 func (n *NATSService) caller(head micro.Headers) (*Caller, *Problem) {
 	caller := &Caller{Role: n.role, Key: "nats"}
 	if token := head.Get(TokenHeader); token != "" {
@@ -269,7 +269,7 @@ func (n *NATSService) most() int { return int(n.conn.MaxPayload()) - natsHead }
 
 func (n *NATSService) respond(req micro.Request, status int, body []byte, p *Problem, more nats.Header) {
 	most := n.most()
-	// Looked at before it is sent: a request whose answer cannot leave would never get one.
+	// The size is checked before the answer is sent: a request whose answer cannot be sent would never get one.
 	if p == nil && len(body) > most {
 		p = Problemf(http.StatusRequestEntityTooLarge, "answer.tooLarge",
 			"the answer has %d bytes, more than this NATS server carries in one message; if it was to change something, "+
@@ -280,7 +280,7 @@ func (n *NATSService) respond(req micro.Request, status int, body []byte, p *Pro
 		"Content-Type": {"application/json"}}}
 	if p != nil {
 		document := p.Document()
-		for len(document) > most && len(p.Problems) > 0 { // a script can have many: the first ones will do
+		for len(document) > most && len(p.Problems) > 0 { // a script can have many problems: the first ones are enough
 			p.Problems = p.Problems[:len(p.Problems)/2]
 			document = p.Document()
 		}
@@ -289,8 +289,8 @@ func (n *NATSService) respond(req micro.Request, status int, body []byte, p *Pro
 			"Content-Type": {ProblemType}}
 	}
 	maps.Copy(reply.Header, more)
-	// Not by way of the request: what it notes of an answer is read without a lock as soon as its handler
-	// has returned, and this goes on longer.
+	// The answer is not sent by the methods of the request: these write fields that are read without a lock once its
+	// handler has returned, and this runs longer than the handler.
 	err := nats.ErrMsgNoReply
 	if reply.Subject != "" {
 		err = n.conn.PublishMsg(reply)
@@ -303,7 +303,7 @@ func (n *NATSService) respond(req micro.Request, status int, body []byte, p *Pro
 var semverPattern = regexp.MustCompile(`^(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)` +
 	`(-[0-9A-Za-z.-]+)?(\+[0-9A-Za-z.-]+)?$`)
 
-// semver makes a version that the micro protocol takes; the true one is in the metadata.
+// semver makes a version that the micro protocol accepts; the true one is in the metadata.
 func semver(version string) string {
 	if v := strings.TrimPrefix(version, "v"); semverPattern.MatchString(v) {
 		return v

@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// OpenAPI returns the OpenAPI 3.1 document of the table and what stands beside it, for a program of the given
+// OpenAPI returns the OpenAPI 3.1 document of the table and of the operations beside it, for a program of the given
 // version.
 func OpenAPI(version string, table Table, beside []Plain, types Types) ([]byte, error) {
 	b := Components{schemas: object{}, types: types}
@@ -55,7 +55,7 @@ func OpenAPI(version string, table Table, beside []Plain, types Types) ([]byte, 
 	return append(document, '\n'), nil
 }
 
-// problems are the answers of an operation that refuses or fails, whatever it is.
+// problems are the answers of any operation that refuses or fails.
 func problems() object {
 	problem := object{"description": "A problem",
 		"content": object{ProblemType: object{"schema": reference("Problem")}}}

@@ -21,22 +21,23 @@ type Operation struct {
 	Answer reflect.Type
 	// Request fills the operation's request.
 	Request *Binding
-	// Slow operations read history at length and have no time limit of the server's own.
+	// Slow operations read much history, and the server sets no time limit for them.
 	Slow bool
-	// Narrows marks an operation about all workflows that shows a caller of one workflow only that one.
+	// Narrows marks an operation about all workflows. To a caller whose token is for one workflow it shows only that
+	// one.
 	Narrows bool
-	// Private operations answer with a secret. They are not offered over NATS: on a server of others the operators
-	// may be one user in one account, where each can read the answers to the others.
+	// Private operations answer with a secret. They are not offered over NATS: on NATS servers of one's own all
+	// operators may be one user in one account, where each can read the answers to the others.
 	Private bool
 	// Streams marks an operation that can answer with server-sent events over HTTP.
 	Streams bool
 	// RawBody names the field that is the whole body over HTTP; empty where the body is an object of fields.
 	RawBody string
-	// DescribeBody and DescribeAnswer give the schemas of what the Go types do not tell; nil where they do.
+	// DescribeBody and DescribeAnswer give schemas that do not follow from the Go types; nil where they do.
 	DescribeBody, DescribeAnswer func(*Components) (any, error)
 }
 
-// Describe starts a row: "METHOD /path". It panics on a mistake in the table: any test finds that.
+// Describe starts a row: "METHOD /path". It panics on a mistake in the table, which every test finds.
 func Describe(id, route string, role Role, summary string) Operation {
 	method, path, ok := strings.Cut(route, " ")
 	if !ok {
@@ -45,7 +46,7 @@ func Describe(id, route string, role Role, summary string) Operation {
 	return Operation{ID: id, Method: method, Path: path, Role: role, Summary: summary, Statuses: []int{http.StatusOK}}
 }
 
-// NotOverNATS says that a private operation was asked for over NATS; nil for another one.
+// NotOverNATS is the problem for a private operation that was asked for over NATS; nil for any other operation.
 func (o *Operation) NotOverNATS() *Problem {
 	if !o.Private {
 		return nil
@@ -83,8 +84,8 @@ func (t Table) Lookup(id string) *Operation {
 	return nil
 }
 
-// Plain is an operation beside the table: it is asked for with GET and takes nothing, unless it has a Method of its
-// own; then it takes any body, and answers 202 beside 200.
+// Plain is an operation beside the table. It is a GET without parameters, unless it has a Method of its own; then it
+// takes any body, and answers 202 beside 200.
 type Plain struct {
 	Method string
 	// ID is as in Operation; Media is the type of the answer.
@@ -93,7 +94,7 @@ type Plain struct {
 	Public bool
 }
 
-// CheckIDs reports the first id that stands in the table twice. The error names it.
+// CheckIDs fails for an id that is in the table twice. The error names it.
 func (t Table) CheckIDs() error {
 	seen := map[string]bool{}
 	for _, o := range t {
@@ -128,7 +129,8 @@ func (o *Operation) Permit(c *Caller, request any) *Problem {
 	return c.Sees(*of)
 }
 
-// Ask refuses a caller whose role the operation is not for: what can be said before the request is read.
+// Ask refuses a caller whose role is not sufficient for the operation. It needs no request, so it can be asked before
+// one is read.
 func (o *Operation) Ask(c *Caller) *Problem {
 	if c.Role.Covers(o.Role) {
 		return nil

@@ -11,7 +11,7 @@ import (
 // ProblemType is the media type of every error (RFC 9457).
 const ProblemType = "application/problem+json"
 
-// CodeStopping is the code of the problem that the engine which was asked is about to end.
+// CodeStopping is the code of the problem of an engine that is about to end.
 const CodeStopping = "engine.stopping"
 
 // Problem is an error as every interface answers it (RFC 9457). The client returns it as an error.
@@ -37,7 +37,7 @@ type Problem struct {
 // Error is the detail.
 func (p *Problem) Error() string { return p.Detail }
 
-// Unwrap returns what led to the problem inside this process; nil in a client.
+// Unwrap returns the cause of the problem inside this process; nil in a client.
 func (p *Problem) Unwrap() error { return p.cause }
 
 // Problemf makes a problem of an HTTP status, a stable code and what happened.
@@ -59,7 +59,7 @@ func (p *Problem) WithHint(text string) *Problem {
 	return p
 }
 
-// WithCause adds what led to the problem inside this process.
+// WithCause adds the cause of the problem inside this process.
 func (p *Problem) WithCause(err error) *Problem {
 	p.cause = err
 	return p

@@ -19,7 +19,7 @@ const (
 	ProofHeader     = "Pawl-Proof"
 )
 
-// ErrNoProof says that what answers does not know the token that it would be sent.
+// ErrNoProof says that the program that answers has not shown that it knows the token.
 var ErrNoProof = errors.New("what answers there did not show that it knows the token; it may be another program, " +
 	"or an engine of an older version")
 
@@ -39,13 +39,12 @@ func Proof(token, address, challenge string) string {
 	key := sha256.Sum256([]byte(token))
 	mac := hmac.New(sha256.New, key[:])
 	covered := "pawl.healthz " + strings.ToLower(challenge) + " " + strings.TrimSuffix(address, "/")
-	_, _ = mac.Write([]byte(covered)) // a hash takes all
+	_, _ = mac.Write([]byte(covered)) // a hash never fails
 	return hex.EncodeToString(mac.Sum(nil))
 }
 
-// Knows asks the engine at the client's URL to show that it knows a token, without sending it, and that the URL is
-// the one that this engine has written down. The error is
-// ErrNoProof if it does not, else one of those of Do.
+// Knows asks the engine at the client's URL to show, without sending the token, that it knows the token and that the
+// URL is the one that it has written down. The error is ErrNoProof if it does not, else one of those of Do.
 func (c *Client) Knows(ctx context.Context, token string) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimSuffix(c.URL, "/")+"/healthz", nil)
 	if err != nil {

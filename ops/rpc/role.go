@@ -6,7 +6,7 @@ import (
 	"github.com/pawl-run/pawl/eventlog"
 )
 
-// Role is what a caller may do, and what an operation asks for.
+// Role is what a caller may do, and what an operation requires.
 type Role string
 
 // The roles. A viewer reads. Ingest pushes events and does nothing else. An operator does both, deploys
@@ -18,8 +18,8 @@ const (
 	Admin    = Role(eventlog.RoleAdmin)
 )
 
-// Covers reports whether a caller with role r may do what asks for role need. A role that is not one of
-// the four covers nothing.
+// Covers reports whether a caller with role r may do something that requires role need. A role that is not one of the
+// four covers nothing.
 func (r Role) Covers(need Role) bool {
 	switch r {
 	case Admin:
@@ -37,22 +37,22 @@ type Caller struct {
 	// Actor is recorded with what the call changes (O10).
 	Actor eventlog.Actor
 	Role  Role
-	// Workflow, unless it is empty, is the only one that the caller may see and act on.
+	// Workflow, unless it is empty, is the only workflow that the caller may see and act on.
 	Workflow eventlog.WorkflowName
 	// Key tells callers apart for limits: calls with the same credential are one caller.
 	Key string
 	// TokenHash is the hash of the named token that the caller has shown, empty without one.
 	TokenHash string
-	// Login and LoginHash are those of the browser that has shown a login, empty for any other caller.
+	// Login and LoginHash are those of the login that a browser has shown, empty for any other caller.
 	Login     eventlog.LoginID
 	LoginHash string
 }
 
-// Scoped requests are about one workflow, or about all where it is left empty. To a caller that may see
-// one workflow only, such a request is about that one.
+// Scoped requests are about one workflow, or about all where the workflow is empty. If the caller may see only one
+// workflow, such a request is about that one.
 type Scoped interface{ Scope() *eventlog.WorkflowName }
 
-// Sees refuses a workflow that the caller's token is not for, whether or not there is such a workflow.
+// Sees refuses a workflow that the caller's token is not for, whether or not it exists.
 func (c *Caller) Sees(w eventlog.WorkflowName) *Problem {
 	if c.Workflow == "" || c.Workflow == w {
 		return nil

@@ -10,7 +10,7 @@ import (
 	"github.com/pawl-run/pawl/eventlog"
 )
 
-// RawJSON is any JSON; nothing is null.
+// RawJSON is any JSON; an empty one is null.
 type RawJSON json.RawMessage
 
 // MarshalJSON implements json.Marshaler.
@@ -27,8 +27,8 @@ func (r *RawJSON) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// Check says why what has the name is no value that its type can have: by the type's own rule, or
-// by the schema that the OpenAPI document shows of it.
+// Check fails for a value that its type cannot have, by the type's own rule or by its schema in the OpenAPI document.
+// The name is that of the field, for the error.
 func (t Types) Check(name string, v reflect.Value) error {
 	if v.Kind() == reflect.Pointer {
 		v = v.Elem()
@@ -73,5 +73,5 @@ func (t Types) Possible(of reflect.Type) []string {
 	return values
 }
 
-// OpenAPIPath is where the document is answered.
+// OpenAPIPath is the path of the document.
 const OpenAPIPath = "/v1/openapi.json"

@@ -45,14 +45,14 @@ type Config struct {
 	Holds func(ctx context.Context, at eventlog.Position, id eventlog.TransitionID) (bool, error)
 	// Policy says how long a message that was not delivered waits for its next attempt.
 	Policy schedule.Transient
-	// Patience is how long attempts may fail before the subscription is parked; 0 means 24 h.
-	Patience time.Duration
+	// ParkAfter is how long attempts may fail before the subscription is parked; 0 means 24 h.
+	ParkAfter time.Duration
 	// Logger receives what an operator should know; nil discards it.
 	Logger *slog.Logger
 }
 
-// defaultPatience is how long attempts may fail before a subscription is parked.
-const defaultPatience = 24 * time.Hour
+// defaultParkAfter is how long attempts may fail before a subscription is parked.
+const defaultParkAfter = 24 * time.Hour
 
 func (c Config) withDefaults() (Config, error) {
 	if c.Conn == nil || len(c.Subscriptions) == 0 {
@@ -67,7 +67,7 @@ func (c Config) withDefaults() (Config, error) {
 	}
 	c.Prefix = cmp.Or(c.Prefix, "pawl")
 	c.Replicas = cmp.Or(c.Replicas, 1)
-	c.Patience = cmp.Or(c.Patience, defaultPatience)
+	c.ParkAfter = cmp.Or(c.ParkAfter, defaultParkAfter)
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}

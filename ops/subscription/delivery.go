@@ -122,7 +122,7 @@ func (d *delivery) deliver(ctx context.Context) error {
 		return nil
 	}
 	s := &session{delivery: d, store: store, stream: stream,
-		out: newOutbox(d.Target.Post, d.cfg.Policy, d.cfg.Patience, at.FailingSince)}
+		out: newOutbox(d.Target.Post, d.cfg.Policy, d.cfg.ParkAfter, at.FailingSince)}
 	s.out.attempted, s.out.failing = d.figures.attempted(d.Name), d.fails
 	return s.run(ctx, at)
 }

@@ -48,9 +48,9 @@ type item struct {
 
 // outbox delivers messages, those of a line one after the other. It knows nothing of where they come from.
 type outbox struct {
-	post     func(context.Context, outgoing.Message) outgoing.Result
-	policy   schedule.Transient
-	patience time.Duration
+	post      func(context.Context, outgoing.Message) outgoing.Result
+	policy    schedule.Transient
+	parkAfter time.Duration
 	// attempted is told of each attempt, failing once for each time in which attempts fail and are made again.
 	attempted func(outgoing.Result)
 	failing   func(error)
@@ -79,8 +79,8 @@ type outbox struct {
 }
 
 func newOutbox(post func(context.Context, outgoing.Message) outgoing.Result, policy schedule.Transient,
-	patience time.Duration, failingSince *time.Time) *outbox {
-	o := &outbox{post: post, policy: policy, patience: patience, attempts: make(chan struct{}, maxAttempts),
+	parkAfter time.Duration, failingSince *time.Time) *outbox {
+	o := &outbox{post: post, policy: policy, parkAfter: parkAfter, attempts: make(chan struct{}, maxAttempts),
 		room: make(chan struct{}, maxWaiting), lines: map[string][]*item{}, since: map[uint64]time.Time{},
 		changed: make(chan struct{}), stuck: make(chan parked, 1),
 		attempted: func(outgoing.Result) {}, failing: func(error) {}}
@@ -230,7 +230,7 @@ func (o *outbox) failed(i item, result outgoing.Result) bool {
 		o.heldUntil = now.Add(result.RetryAfter)
 	}
 	// An engine that was not there for long has made no attempts meanwhile.
-	patient := now.Sub(since) < o.patience || now.Sub(o.failedHere) < o.patience/freshPart && !o.inherited.IsZero()
+	patient := now.Sub(since) < o.parkAfter || now.Sub(o.failedHere) < o.parkAfter/freshPart && !o.inherited.IsZero()
 	o.mu.Unlock()
 	if !result.Gone && patient {
 		if first {

@@ -57,7 +57,7 @@ func TestFailureHoldsItsWorkflowBack(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		r := &receiver{answer: refusal("a1")}
-		o := newOutbox(r.post, policy, defaultPatience, nil)
+		o := newOutbox(r.post, policy, defaultParkAfter, nil)
 		ctx, cancel := context.WithCancel(t.Context())
 		added := make(chan uint64, 1)
 		go func() {
@@ -90,7 +90,7 @@ func TestWhatIsDeliveredAheadIsBounded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		r := &receiver{answer: refusal("a1")}
-		o := newOutbox(r.post, policy, defaultPatience, nil)
+		o := newOutbox(r.post, policy, defaultParkAfter, nil)
 		ctx, cancel := context.WithCancel(t.Context())
 		added := make(chan uint64, 1)
 		go func() {
@@ -122,7 +122,7 @@ func TestAttemptsUntilAccepted(t *testing.T) {
 			}
 			return outgoing.Result{}
 		}}
-		o := newOutbox(r.post, policy, defaultPatience, nil)
+		o := newOutbox(r.post, policy, defaultParkAfter, nil)
 		told := 0
 		o.failing = func(error) { told++ }
 		for seq := range uint64(3) {
@@ -162,7 +162,7 @@ func TestRetryAfterHoldsAll(t *testing.T) {
 			}
 			return outgoing.Result{}
 		}}
-		o := newOutbox(r.post, policy, defaultPatience, nil)
+		o := newOutbox(r.post, policy, defaultParkAfter, nil)
 		began := time.Now()
 		if err := o.add(t.Context(), sent("a", 1)); err != nil {
 			t.Fatal(err)
@@ -204,7 +204,7 @@ func TestParked(t *testing.T) {
 					before := began.Add(-c.failed)
 					since = &before
 				}
-				o := newOutbox(r.post, policy, defaultPatience, since)
+				o := newOutbox(r.post, policy, defaultParkAfter, since)
 				said := 0
 				o.failing = func(error) { said++ }
 				ctx, cancel := context.WithCancel(t.Context())
@@ -238,7 +238,7 @@ func TestWhatWaitsIsBoundedInBytes(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		r := &receiver{answer: refusal("a1", "a2")}
-		o := newOutbox(r.post, policy, defaultPatience, nil)
+		o := newOutbox(r.post, policy, defaultParkAfter, nil)
 		ctx, cancel := context.WithCancel(t.Context())
 		large := func(seq uint64, bytes int) item {
 			i := sent("a", seq)

@@ -13,11 +13,10 @@ import (
 	"github.com/pawl-run/pawl/eventlog"
 )
 
-// Connectors stands before the connectors that the engine calls: each call is a span, and is told where in its trace
-// it stands.
+// Connectors wraps the connectors that the engine calls: each call becomes a span, and gets the context of that span.
 func (t *Tracer) Connectors(behind engine.Connectors) engine.Connectors { return connectors{behind, t} }
 
-// outside is what is called.
+// outside are the wrapped connectors.
 type outside = engine.Connectors
 
 type connectors struct {
@@ -96,7 +95,7 @@ func (c connectors) end(span oteltrace.Span, failure *eventlog.Failure) {
 	span.End(oteltrace.WithTimestamp(c.tracer.cfg.Now()))
 }
 
-// callParent is what a call of the run lies below: the run's phase while it is under way, else the run.
+// callParent is the parent of the span of a call: the run's phase while the run is under way, else the run.
 func (t *Tracer) callParent(workflow eventlog.WorkflowName, id eventlog.RunID) oteltrace.SpanContext {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -105,7 +104,7 @@ func (t *Tracer) callParent(workflow eventlog.WorkflowName, id eventlog.RunID) o
 		o = t.resume(workflow, id, 0)
 	}
 	switch {
-	case o == nil: // it has ended: its call is asked about, or sent again
+	case o == nil: // the run has ended: its call is reconciled, or sent again
 		ended := &run{workflow: workflow, id: id}
 		if s, ok := t.cfg.State(workflow); ok {
 			if known := s.Run(id); known != nil {

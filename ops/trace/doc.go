@@ -3,19 +3,20 @@
 //
 // Guaranteed:
 //
-//   - The engine never waits for a trace. What is ready to be sent waits in a queue of bounded size; what finds no room
-//     there, or is not taken by the collector, is counted as dropped.
-//   - A run belongs to one trace, also over a restart: that of the first of its events that was brought in with one
+//   - The engine never waits for a trace. Ended spans wait in a queue of bounded size; a span that finds no room there,
+//     or that the collector does not accept, is counted as dropped.
+//   - A run belongs to one trace, also over a restart: that of the first of its events that came in with a trace
 //     (event.traced), else one of its own, whose id is the run's. A run on events of several traces names the others as
 //     links.
-//   - What a connector is given as traceparent lies below the span of its call.
-//   - Spans hold names, ids and the codes of failures. Payloads, parameters, results, titles and messages stay here.
+//   - The traceparent that a connector gets is the context of the span of its call.
+//   - Spans hold names, ids and the codes of failures. Payloads, parameters, results, titles and messages are never
+//     sent.
 //
-// Not guaranteed: that a trace is complete. Of what was under way when an engine was killed, the spans that had not
-// ended are made anew by the next engine, as far as its local store knows them; calls that were open are missing. Which
-// trace a run of a plain consumer belongs to is decided when it first needs one: while its prepare reads, that is the
-// trace of the oldest pending event, which it may then not choose.
+// Not guaranteed: that a trace is complete. When an engine is killed, the next engine makes the spans anew that had not
+// ended, as far as its local store knows them; calls that were open are missing. Which trace a run of a plain consumer
+// belongs to is decided when it first needs one. If prepare reads before it has chosen, that is the trace of the oldest
+// pending event, which it may then not choose.
 //
-// tracer.go takes in what the engine records, run.go holds a run that is under way, calls.go stands before the
-// connectors, queue.go is what lies between here and the collector, sender.go takes the traces of senders in.
+// tracer.go observes what the engine records, run.go has the runs that are under way, calls.go wraps the connectors,
+// queue.go is the queue before the collector, sender.go reads the traces of senders.
 package trace

@@ -24,9 +24,9 @@ const (
 	complainAgain = time.Minute
 )
 
-// queue lies between the spans that have ended and the collector. It counts what waits, so that what the SDK's own
-// queue would drop in silence is dropped here and counted. It implements [sdk.SpanProcessor], and stands before the
-// exporter as an [sdk.SpanExporter].
+// queue is between the spans that have ended and the collector. It counts the spans that wait, and drops and counts
+// those that the SDK's own queue would drop in silence. It implements [sdk.SpanProcessor], and wraps the exporter as an
+// [sdk.SpanExporter].
 type queue struct {
 	batches  sdk.SpanProcessor
 	exporter sdk.SpanExporter
@@ -92,10 +92,11 @@ func (q *queue) Collect(to chan<- prometheus.Metric) {
 	q.dropped.Collect(to)
 }
 
-// counted is the exporter as the batches have it: each gives back the room that its spans took.
+// counted is the exporter for batches of spans: each batch gives back the room of its spans.
 type counted struct{ *queue }
 
-// ExportSpans implements [sdk.SpanExporter]. What the collector does not take is counted, and said once in a while.
+// ExportSpans implements [sdk.SpanExporter]. Spans that the collector does not accept are counted, with a warning once
+// in a while.
 func (c counted) ExportSpans(ctx context.Context, spans []sdk.ReadOnlySpan) error {
 	defer c.waiting.Add(-int64(len(spans)))
 	err := c.exporter.ExportSpans(ctx, spans)
@@ -109,7 +110,7 @@ func (c counted) ExportSpans(ctx context.Context, spans []sdk.ReadOnlySpan) erro
 		c.logger.Warn("the collector of traces does not take them; these spans are lost, and nothing else", "spans",
 			len(spans), "error", err)
 	}
-	return nil // it is told; the SDK would print it
+	return nil // the warning above is enough; the SDK would print the error again
 }
 
 // Shutdown implements [sdk.SpanExporter].

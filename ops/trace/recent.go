@@ -9,7 +9,7 @@ import (
 // maxRecent is how many runs are remembered after their end.
 const maxRecent = 10_000
 
-// recent remembers the contexts of runs that have ended, for those that follow from them.
+// recent remembers the contexts of runs that have ended, for the runs that are caused by them.
 type recent struct {
 	contexts map[eventlog.RunID]oteltrace.SpanContext
 	order    []eventlog.RunID

@@ -12,7 +12,7 @@ import (
 	"github.com/pawl-run/pawl/projections"
 )
 
-// The phases of a run as spans: those of the figure pawl_phase_seconds, and the wait for a person.
+// The phases of a run as spans: those of the metric pawl_phase_seconds, and the wait for a person.
 const (
 	phasePrepare  = "prepare"
 	phaseApproval = "approval"
@@ -25,8 +25,8 @@ const (
 // maxLinks bounds the other traces that a run names.
 const maxLinks = 32
 
-// run is one that has not ended. Its spans begin when one of them is needed: until then it may not be known which trace
-// it belongs to.
+// run is a run that has not ended. Its spans are begun when one of them is needed: before that it may not be known
+// which trace it belongs to.
 type run struct {
 	workflow eventlog.WorkflowName
 	id       eventlog.RunID
@@ -35,10 +35,10 @@ type run struct {
 	version  eventlog.Version
 	retryOf  eventlog.RunID
 	started  eventlog.Instant
-	// events are what the run has reserved, as far as they matter for its trace.
+	// events are the events that the run has reserved, as far as they matter for its trace.
 	events []eventlog.EventRef
 
-	// phase is what it does since then; noPhase for a moment between two.
+	// phase is its present phase, and since is the beginning of it; noPhase is between two phases.
 	phase string
 	since eventlog.Instant
 
@@ -63,7 +63,7 @@ func firstPhase(kind eventlog.HandlerType, retryOf eventlog.RunID) string {
 	return phasePrepare
 }
 
-// runOf is the run that the fact is about, as far as its trace goes.
+// runOf is the run that the fact is about, for facts that matter for its trace.
 func runOf(fact eventlog.Fact) (eventlog.RunID, bool) {
 	switch f := fact.(type) {
 	case *eventlog.EventReserved:
@@ -98,7 +98,7 @@ func runOf(fact eventlog.Fact) (eventlog.RunID, bool) {
 	return "", false
 }
 
-// moveOf is the phase that the fact begins, noPhase for none. A failure is that of the phase that it ends.
+// moveOf is the phase that the fact begins, noPhase for none. The failure is that of the phase that the fact ends.
 func moveOf(fact eventlog.Fact) (next string, failure *eventlog.Failure, moves bool) {
 	switch f := fact.(type) {
 	case *eventlog.RunPrepared:
@@ -134,7 +134,7 @@ func (t *Tracer) move(o *run, at eventlog.Instant, next string, failure *eventlo
 	o.phase, o.since, o.inPhase = next, at, nil
 }
 
-// endPhase makes the span of what the run did until now.
+// endPhase makes the span of the phase that ends now.
 func (t *Tracer) endPhase(o *run, at eventlog.Instant, failure *eventlog.Failure) {
 	if o.phase == noPhase {
 		return
@@ -144,7 +144,7 @@ func (t *Tracer) endPhase(o *run, at eventlog.Instant, failure *eventlog.Failure
 	span.End(oteltrace.WithTimestamp(at.Time()))
 }
 
-// end makes the run's span. What had begun before this engine was started and ended before it too, is in its trace.
+// end makes the run's span. A run that both began and ended before this engine was started has its span already.
 func (t *Tracer) end(o *run, at eventlog.Instant, status string, failure *eventlog.Failure, live bool) {
 	delete(t.open, o.id)
 	if !live {
@@ -157,7 +157,7 @@ func (t *Tracer) end(o *run, at eventlog.Instant, status string, failure *eventl
 		span.SetAttributes(attribute.String("pawl.topic", string(o.events[0].Topic)),
 			attribute.String("pawl.message_id", string(o.events[0].MessageID)))
 	}
-	_, links := t.traces(o) // by now it is known what the run worked on
+	_, links := t.traces(o) // the events of the run are known by now
 	for _, link := range links {
 		if link.SpanContext.TraceID() != span.SpanContext().TraceID() {
 			span.AddLink(link)
@@ -168,7 +168,7 @@ func (t *Tracer) end(o *run, at eventlog.Instant, status string, failure *eventl
 	t.recent.add(o.id, span.SpanContext())
 }
 
-// fail marks a span as failed: by the failure's code, for its message may hold what should not leave.
+// fail marks a span as failed, with the failure's code. The message is not sent, since it may hold private data.
 func fail(span oteltrace.Span, failure *eventlog.Failure) {
 	if failure == nil {
 		return
@@ -178,7 +178,7 @@ func fail(span oteltrace.Span, failure *eventlog.Failure) {
 	span.SetStatus(codes.Error, failure.Code)
 }
 
-// phaseSpan is the span of what the run does now.
+// phaseSpan is the span of the run's present phase.
 func (t *Tracer) phaseSpan(o *run) oteltrace.Span {
 	if o.inPhase == nil {
 		ctx := oteltrace.ContextWithSpan(context.Background(), t.spanOf(o))
@@ -188,7 +188,7 @@ func (t *Tracer) phaseSpan(o *run) oteltrace.Span {
 	return o.inPhase
 }
 
-// spanOf is the span of the run; it begins here, which decides to which trace it belongs.
+// spanOf is the span of the run. The first call begins it, and so decides to which trace it belongs.
 func (t *Tracer) spanOf(o *run) oteltrace.Span {
 	if o.span != nil {
 		return o.span
@@ -213,7 +213,8 @@ func (t *Tracer) spanOf(o *run) oteltrace.Span {
 	return o.span
 }
 
-// traces are the trace that the run goes on with, not valid where it has its own, and all that led to it.
+// traces are the context that is the parent of the run's span, invalid where the run has a trace of its own, and links
+// to all traces that led to the run.
 func (t *Tracer) traces(o *run) (parent oteltrace.SpanContext, links []oteltrace.Link) {
 	s, ok := t.cfg.State(o.workflow)
 	if !ok {
@@ -242,7 +243,7 @@ func (t *Tracer) traces(o *run) (parent oteltrace.SpanContext, links []oteltrace
 	return parent, links
 }
 
-// events are what the run works on; while its prepare has not chosen yet, the oldest that it may choose.
+// events are the events that the run works on; before its prepare has chosen, the oldest one that it may choose.
 func (t *Tracer) events(s *projections.State, o *run) (events []*projections.TopicEvent) {
 	for _, ref := range o.events {
 		if e := s.Event(ref.Topic, ref.MessageID); e != nil {
@@ -274,8 +275,8 @@ func (t *Tracer) events(s *projections.State, o *run) (events []*projections.Top
 	return []*projections.TopicEvent{oldest}
 }
 
-// contextOf is the context of a run that has ended, or is not known here. Where its trace is not known any more, that
-// follows from its events.
+// contextOf is the context of a run that has ended, or is not known here. Where it is not remembered any more, it is
+// computed from the events of the run.
 func (t *Tracer) contextOf(o *run) oteltrace.SpanContext {
 	if of := t.recent.of(o.id); of.IsValid() {
 		return of

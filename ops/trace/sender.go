@@ -12,7 +12,7 @@ const Header = "traceparent"
 
 type senderKey struct{}
 
-// WithSender notes that a request came with this header. One that is not well-formed counts as none.
+// WithSender notes that a request came with this header. A header that is not well-formed is ignored.
 func WithSender(ctx context.Context, header string) context.Context {
 	of := parse(header)
 	if !of.IsValid() {

@@ -24,18 +24,18 @@ const FromEnvironment = "env"
 
 // Config of a Tracer. Endpoint and State are required.
 type Config struct {
-	// Endpoint is the collector's address, http or https: without a path it is asked at /v1/traces. FromEnvironment
-	// leaves it to OTEL_EXPORTER_OTLP_*. Headers, certificates, compression and the timeout are read from there in any
+	// Endpoint is the collector's address, http or https; without a path the path is /v1/traces. FromEnvironment
+	// takes it from OTEL_EXPORTER_OTLP_*. Headers, certificates, compression and the timeout are read from there in any
 	// case.
 	Endpoint string
-	// Sample is which part of the traces that begin here is made, from 0 to 1. One that a sender has begun is made where
-	// the sender makes it.
+	// Sample is the part of the traces that begin here which is made, from 0 to 1. For a trace that a sender has begun,
+	// the sender decides.
 	Sample float64
 	// State is a workflow's present state.
 	State func(eventlog.WorkflowName) (projections.State, bool)
-	// Before is where the log ended when the engine was started, by partition: what is older is not traced again.
+	// Before are the ends of the log when the engine was started, by partition: older transitions are not traced again.
 	Before []uint64
-	// Installation and Version are told of this engine.
+	// Installation and Version of this engine are attributes of its traces.
 	Installation, Version string
 	// Now is the engine's clock.
 	Now func() time.Time
@@ -48,8 +48,8 @@ type Config struct {
 // maxOpen is how many runs are traced at once.
 const maxOpen = 20_000
 
-// Tracer makes the traces of an engine's runs. It is told of every transition ([Tracer.Observe]) and stands before the
-// connectors ([Tracer.Connectors]). Its methods are safe for concurrent use.
+// Tracer makes the traces of an engine's runs. It observes every transition ([Tracer.Observe]) and wraps the connectors
+// ([Tracer.Connectors]). Its methods are safe for concurrent use.
 type Tracer struct {
 	cfg      Config
 	queue    *queue
@@ -62,7 +62,7 @@ type Tracer struct {
 	recent recent
 }
 
-// CheckEndpoint says what is wrong with an address of a collector; nil means nothing.
+// CheckEndpoint says what is wrong with an address of a collector; nil for a valid one.
 func CheckEndpoint(endpoint string) error {
 	if endpoint == FromEnvironment {
 		return nil
@@ -121,7 +121,7 @@ func New(ctx context.Context, c Config) (*Tracer, error) {
 	return t, nil
 }
 
-// Close sends what waits, for as long as ctx lasts. Runs that are under way are not sent: the next engine goes on with
+// Close sends the spans that wait, until ctx ends. Runs that are under way are not sent: the next engine goes on with
 // them.
 func (t *Tracer) Close(ctx context.Context) error {
 	if err := t.provider.Shutdown(ctx); err != nil {
@@ -130,10 +130,10 @@ func (t *Tracer) Close(ctx context.Context) error {
 	return nil
 }
 
-// Figures count what is sent and dropped.
+// Figures count the spans that are sent and dropped.
 func (t *Tracer) Figures() prometheus.Collector { return t.queue }
 
-// Observe takes in one transition. It does not block.
+// Observe handles one transition. It does not block.
 func (t *Tracer) Observe(r eventlog.Record) {
 	if r.Workflow == eventlog.Installation {
 		return
@@ -150,7 +150,7 @@ func (t *Tracer) Observe(r eventlog.Record) {
 	}
 }
 
-// pushed makes a span in the trace of a sender for what it has brought in: all of it has the same trace.
+// pushed makes a span in the trace of a sender for the events of one push, which all have the same trace.
 func (t *Tracer) pushed(r eventlog.Record) {
 	var first *eventlog.EventTraced
 	n := 0
@@ -174,7 +174,7 @@ func (t *Tracer) pushed(r eventlog.Record) {
 	span.End(oteltrace.WithTimestamp(r.At.Time()))
 }
 
-// fact goes on with the runs that it is about.
+// fact updates the run that the fact is about.
 func (t *Tracer) fact(r eventlog.Record, fact eventlog.Fact, live bool) {
 	if f, ok := fact.(*eventlog.RunStarted); ok {
 		t.begin(&run{workflow: r.Workflow, id: f.Run, handler: f.Handler, kind: f.HandlerType, version: f.Version,
@@ -225,7 +225,7 @@ func (t *Tracer) begin(o *run) {
 	t.open[o.id] = o
 }
 
-// resume goes on with a run that an earlier engine began, as far as the state knows it: one that has not ended, or ends
+// resume takes up a run that an earlier engine began, as far as the state knows it: a run that has not ended, or ends
 // now. It returns nil for any other.
 func (t *Tracer) resume(workflow eventlog.WorkflowName, id eventlog.RunID, now eventlog.Instant) *run {
 	s, ok := t.cfg.State(workflow)

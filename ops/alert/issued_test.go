@@ -37,7 +37,7 @@ func TestWhatIsTold(t *testing.T) {
 		"the clock is set back": {{0, holds("a", 1), Raised}, {-10 * 365 * day, holds("b", 2), Raised},
 			{time.Second, holds("c", 3), ""}, {day, holds("b", 2), Repeated}, {-day, holds("b", 2), Repeated}},
 	} {
-		now, last := time.Unix(1_700_000_000, 0), told{}
+		now, last := time.Unix(1_700_000_000, 0), issued{}
 		for i, l := range looks {
 			now = now.Add(l.after)
 			got := last.next(l.found, now)
@@ -61,7 +61,7 @@ func TestWhatIsTold(t *testing.T) {
 // What came from outside is shown in a chat as it is: it calls nobody, and it is no link.
 func TestTextCallsNobody(t *testing.T) {
 	t.Parallel()
-	a := Alert{Workflow: "shop", Condition: Person, told: told{State: Raised, Reason: "approval"},
+	a := Alert{Workflow: "shop", Condition: Person, issued: issued{State: Raised, Reason: "approval"},
 		Message:  "Pay <!channel> waits & <https://evil.example|more>.",
 		Commands: []string{"pawl skip shop in 'a<b'"}, Link: "https://pawl.example.com/v1/workflows/shop/why"}
 	const want = "Workflow shop needs a person (approval).\nPay &lt;!channel&gt; waits &amp; " +
