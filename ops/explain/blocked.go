@@ -16,7 +16,7 @@ func (w *Why) explainMaintenance(s *projections.State, wait decide.Wait) {
 	w.set("The script of workflow %s failed in run %s and needs a repair.", name, wait.Subject)
 	if s.Maintenance != nil {
 		w.Since = s.Maintenance.Since
-		if s.RepairFailures > 0 { // none after a resume, which starts the count again (F9)
+		if s.RepairFailures > 0 { // it is 0 after a resume, which starts the count again (F9)
 			w.set("The script of workflow %s failed in run %s (%s in a row) and needs a repair.", name, wait.Subject,
 				eventlog.Count(s.RepairFailures, "failure"))
 		}
@@ -37,7 +37,7 @@ func (w *Why) explainMaintenance(s *projections.State, wait decide.Wait) {
 	w.offer("pawl repair %s FILE", name)
 	w.offer("pawl deploy FILE")
 	if s.PendingRetry != "" {
-		return // the change is made, and only next is owed
+		return // the change outside is made, and only next is left to run
 	}
 	const goOn = "deploy the script again, also unchanged"
 	w.explainHeldEvents(s, run, goOn)
@@ -104,6 +104,6 @@ func (w *Why) explainBlocked(s *projections.State) {
 	switch b.Reason {
 	case eventlog.BlockPrecondition, eventlog.BlockInternal, eventlog.BlockLogic, eventlog.BlockTransient,
 		eventlog.BlockAuth, eventlog.BlockPermission:
-		w.explainHeldEvents(s, run, "resume") // the others are not about what the run was for
+		w.explainHeldEvents(s, run, "resume") // other reasons have nothing to do with the events of the run
 	}
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/pawl-run/pawl/projections/readmodel"
 )
 
-// Cause reads the run that a wait comes from, for [Beside]: nil if memory still has it, or if there is none. Where
+// Cause reads the run that a wait comes from, for [Beside]: nil if it is still in memory, or if there is none. Where
 // it cannot be read, the explanation says less. An error is the local store's.
 func Cause(
 	ctx context.Context, reader readmodel.Reader, state *projections.State, wait decide.Wait,
@@ -43,8 +43,7 @@ func Cause(
 	return nil, nil
 }
 
-// LastFailed is the newest failed run in memory: the one that a backoff comes from, unless it has
-// been evicted.
+// LastFailed is the newest failed run in memory: the run that a backoff comes from, unless that has been evicted.
 func LastFailed(s *projections.State) *projections.Run {
 	var last *projections.Run
 	for _, run := range s.Runs() {

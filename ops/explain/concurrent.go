@@ -8,7 +8,7 @@ import (
 	"github.com/pawl-run/pawl/projections"
 )
 
-// Owed is what the workflow owes the world, of several things the first; a wait only where nothing else is owed.
+// Owed is what the workflow has to do next; a wait only where it has nothing else to do.
 func Owed(s *projections.State, at decide.Present) decide.Todo {
 	owed := decide.Owed(s, at)
 	for _, todo := range owed {
@@ -81,7 +81,7 @@ func foremost(s *projections.State, wait decide.Wait, standings []decide.Standin
 	return soonest
 }
 
-// explainConcurrent says how each concurrent consumer stands, and explains every event that is held.
+// explainConcurrent explains the state of each concurrent consumer, and every event that is held.
 func (w *Why) explainConcurrent(s *projections.State, standings []decide.Standing) {
 	for _, st := range standings {
 		w.explainStanding(s, st)
@@ -91,7 +91,7 @@ func (w *Why) explainConcurrent(s *projections.State, standings []decide.Standin
 	}
 }
 
-// explainStanding says what is under way of a consumer, what waits, and what keeps it waiting.
+// explainStanding says how many runs of a consumer are under way, what waits, and why.
 func (w *Why) explainStanding(s *projections.State, st decide.Standing) {
 	w.begin(PartStanding)
 	c, h := st.Consumer, s.Handler(st.Consumer.Name)
@@ -136,7 +136,7 @@ func (w *Why) explainStanding(s *projections.State, st decide.Standing) {
 	}
 }
 
-// explainProbing says that the target is to blame, and what ends that (C7).
+// explainProbing says that the target of a consumer is the cause of its failures, and what ends that (C7).
 func (w *Why) explainProbing(s *projections.State, c eventlog.Consumer, p *projections.Probing) {
 	w.begin(PartProbing)
 	w.add("Three events of %s in a row failed alike, so its target is to blame since %s (%s: %s). It is tried with one "+

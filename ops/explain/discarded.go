@@ -8,8 +8,8 @@ import (
 	"github.com/pawl-run/pawl/projections/readmodel"
 )
 
-// NameDiscarded adds the oldest discarded event and its last error, if the explanation says that there is one. A mere
-// question does without: it asks the local store, whose error it returns.
+// NameDiscarded adds the oldest discarded event and its last error, if the explanation says that there is one. It asks
+// the local store, whose error it returns, so not every explanation is completed in this way.
 func (w *Why) NameDiscarded(ctx context.Context, reader *readmodel.Reader) error {
 	for i := range w.parts {
 		if w.parts[i].of != PartDiscarded {

@@ -11,8 +11,8 @@ import (
 // maxNamed is how many events of a run are named.
 const maxNamed = 3
 
-// explainHeldEvents names the events that the run was for, and how to go on without them: a skip alone ends no
-// hold, so what ends it belongs to it (O6, O7, F9). Nothing is said of a run that had chosen none.
+// explainHeldEvents names the events that the run was for, and how to go on without them. A skip alone ends no hold, so
+// the action that ends it is named too (O6, O7, F9). Of a run that had chosen no events it says nothing.
 func (w *Why) explainHeldEvents(s *projections.State, run *projections.Run, end string) {
 	if run == nil || len(run.Reserved) == 0 {
 		return
@@ -50,7 +50,7 @@ func (w *Why) explainHeldEvents(s *projections.State, run *projections.Run, end 
 		number(left, "it", "them"), end)
 }
 
-// waitsFor says how a run's events stand: held for its retry, or free again.
+// waitsFor says whether a run's events are kept for its retry, or free again.
 func waitsFor(holds bool, wait string) string {
 	if holds {
 		return wait + " for its retry"

@@ -48,7 +48,7 @@ func (w *Why) explainHeld(s *projections.State) {
 	}
 }
 
-// heldGroups orders what is held by reason and failure: where most are held first.
+// heldGroups groups the held events by reason and failure, the largest group first.
 func heldGroups(s *projections.State) (groups []heldGroup) {
 	if s.HeldEvents() == 0 {
 		return nil
@@ -91,7 +91,7 @@ var reasonWords = map[eventlog.HeldReason]string{
 	eventlog.HeldRepair:        "a repair of the script; any new version frees it",
 }
 
-// explainGroup tells of events that are held alike, and names the oldest.
+// explainGroup explains a group of held events, and names the oldest.
 func (w *Why) explainGroup(s *projections.State, g heldGroup) {
 	first := g.events[0]
 	f := failureOf(s, first)
@@ -124,7 +124,7 @@ func (w *Why) explainGroup(s *projections.State, g heldGroup) {
 		first.Held.Since, text, name, len(g.events)-1)
 }
 
-// failureOf is why the event is held, as far as memory knows.
+// failureOf is the failure because of which the event is held, as far as it is in memory.
 func failureOf(s *projections.State, e *projections.TopicEvent) *eventlog.Failure {
 	run, m := heldBy(s, e)
 	return readmodel.HeldFailure(e, run, m)
@@ -137,7 +137,7 @@ func classOf(f *eventlog.Failure) eventlog.Class {
 	return f.Class
 }
 
-// canEnd names the commands that end what is held for the reason: those of the one event, or for all of them.
+// canEnd names the commands that end the holds for the reason: for the one event, or for all of them.
 func (w *Why) canEnd(s *projections.State, reason eventlog.HeldReason, of []heldGroup) {
 	if len(of) == 1 && len(of[0].events) == 1 {
 		e := of[0].events[0]
@@ -252,7 +252,7 @@ func (b Beside) Ends(w *projections.Workflow, e *projections.TopicEvent, run *pr
 		}
 	}
 	can("pawl redrive %s", event)
-	if e.Status == eventlog.EventStatusPending { // else its change is made, and only next is owed
+	if e.Status == eventlog.EventStatusPending { // otherwise its change is made, and only next is left to run
 		can("pawl skip %s", event)
 	}
 	return commands

@@ -7,7 +7,7 @@ type RefusingHook struct {
 	Name eventlog.HookName
 	// Because says why, as the end of a sentence.
 	Because string
-	// Grant is the command that ends it; where it is empty, Remedy says what to do.
+	// Grant is the command that ends the refusals; where it is empty, Remedy says what to do.
 	Grant, Remedy string
 }
 

@@ -58,7 +58,7 @@ func (w *Why) resolutions(name eventlog.WorkflowName, m *projections.Mutation, i
 	return resolutions(id, outlook)
 }
 
-// resolutions are the commands that are taken of a mutation with this outlook, the most likely one first.
+// resolutions are the commands that the engine accepts for a mutation with this outlook, the most likely one first.
 func resolutions(id string, outlook engine.Outlook) []string {
 	var commands []string
 	if outlook.Asks {

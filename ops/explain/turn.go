@@ -8,8 +8,8 @@ import (
 	"github.com/pawl-run/pawl/projections"
 )
 
-// Turns says which calls of the workflow have not left yet, because a bound that the configuration sets to a target
-// makes them wait. The calls are in the order of their targets.
+// Turns says which calls of the workflow have not left yet because they wait for their turn: the configuration bounds
+// the calls to their target. The calls are in the order of their targets.
 func (w *Why) Turns(s *projections.State, calls []connector.Waiting) {
 	defer w.compose()
 	m := awaited(s, w)
@@ -44,7 +44,7 @@ func (w *Why) Turns(s *projections.State, calls []connector.Waiting) {
 	}
 }
 
-// awaited is the mutation whose answer the explanation says is awaited, nil for none.
+// awaited is the mutation whose answer is awaited, as the explanation says; nil for none.
 func awaited(s *projections.State, w *Why) *projections.Mutation {
 	if !w.Moving || w.Subject == nil {
 		return nil

@@ -111,8 +111,8 @@ func (w *Why) explainWait(s *projections.State, wait decide.Wait) {
 	}
 }
 
-// others says what becomes of the rest while the outcome of a call is not known: a concurrent consumer's call keeps its
-// own event only (C5).
+// others says what becomes of other events while the outcome of a call is not known: a concurrent consumer's call holds
+// only its own event (C5).
 func others(s *projections.State, m *projections.Mutation, until string) string {
 	if run := s.Run(m.Run); run != nil && run.Event != nil {
 		return ", and the other events go on"
@@ -120,7 +120,8 @@ func others(s *projections.State, m *projections.Mutation, until string) string 
 	return ", and nothing else of the workflow runs " + until
 }
 
-// askedWhen says when a mutation's connector is asked what became of it, and from when on its no counts.
+// askedWhen says when a mutation's connector is asked what became of it, and from when on the answer "not applied"
+// counts.
 func askedWhen(m *projections.Mutation, at eventlog.Instant) string {
 	switch {
 	case m.OverAt > at:
@@ -194,7 +195,7 @@ func (w *Why) explainIdle(s *projections.State) {
 }
 
 // addLeft names the events that wait although their consumer has looked at them: it has reserved none, and has not
-// asked to look again by itself. Except is a consumer of which that is said already.
+// asked to look again by itself. except is a consumer for which the explanation says that already.
 func (w *Why) addLeft(s *projections.State, except eventlog.Handler) {
 	found := false
 	for _, c := range s.Definition().Consumers {
@@ -278,7 +279,7 @@ func (w *Why) explainBackoff(s *projections.State, wait decide.Wait) {
 				continue
 			}
 			failed := ""
-			if job := s.Event(e.Topic, e.MessageID); job != nil { // else it is paged out; its job tells the rest
+			if job := s.Event(e.Topic, e.MessageID); job != nil { // otherwise it is paged out, and less is known
 				failed = ": attempt " + attemptOf(s, job)
 				if n := len(job.Attempts); n > 0 {
 					failed += " after a failure" + because(job.Attempts[n-1].Failure)
@@ -294,7 +295,7 @@ func (w *Why) explainBackoff(s *projections.State, wait decide.Wait) {
 		w.offer("pawl jobs list --workflow %s --state retryable", name)
 		return
 	}
-	why := "as the other side has asked it to" // F13: that counts as no failure
+	why := "as the other side has asked it to" // this does not count as a failure (F13)
 	if s.Backoff.Attempt > 0 {
 		why = "after " + eventlog.Count(s.Backoff.Attempt, "transient failure") + " in a row"
 	}

@@ -34,19 +34,19 @@ type Why struct {
 	NeedsPerson bool `json:"needsPerson"`
 
 	with  Beside
-	parts []part // of which Message and Commands are made
+	parts []part // Message and Commands are made of them
 }
 
-// Beside is what an explanation is told beside the state. The zero value knows nothing more.
+// Beside is what an explanation knows beside the state. The zero value adds nothing.
 type Beside struct {
-	// Cause is the run that a wait comes from, where memory has let go of it: see [Cause]. A state is not hydrated for
-	// that: only its worker may write to copies of it.
+	// Cause is the run that a wait comes from, where it is not in memory any more: see [Cause]. It is not added to the
+	// state, since only the workflow's worker may write to copies of that.
 	Cause *projections.Run
-	// Outlook is what the engine knows of the call of an indeterminate mutation; nil for nothing.
+	// Outlook is what the engine knows about the call of an indeterminate mutation; nil for nothing.
 	Outlook func(eventlog.WorkflowName, eventlog.MutationID) engine.Outlook
 }
 
-// outlook of a mutation's call. Without an engine that says it, what the log says counts.
+// outlook is the outlook of a mutation's call. Without an engine it is made from the mutation's record alone.
 func (b Beside) outlook(w eventlog.WorkflowName, m *projections.Mutation) engine.Outlook {
 	out := engine.Outlook{}
 	if b.Outlook != nil {
@@ -70,22 +70,22 @@ func (w *Why) about(subject string) {
 	}
 }
 
-// Part names what some sentences and commands of an explanation are about.
+// Part names the subject of some sentences and commands of an explanation.
 type Part string
 
-// The parts, in the order in which they are told.
+// The parts, in the order in which an explanation has them.
 const (
-	// PartNow: what is done, or waited for.
+	// PartNow: what the workflow does or waits for.
 	PartNow Part = "now"
-	// PartStanding: how a concurrent consumer stands; PartProbing: that its target is to blame (C7).
+	// PartStanding: the state of a concurrent consumer; PartProbing: that its target is the cause of failures (C7).
 	PartStanding Part = "standing"
 	PartProbing  Part = "probing"
 	// PartHeld: events that are held for a person, PartAsked: for an outcome that is being found out (C5).
 	PartHeld  Part = "held"
 	PartAsked Part = "asked"
-	// PartFailing: what has failed so often that a person should look (F8).
+	// PartFailing: failures that are so many that a person should look (F8).
 	PartFailing Part = "failing"
-	// PartUndecided: what an accepted loss has ended (O11).
+	// PartUndecided: events that an accepted loss has ended (O11).
 	PartUndecided Part = "undecided"
 	// PartDiscarded: events whose attempts are used up (J2).
 	PartDiscarded Part = "discarded"
@@ -119,7 +119,7 @@ func (p *part) add(format string, args ...any) {
 	p.message += fmt.Sprintf(format, args...)
 }
 
-// begin begins a part: what is said next belongs to it.
+// begin begins a part: the next sentences and commands belong to it.
 func (w *Why) begin(of Part) { w.parts = append(w.parts, part{of: of}) }
 
 // current is the part that was begun last.
@@ -130,7 +130,7 @@ func (w *Why) current() *part {
 	return &w.parts[len(w.parts)-1]
 }
 
-// set sets the text of the present part; what was set before is replaced.
+// set sets the text of the present part, in place of its former text.
 func (w *Why) set(format string, args ...any) { w.current().set(format, args...) }
 
 // add appends a sentence.
@@ -167,10 +167,10 @@ func (w *Why) compose() {
 	w.Message = strings.Join(said, " ")
 }
 
-// First is the same explanation, with the sentences and commands about these first, in this order.
+// First is the same explanation with these parts first, in this order.
 func (w Why) First(of ...Part) Why {
 	if len(w.parts) == 0 {
-		return w // it says one thing only
+		return w // it has no parts
 	}
 	place := func(p part) int {
 		if at := slices.Index(of, p.of); at >= 0 {

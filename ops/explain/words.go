@@ -51,7 +51,7 @@ func eventName(s *projections.State, ref eventlog.EventRef) string {
 	return fmt.Sprintf("event %q%s of topic %s", ref.MessageID, title, ref.Topic)
 }
 
-// shellWord quotes what a shell would not take for one word.
+// shellWord quotes a text that a shell would not read as one word.
 func shellWord[S ~string](word S) string {
 	plain := func(r rune) bool {
 		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("_-.,:/@%+=", r)
@@ -74,9 +74,9 @@ func because(f *eventlog.Failure) string {
 // titled is the title of an event behind its id.
 func titled(title string) string { return " (" + quoted(title) + ")" }
 
-// quoted is a text of a script or of the outside in quotation marks, in one line, and not longer than a person reads.
-// It reaches language models too, and may be written to mislead them: nothing in it ends the quotation, begins a line
-// or turns the direction of the text.
+// quoted is a text of a script or from outside in quotation marks, in one line, and cut to a readable length. It
+// reaches language models too, and may be written to mislead them: nothing in it ends the quotation, begins a line or
+// changes the direction of the text.
 func quoted(text string) string { return quotedWithin(text, maxCause) }
 
 // quotedWithin is quoted with a bound in bytes.
@@ -85,7 +85,7 @@ func quotedWithin(text string, most int) string {
 	return "“" + strings.TrimSuffix(eventlog.Clip(text, most), ".") + "”"
 }
 
-// OneLine is a text of a script or of the outside in one line, in which each character can be seen: so it cannot look
+// OneLine is a text of a script or from outside in one line, in which each character can be seen: no part of it looks
 // like a line of its own.
 func OneLine(text string) string { return visible(strings.Join(strings.Fields(text), " ")) }
 
@@ -139,7 +139,7 @@ var remedies = map[eventlog.BlockReason]string{
 		"Check what the other side holds before resuming.",
 }
 
-// settled says what a run whose next is owed has changed outside.
+// settled says what a run has changed outside of which only next is left to run.
 func settled(run *projections.Run) string {
 	if run != nil && run.Mutation == "" {
 		return "It had nothing to change outside"
@@ -147,9 +147,8 @@ func settled(run *projections.Run) string {
 	return "What it had to change outside is settled"
 }
 
-// maxCause bounds what is told of a failure, in bytes.
+// maxCause bounds the quoted text of a failure, in bytes.
 const maxCause = 300
 
-// maxHold bounds what is told of why the system holds a workflow: a message of the system with what the other
-// side said.
+// maxHold bounds the quoted reason of a system hold, in bytes: a message of the system, which may quote the other side.
 const maxHold = 600

@@ -10,7 +10,7 @@ import (
 	"github.com/pawl-run/pawl/projections/readmodel"
 )
 
-// Workflow renders what the rules say the workflow owes or waits for at that time. It decides nothing itself.
+// Workflow renders what the workflow has to do or waits for at that time, as the rules say. It decides nothing itself.
 func Workflow(s *projections.State, todo decide.Todo, at decide.Present, with Beside) (w Why) {
 	w = Why{Workflow: s.Name, with: with}
 	defer w.compose()
@@ -22,7 +22,7 @@ func Workflow(s *projections.State, todo decide.Todo, at decide.Present, with Be
 		w.Reason, w.Until = &wait.Reason, wait.Until
 		w.about(wait.Subject)
 		w.explainWait(s, wait)
-		if w.Since != 0 && wait.Reason != decide.ReasonUserPause { // a pause is told with its actor and time
+		if w.Since != 0 && wait.Reason != decide.ReasonUserPause { // the text of a pause has its time already
 			w.add("It has waited since %s.", w.Since)
 		}
 		w.explainConcurrent(s, standings)
@@ -51,7 +51,7 @@ func (w *Why) attend(s *projections.State) {
 	if w.Attention.Reason == projections.AttentionTransient {
 		w.begin(PartFailing)
 		if w.Reason != nil && *w.Reason == decide.ReasonBackoff {
-			w.current().of = PartNow // it belongs to the back-off
+			w.current().of = PartNow // it is about the present backoff
 		}
 		w.add("It needs attention since %s: it goes on trying by itself, but %s stand in a row.", w.Attention.Since,
 			eventlog.Count(w.Attention.Failures, "transient failure"))
@@ -78,7 +78,7 @@ func (w *Why) attend(s *projections.State) {
 	}
 }
 
-// Stopped is for a workflow that has left the rules' reach: its log cannot be followed.
+// Stopped explains a workflow whose log cannot be followed, so that the rules say nothing about it.
 func Stopped(name eventlog.WorkflowName, cause error) Why {
 	reason := decide.ReasonNoWorker
 	return Why{
@@ -88,7 +88,7 @@ func Stopped(name eventlog.WorkflowName, cause error) Why {
 	}
 }
 
-// Damaged is for a workflow that begins nothing new because a part of its past is damaged.
+// Damaged explains a workflow that begins nothing new because a part of its past is damaged.
 func Damaged(name eventlog.WorkflowName, past *engine.DamagedPast) Why {
 	reason := decide.ReasonBlocked
 	return Why{

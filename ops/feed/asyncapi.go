@@ -12,7 +12,7 @@ import (
 	"github.com/pawl-run/pawl/ops/rpc"
 )
 
-// meanings says what each fact means, in the words of its Go type: a test compares them.
+// meanings says what each fact means, with the doc comment of its Go type: a test compares the two.
 //
 //go:embed facts.json
 var meanings []byte
@@ -20,8 +20,8 @@ var meanings []byte
 type object = map[string]any
 
 // AsyncAPI returns the AsyncAPI 3 document of the feed, for a program of the given version: its subjects, and a message
-// for each type of fact, with the schema of its body. Types are
-// the schemas of the types that do not follow from their Go kind. It fails where a fact cannot be described.
+// for each type of fact, with the schema of its body. types has the schemas that do not follow from the Go kind of a
+// type. It fails where a fact cannot be described.
 func AsyncAPI(version string, types rpc.Types) ([]byte, error) {
 	var meant map[eventlog.FactType]string
 	if err := json.Unmarshal(meanings, &meant); err != nil {

@@ -7,20 +7,20 @@ import (
 	"github.com/pawl-run/pawl/eventlog"
 )
 
-// The bounds of what waits in memory to be published. The log has what does not fit.
+// The bounds of the records that wait in memory to be published. Records that do not fit are read from the log later.
 const (
 	backlogRecords = 4096
 	backlogBytes   = 16 << 20
 )
 
-// backlog holds the records that were observed and are not published. Workflows are applied beside each other, so
-// records come out of order.
+// backlog holds the records that were observed and are not published. Workflows are applied in parallel, so records
+// come out of order.
 type backlog struct {
 	mu      sync.Mutex
 	records []map[uint64]observed // by partition
 	highest []uint64              // the highest sequence seen, by partition
 	next    []uint64              // the next one to publish, by partition
-	// confirmed is how far all is published and acknowledged, by partition.
+	// confirmed is the sequence up to which everything is published and acknowledged, by partition.
 	confirmed []uint64
 	count     int
 	bytes     int
@@ -28,7 +28,7 @@ type backlog struct {
 	progress  chan struct{} // closed and replaced when confirmed changes
 }
 
-// observed is a record, and when it was seen.
+// observed is a record, and the time at which it was observed.
 type observed struct {
 	record eventlog.Record
 	at     time.Time
@@ -46,7 +46,7 @@ func newBacklog(partitions int) *backlog {
 	return b
 }
 
-// add takes a record in, if there is room for it.
+// add adds a record, if there is room for it.
 func (b *backlog) add(r eventlog.Record, now time.Time) {
 	p, seq := r.Position.Partition, r.Position.Seq
 	b.mu.Lock()
@@ -89,7 +89,7 @@ func (b *backlog) take(p int) (observed, bool) {
 	return o, ok
 }
 
-// pass says that the partition is published up to and including seq.
+// pass notes that the partition is published up to and including seq.
 func (b *backlog) pass(p int, seq uint64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -126,7 +126,7 @@ func (b *backlog) lag(p int) uint64 {
 	return b.highest[p] - min(b.confirmed[p], b.highest[p])
 }
 
-// confirm says that all that was taken or passed is published and acknowledged.
+// confirm notes that everything that was taken or passed is published and acknowledged.
 func (b *backlog) confirm() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -142,7 +142,7 @@ func (b *backlog) progressed() {
 	b.progress = make(chan struct{})
 }
 
-// outstanding is closed at the next progress; nil where all that was seen is published.
+// outstanding is closed at the next progress; nil where every observed record is published.
 func (b *backlog) outstanding() <-chan struct{} {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -21,7 +21,7 @@ const (
 	DefaultMaxBytes = 1 << 30
 	// LeastBytes is the least that may be kept: a few of the largest messages.
 	LeastBytes = 8 << 20
-	// DefaultMaxData bounds what a message carries: with its headers it passes any NATS server with usual settings.
+	// DefaultMaxData bounds the data of a message: with its headers a NATS server with usual settings accepts it.
 	DefaultMaxData = 1<<20 - headerRoom
 	// headerRoom is what the headers of a message may take, in bytes.
 	headerRoom = 8 << 10
@@ -30,7 +30,7 @@ const (
 // Config configures a Feeder. Log, Conn and Installation are required.
 type Config struct {
 	Log eventlog.Log
-	// Conn should carry nothing else: what the engine writes would wait behind the feed's messages.
+	// Conn should carry nothing else: the engine's writes would wait behind the feed's messages.
 	Conn *nats.Conn
 	// Installation names the log in the source of each event.
 	Installation string
@@ -42,20 +42,20 @@ type Config struct {
 	Replicas int
 	// MaxData is the most bytes of JSON that a message carries; 0 means DefaultMaxData.
 	MaxData int
-	// DiskSpace says why nothing may be published now (too little disk space), nil when there is enough. Nil: there
-	// always is.
+	// DiskSpace returns an error while there is too little disk space to publish. Nil means that there is always
+	// enough.
 	DiskSpace func() error
 	// BeforeUpdate is called right before each update of the stream's configuration, which is not made after an error.
-	// Nil: nothing is called.
+	// Nil means that nothing is called.
 	BeforeUpdate func(stream string) error
 	// Publish sends a message; nil means Conn.PublishMsg. Tests replace it.
 	Publish func(*nats.Msg) error
-	// MissingWait is how long the feeder waits for a record that others have overtaken before it reads the log; 0 means
-	// 50 ms. Idle is how often it asks for the end of a log of which it hears nothing; 0 means 1 s.
+	// MissingWait is how long the feeder waits for a missing record, behind which others were observed, before it reads
+	// the log; 0 means 50 ms. Idle is how often it asks for the end of the log while it observes nothing; 0 means 1 s.
 	MissingWait, Idle time.Duration
 	// Pause is the shortest pause after a failure, 0 means 100 ms; it grows to a hundred times that.
 	Pause time.Duration
-	// AckTimeout is how long an acknowledgement is waited for; 0 means 5 s.
+	// AckTimeout is how long the feeder waits for an acknowledgement; 0 means 5 s.
 	AckTimeout time.Duration
 	// Logger receives what an operator should know; nil discards it.
 	Logger *slog.Logger
@@ -91,7 +91,7 @@ func (c Config) withDefaults() (Config, error) {
 	return c, nil
 }
 
-// StreamName is the name of the feed's stream under a prefix; empty is the default one.
+// StreamName is the name of the feed's stream under a prefix; an empty prefix is the default one.
 func StreamName(prefix string) string {
 	return strings.ToUpper(cmp.Or(prefix, DefaultPrefix)) + "_FEED"
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/pawl-run/pawl/eventlog"
 )
 
-// What the examples of the document are about.
+// The names in the examples of the document.
 const (
 	exampleWorkflow   = "book-orders"
 	exampleRun        = "01JDABCDEFGHJKMNPQRSTVWXYZ"
@@ -21,7 +21,7 @@ const (
 var exampleWriter = newWriter(Config{Prefix: DefaultPrefix, Installation: "01JDABCDEFGHJKMNPQRSTVWXY0",
 	MaxData: DefaultMaxData})
 
-// exampleOf are values of the types that facts have.
+// exampleOf are example values by their types.
 var exampleOf = map[reflect.Type]any{
 	reflect.TypeFor[json.RawMessage]():         json.RawMessage(`{"order":"4711"}`),
 	reflect.TypeFor[[]byte]():                  []byte(nil),
@@ -48,7 +48,7 @@ var exampleOf = map[reflect.Type]any{
 	reflect.TypeFor[eventlog.SessionResult]():  eventlog.SessionCompleted,
 }
 
-// exampleNamed are values of plain texts and numbers, by their name in JSON.
+// exampleNamed are example texts and numbers, by their names in JSON.
 var exampleNamed = map[string]any{
 	"filename": "orders.ts", "source": "export default Keep.workflow({ … })",
 	"sourceHash": strings.Repeat("0f", 32), "paramsHash": strings.Repeat("a7", 32),
@@ -71,7 +71,7 @@ func example(t eventlog.FactType) (eventlog.Record, error) {
 	}}, nil
 }
 
-// fill gives a value to v, whose name in JSON is given, and to all in it.
+// fill gives a value to v and to everything in it; name is the name of v in JSON.
 func fill(v reflect.Value, name string) error {
 	if known, ok := exampleOf[v.Type()]; ok {
 		v.Set(reflect.ValueOf(known))

@@ -26,14 +26,13 @@ func New(cfg Config) (*Feeder, error) {
 	return f, nil
 }
 
-// Observe tells the feeder of a transition that the log holds. It does not block. A transition that is never
-// observed is read from the log a little later.
+// Observe gives the feeder a transition that the log holds. It does not block. A transition that is never observed is
+// read from the log a little later.
 func (f *Feeder) Observe(r eventlog.Record) { f.backlog.add(r, time.Now()) }
 
-// Run publishes until ctx ends or the log is closed. What fails is tried again. A failure of the feed ends nothing
-// else.
+// Run publishes until ctx ends or the log is closed. After a failure it tries again.
 func (f *Feeder) Run(ctx context.Context) {
-	pause, told := f.cfg.Pause, ""
+	pause, warned := f.cfg.Pause, ""
 	for {
 		before := f.published.Load()
 		err := f.publishUntil(ctx)
@@ -42,10 +41,10 @@ func (f *Feeder) Run(ctx context.Context) {
 		}
 		f.figures.failures.Inc()
 		if f.published.Load() > before {
-			pause, told = f.cfg.Pause, ""
+			pause, warned = f.cfg.Pause, ""
 		}
-		if err.Error() != told {
-			told = err.Error()
+		if err.Error() != warned {
+			warned = err.Error()
 			f.cfg.Logger.Warn("the feed cannot publish; it tries again and goes on where it stopped", "error", err)
 		}
 		select {
@@ -87,7 +86,7 @@ func (f *Feeder) publishUntil(ctx context.Context) error {
 	return p.follow(ctx)
 }
 
-// Await returns once all that the feeder knows of is published, or with ctx's error.
+// Await returns once every observed transition is published, or with ctx's error.
 func (f *Feeder) Await(ctx context.Context) error {
 	for {
 		progress := f.backlog.outstanding()
@@ -102,5 +101,5 @@ func (f *Feeder) Await(ctx context.Context) error {
 	}
 }
 
-// Figures are the feed's figures, to be registered.
+// Figures are the feed's metrics, to be registered.
 func (f *Feeder) Figures() prometheus.Collector { return f.figures }

@@ -32,7 +32,8 @@ const (
 	specVersion = "1.0"
 )
 
-// What announces a part of the log that cannot be read. No workflow has such a name, and no fact such a type.
+// The names in the announcement of a part of the log that cannot be read. No workflow has such a name, and no fact such
+// a type.
 const (
 	logToken       = "_log"
 	typeUnreadable = "log.unreadable"
@@ -57,7 +58,7 @@ func newWriter(c Config) writer {
 	return writer{prefix: c.Prefix + ".feed.", source: source, maxData: c.MaxData}
 }
 
-// message is fact n (from 1) of a record. Positions is how far each partition is published with it.
+// message is fact n (from 1) of a record. positions are the positions up to which each partition is published with it.
 func (w writer) message(r *eventlog.Record, n int, positions string) (*nats.Msg, error) {
 	fact := r.Facts[n-1]
 	kind := fact.FactType()
@@ -119,16 +120,16 @@ func nameOfType(name string, version int) string {
 	return "pawl." + name + ".v" + strconv.Itoa(version)
 }
 
-// noticeID is the id of an announcement: there is no transition to take it from.
+// noticeID is the id of an announcement, which has no transition whose id it could use.
 func noticeID(at eventlog.Position) string { return "unreadable." + at.String() + "-1" }
 
-// paddedRevision is a revision as text, padded so that texts and numbers have the same order.
+// paddedRevision is a revision as a text, padded so that texts and numbers have the same order.
 func paddedRevision(revision uint64) string {
 	digits := strconv.FormatUint(revision, 10)
 	return strings.Repeat("0", 20-len(digits)) + digits
 }
 
-// header is a message's header whose values lie in one piece of memory.
+// header is a message's header with all values in one allocation.
 type header struct {
 	header nats.Header
 	values []string
@@ -181,7 +182,7 @@ func readEntry(sequence uint64, h nats.Header) (e entry, err error) {
 	return e, nil
 }
 
-// renderPositions joins how far each partition is published.
+// renderPositions joins the positions up to which each partition is published.
 func renderPositions(done []uint64) string {
 	var b []byte
 	for p, seq := range done {

@@ -13,20 +13,20 @@ import (
 	"github.com/pawl-run/pawl/eventlog"
 )
 
-// What is published before its acknowledgement is waited for.
+// The bounds of a group: the messages that are sent before the feeder waits for an acknowledgement.
 const (
 	groupMessages = 512
 	groupBytes    = 1 << 20
 )
 
-// rest is how long the feeder rests after a group. On a busy log it then wakes a hundred times a second, not with each
-// transition.
+// rest is how long the feeder rests after a group. With it the feeder wakes a hundred times a second on a busy log, and
+// not with each transition.
 const rest = 10 * time.Millisecond
 
 // headerFence is the sequence that the feed's last message must have.
 const headerFence = "Nats-Expected-Last-Sequence"
 
-// publisher publishes from one place on until something fails.
+// publisher publishes from one cursor on until something fails.
 type publisher struct {
 	*Feeder
 	at      cursor
@@ -55,7 +55,7 @@ func (p *publisher) close() { _ = p.answers.Unsubscribe() }
 func (p *publisher) follow(ctx context.Context) error {
 	timer := time.NewTimer(p.cfg.Idle)
 	defer timer.Stop()
-	var overtaken time.Time // since when a record is missing that others have overtaken; zero for none
+	var overtaken time.Time // since when a record is missing behind which others were observed; zero for none
 	for {
 		some, err := p.takeObserved(ctx)
 		if err != nil {
@@ -93,7 +93,7 @@ func (p *publisher) follow(ctx context.Context) error {
 	}
 }
 
-// takeObserved publishes what is in memory, and reports whether there was anything.
+// takeObserved publishes the records in memory, and reports whether there were any.
 func (p *publisher) takeObserved(ctx context.Context) (some bool, err error) {
 	for partition := range p.at.done {
 		for {
@@ -113,7 +113,7 @@ func (p *publisher) takeObserved(ctx context.Context) (some bool, err error) {
 	return some, p.flush(ctx)
 }
 
-// missing reports whether a record was overtaken by others.
+// missing reports whether a record is missing behind which others were observed.
 func (p *publisher) missing() bool {
 	for partition := range p.at.done {
 		if p.backlog.overtaken(partition) {
@@ -139,13 +139,13 @@ func (p *publisher) lookAt(ctx context.Context, partition int) error {
 	return p.readLog(ctx, partition)
 }
 
-// readLog publishes what the partition's log holds, until it comes to what was observed.
+// readLog publishes what the partition's log holds, until it reaches a record that was observed.
 func (p *publisher) readLog(ctx context.Context, partition int) error {
 	last, err := p.cfg.Log.Last(ctx, partition)
 	if err != nil {
 		return err
 	}
-	var unread *problem // the last part that cannot be read, until it is known where it ends
+	var unread *problem // the part that cannot be read, until its end is known
 	for r, err := range p.cfg.Log.Read(ctx, partition, p.backlog.upcoming(partition)) {
 		broken := errors.Is(err, eventlog.ErrUnreadable) || errors.Is(err, eventlog.ErrDamaged)
 		switch {
@@ -172,7 +172,7 @@ func (p *publisher) readLog(ctx context.Context, partition int) error {
 		if p.backlog.holds(partition) {
 			return p.flush(ctx)
 		}
-		if len(p.group) == 0 { // all that was read is sent; of the other partitions everything was sent before
+		if len(p.group) == 0 { // everything that was read is sent; that of other partitions was sent before
 			p.backlog.confirm()
 		}
 	}
@@ -183,7 +183,7 @@ func (p *publisher) readLog(ctx context.Context, partition int) error {
 			return err
 		}
 	}
-	// No record came for what is left up to the end: it was set aside or accepted as lost.
+	// The remaining sequences up to the end have no record: it was set aside or accepted as lost.
 	p.backlog.pass(partition, through)
 	return p.flush(ctx)
 }
@@ -195,8 +195,8 @@ type problem struct {
 	err      error
 }
 
-// add adds the facts of a record, those that are not published yet. From a fact on that cannot be encoded, an
-// announcement stands in their place.
+// add adds those facts of a record that are not published yet. If one cannot be encoded, an announcement takes its
+// place and that of the facts behind it.
 func (p *publisher) add(ctx context.Context, r *eventlog.Record) error {
 	first := 1
 	if p.at.facts > 0 && p.at.partial == r.Position {
@@ -219,7 +219,7 @@ func (p *publisher) add(ctx context.Context, r *eventlog.Record) error {
 	return nil
 }
 
-// announce adds the announcement that the log cannot be read from there through a sequence.
+// announce adds the announcement that the log cannot be read from a position through a sequence.
 func (p *publisher) announce(ctx context.Context, unread problem, through uint64) error {
 	if unread.workflow == eventlog.Installation {
 		return nil
@@ -243,7 +243,7 @@ func (p *publisher) push(ctx context.Context, m *nats.Msg) error {
 	return p.send(ctx)
 }
 
-// flush sends what is gathered; from then on all that was taken is published.
+// flush sends the group; after that everything that was taken is published.
 func (p *publisher) flush(ctx context.Context) error {
 	if err := p.send(ctx); err != nil {
 		return err
@@ -285,7 +285,7 @@ func (p *publisher) send(ctx context.Context) error {
 	return nil
 }
 
-// await waits for the acknowledgement that the message on which reply stands has that sequence.
+// await waits for the acknowledgement of the message with that reply subject, and checks its sequence.
 func (p *publisher) await(ctx context.Context, reply string, sequence uint64) error {
 	ctx, cancel := context.WithTimeout(ctx, p.cfg.AckTimeout)
 	defer cancel()

@@ -9,11 +9,12 @@ import (
 	"github.com/pawl-run/pawl/eventlog"
 )
 
-// cursor is where publishing goes on.
+// cursor is the place where publishing goes on.
 type cursor struct {
-	sequence uint64   // the feed's last one
+	sequence uint64   // that of the feed's last message
 	done     []uint64 // the last position of each partition that is published, at least in part
-	// partial is the transition of which only the first facts are published, facts how many; zero for none.
+	// partial is the position of a transition of which only the first facts are published, and facts is their number;
+	// zero for none.
 	partial eventlog.Position
 	facts   int
 }
@@ -30,8 +31,9 @@ func (c cursor) next() []uint64 {
 	return next
 }
 
-// resume reads from the feed where publishing goes on: behind its last message. Where the log does not hold that (it
-// has lost its end), it goes on behind the newest one that the log does hold.
+// resume reads from the feed where publishing goes on: behind its last message. Where the log does not hold the
+// transition of that message (since the log has lost its end), it is behind the newest message whose transition it
+// holds.
 func (f *Feeder) resume(ctx context.Context, stream jetstream.Stream) (cursor, error) {
 	info, err := stream.Info(ctx)
 	if err != nil {
@@ -69,7 +71,7 @@ type past struct {
 }
 
 // newestHeld is the newest message, at or before a sequence, whose transition the log holds. It goes back transition by
-// transition: where the log lost its end more than once, held messages stand behind others that are not.
+// transition: where the log lost its end more than once, messages that are held come behind others that are not.
 func (p past) newestHeld(ctx context.Context, from uint64) (newest entry, found bool, err error) {
 	for at := from; at >= p.first; {
 		e, held, err := p.held(ctx, at)
@@ -114,8 +116,9 @@ func (p past) held(ctx context.Context, sequence uint64) (entry, bool, error) {
 	return e, held, err
 }
 
-// Holds reports whether the log holds that transition at a position. A record that cannot be read may be that one, so
-// it counts as held. So does one that was accepted as lost: its place is not used again.
+// Holds reports whether the log holds that transition at a position. A record that cannot be read may be the
+// transition, so it counts as held. A record that was accepted as lost counts as held too, since its position is not
+// used again.
 func Holds(ctx context.Context, log eventlog.Log, at eventlog.Position, id eventlog.TransitionID) (bool, error) {
 	if last, err := log.Last(ctx, at.Partition); err != nil || at.Seq > last {
 		return false, err
@@ -131,10 +134,10 @@ func Holds(ctx context.Context, log eventlog.Log, at eventlog.Position, id event
 		}
 		return r.Position != at || r.ID == id, nil
 	}
-	return true, nil // nothing is read from here to the end: all of it is set aside
+	return true, nil // no record is left from here to the end: all are set aside
 }
 
-// makeAgain is what an operator does about a stream that is not this log's feed. No NATS user may delete it.
+// makeAgain says what an operator does about a stream that is not this log's feed. No NATS user may delete it.
 func (f *Feeder) makeAgain() string {
 	return "stop pawl and delete the folder jetstream/$G/streams/" + StreamName(f.cfg.Prefix) +
 		" of its data directory; the feed is then made again from the log"

@@ -41,8 +41,8 @@ func (f *Feeder) openStream(ctx context.Context) (jetstream.Stream, error) {
 	return f.updateStream(ctx, config)
 }
 
-// newStream describes the stream. Where the order of facts follows from the log alone, what a process loses when it is
-// killed comes again with the same sequences, so writes need not be synced.
+// newStream describes the stream. Where the order of facts follows from the log alone, writes need not be synced:
+// messages that are lost when the process is killed are published again with the same sequences.
 func (f *Feeder) newStream() jetstream.StreamConfig {
 	c := jetstream.StreamConfig{
 		Name:        StreamName(f.cfg.Prefix),

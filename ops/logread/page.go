@@ -16,23 +16,23 @@ const (
 	// The most that a page of the log holds.
 	pageTransitions = 1000
 	pageBytes       = 4 << 20
-	// pagePassed is how many transitions that are not asked for are passed over for one page.
+	// pagePassed is how many transitions that the query does not ask for may be passed over for one page.
 	pagePassed = 100_000
 )
 
 // Page is a part of the log as one document, for a caller that cannot read a stream.
 type Page struct {
 	Items []json.RawMessage `json:"items"`
-	// Next is where to go on, in every partition; nil at the end of a log that is not followed.
+	// Next are the positions at which to go on, in every partition; nil at the end of a log that is not followed.
 	Next *string `json:"next"`
-	// Reached is where a page of the newest part of the log begins: older is what stands before it. Nil at the beginning
-	// of the log.
+	// Reached are the positions at which a page of the newest part of the log begins; older transitions are before
+	// them. Nil at the beginning of the log.
 	Reached *string `json:"reached,omitempty"`
 
 	at           []uint64 // the next position to read, by partition
 	bytes        int
 	limit, bound int
-	// strict pages hold no transition that alone is beyond the bound.
+	// strict pages hold no transition that exceeds the bound by itself.
 	strict bool
 }
 
@@ -41,12 +41,12 @@ type Waiter struct {
 	*rpc.Caller
 	// Max is how many bytes its answer may have; 0 means any number.
 	Max int
-	// Leave ends when the interface that answers stops: nothing is waited for any longer.
+	// Leave ends when the interface that answers stops: then the page must not wait any longer.
 	Leave context.Context
 }
 
-// Page reads on from where a reading begins, as much as fits into one page. A page that follows the log, all of which
-// has been read, waits a while for more; it may be empty all the same.
+// Page reads from these positions as much as fits into one page. A page that follows the log waits a while at its end
+// for more transitions, and may still be empty.
 func (r *Reader) Page(ctx context.Context, c Waiter, q *Query, from []uint64) (*Page, error) {
 	page := &Page{Items: []json.RawMessage{}, at: slices.Clone(from), limit: pageTransitions, bound: pageBytes}
 	if q.Limit > 0 {
@@ -142,13 +142,13 @@ func (r *Reader) awaitTransition(ctx context.Context, c Waiter, q *Query, page *
 		select {
 		case got := <-read:
 			if got.err != nil && ctx.Err() != nil {
-				return nil // it is the waiting that has ended
+				return nil // the error comes from the end of the wait
 			}
 			if !r.Guard.Open(c.Caller) {
 				return revoked()
 			}
 			if got.foreign(q) {
-				page.pass(got.record) // or the next request would meet it again
+				page.pass(got.record) // otherwise the next request would read it again
 				continue
 			}
 			_, err := page.fill(q, func(yield func(eventlog.Record, error) bool) { yield(got.record, got.err) })
@@ -159,7 +159,7 @@ func (r *Reader) awaitTransition(ctx context.Context, c Waiter, q *Query, page *
 	}
 }
 
-// revoked says why what was begun with a token is not answered.
+// revoked is the problem for a request whose token was revoked while it waited.
 func revoked() *rpc.Problem {
 	return rpc.Problemf(http.StatusUnauthorized, "token.required",
 		"the token was revoked meanwhile").WithHint("ask for a new one: pawl tokens create")

@@ -9,8 +9,8 @@ import (
 	"github.com/pawl-run/pawl/ops/rpc"
 )
 
-// positions reads one position for each of the partitions; add is 1 when they name what was read last. Positions of
-// another generation are refused: they name other transitions, or none.
+// positions reads one position for each of the partitions; add is 1 when they are the positions that were read last.
+// Positions of another generation are refused: they are those of other transitions, or of none.
 func (r *Reader) positions(list string, add uint64) ([]uint64, error) {
 	from := make([]uint64, r.Log.Partitions())
 	for i := range from {
@@ -46,8 +46,8 @@ func (r *Reader) positions(list string, add uint64) ([]uint64, error) {
 const positionHint = "a position is PARTITION:SEQ, e.g. 0:17, as the log shows it; a bare number means partition 0; " +
 	"leave it out to read from the beginning"
 
-// appendPositions renders the next position of every partition, or those that lie so far back: an
-// event's id names what was read last.
+// appendPositions renders the next position of every partition, less back: the id of a server-sent event has the
+// positions that were read last.
 func (r *Reader) appendPositions(b []byte, next []uint64, back uint64) []byte {
 	if r.Generation != "" {
 		b = append(append(b, r.Generation...), '/')

@@ -15,22 +15,22 @@ import (
 // Reader reads a log for callers. All of its fields but Generation are required.
 type Reader struct {
 	Log eventlog.Log
-	// Generation stands before the positions of a log that was restored from a backup, empty for one that was not.
+	// Generation is before the positions of a log that was restored from a backup; empty for any other log.
 	Generation string
-	// Guard says whether a caller's token is still in use, Revocations when to ask it again.
+	// Guard says whether a caller's token is still valid, Revocations when to ask it again.
 	Guard       *auth.Guard
 	Revocations *auth.Revocations
-	// Followers bounds how many wait for the log to go on.
+	// Followers bounds how many requests wait for new transitions.
 	Followers *auth.Quota
 	// KeepAlive is the time between comments on a silent stream, and how long a page waits for the log to go on.
 	KeepAlive time.Duration
-	// Known says why there is nothing to read of a workflow, nil for one that the log holds.
+	// Known returns an error for a workflow of which the log holds nothing.
 	Known func(eventlog.WorkflowName) error
-	// Fault makes the problem of an error at which the log ends, and notes it.
+	// Fault makes the problem of an error at which a reading ends, and logs it.
 	Fault func(error) *rpc.Problem
 	// Problem makes the problem of an error.
 	Problem func(error) *rpc.Problem
-	// Saw is told of a record that cannot be read.
+	// Saw is called for a record that cannot be read.
 	Saw    func(problem string)
 	Logger *slog.Logger
 }
@@ -50,8 +50,8 @@ type Query struct {
 // Scope implements rpc.Scoped.
 func (q *Query) Scope() *eventlog.WorkflowName { return &q.Workflow }
 
-// shows reports whether the readable record is among what is asked for, as far as it says: its workflow is chosen where
-// it is read. Transitions of the installation itself are shown to no caller.
+// shows reports whether the query asks for the types of the readable record. Its workflow was chosen when it was read.
+// Transitions of the installation itself are shown to no caller.
 func (q *Query) shows(r eventlog.Record) bool {
 	if r.Workflow == eventlog.Installation {
 		return false
@@ -66,7 +66,7 @@ func (q *Query) shows(r eventlog.Record) bool {
 	})
 }
 
-// chosen reports whether a fact's type is that of the name, or in the group that the name is, such as run.*.
+// chosen reports whether name is the type of a fact, or a group such as run.* which has that type.
 func chosen(name string, t eventlog.FactType) bool {
 	name = strings.TrimSpace(name)
 	if group, all := strings.CutSuffix(name, ".*"); all {
@@ -75,7 +75,7 @@ func chosen(name string, t eventlog.FactType) bool {
 	return eventlog.PresentName(eventlog.FactType(name)) == t
 }
 
-// checkTypes refuses a type, or a group of them, of which there are no facts.
+// checkTypes refuses a type, or a group of types, that no fact has.
 func (q *Query) checkTypes() error {
 	if q.Type == "" {
 		return nil

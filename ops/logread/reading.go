@@ -9,8 +9,8 @@ import (
 	"github.com/pawl-run/pawl/eventlog"
 )
 
-// merged reads all partitions to their present ends, or to those that are given, merged by time; within a partition
-// the order is the order of the log.
+// merged reads all partitions to their present ends, or to the given ones, merged by time; within a partition the order
+// is that of the log.
 func (r *Reader) merged(ctx context.Context, from, ends []uint64, only eventlog.WorkflowName,
 ) iter.Seq2[eventlog.Record, error] {
 	if only != "" {
@@ -67,7 +67,7 @@ func until(end uint64, records iter.Seq2[eventlog.Record, error]) iter.Seq2[even
 	}
 }
 
-// readRecord is what a reader of a partition came to.
+// readRecord is what the reader of a partition has read: a record, or an error.
 type readRecord struct {
 	record eventlog.Record
 	err    error
@@ -83,10 +83,10 @@ func (r readRecord) foreign(q *Query) bool {
 	return q.Workflow != "" && !r.last && r.record.Workflow != "" && r.record.Workflow != q.Workflow
 }
 
-// readAll sends records until ctx ends, the log ends (without follow) or fails. A reader of one workflow
-// gets those of its partition, and passes the foreign ones over.
+// readAll sends records until ctx ends, the log ends (without follow) or fails. For one workflow it sends the records
+// of its partition, and the receiver passes the foreign ones over.
 func (r *Reader) readAll(ctx context.Context, q *Query, from []uint64, to chan<- readRecord) {
-	from = append([]uint64(nil), from...) // the stream moves its own along
+	from = append([]uint64(nil), from...) // the caller changes its own positions
 	pass := func(records iter.Seq2[eventlog.Record, error]) {
 		for record, err := range records {
 			got := readRecord{record, err, err != nil && !readable(err)}
@@ -102,7 +102,7 @@ func (r *Reader) readAll(ctx context.Context, q *Query, from []uint64, to chan<-
 	}
 	if !q.Follow {
 		ends, err := r.ends(q)
-		if err != nil { // Start has read them
+		if err != nil { // this does not happen: Start has read the same positions
 			pass(func(yield func(eventlog.Record, error) bool) { yield(eventlog.Record{}, err) })
 			return
 		}
@@ -126,5 +126,5 @@ func (r *Reader) readAll(ctx context.Context, q *Query, from []uint64, to chan<-
 	}
 }
 
-// readable reports whether the log can be read beyond the error: one record of it is unreadable.
+// readable reports whether the log can be read behind the error: that is so where only one record is unreadable.
 func readable(err error) bool { return errors.Is(err, eventlog.ErrUnreadable) }

@@ -7,7 +7,7 @@ import (
 	"github.com/pawl-run/pawl/ops/rpc"
 )
 
-// Start says where reading begins in every partition, if what is asked for can be read at all.
+// Start returns the position at which reading begins in every partition. It fails for a query that cannot be answered.
 func (r *Reader) Start(ctx context.Context, q *Query) ([]uint64, error) {
 	from, err := r.positions(q.From, 0)
 	if err != nil {
@@ -32,7 +32,8 @@ func (r *Reader) Start(ctx context.Context, q *Query) ([]uint64, error) {
 	return from, r.tail(ctx, q, from, ends)
 }
 
-// ends are the positions before which reading ends in every partition: of one that q.Before does not name, none.
+// ends are the positions before which reading ends in every partition: there is no end in a partition that q.Before
+// does not name.
 func (r *Reader) ends(q *Query) ([]uint64, error) {
 	before, err := r.positions(q.Before, 0)
 	if err != nil {
@@ -46,5 +47,5 @@ func (r *Reader) ends(q *Query) ([]uint64, error) {
 	return before, nil
 }
 
-// Behind says where reading goes on behind the positions that were read last.
+// Behind returns the positions behind those that were read last.
 func (r *Reader) Behind(last string) ([]uint64, error) { return r.positions(last, 1) }

@@ -10,11 +10,11 @@ import (
 	"github.com/pawl-run/pawl/ops/rpc"
 )
 
-// Stream sends server-sent events: a transition each, `id:` being how far all partitions were
-// read. An unreadable record is sent as an event of type `problem` and passed over, so that a reader
-// that resumes is not stuck at it. Without follow the stream ends where the log does, and only then
-// in order: one that is cut off, or comes to where the log fails, is aborted, so that its reader cannot
-// take a part for the whole.
+// Stream sends server-sent events, one for each transition. The `id:` of an event are the positions up to which all
+// partitions were read. An unreadable record is sent as an event of type `problem` and passed over, so that a reader
+// that resumes is not stuck at it. Without follow the stream ends where the log does. Only then it ends normally: a
+// stream that is cut off, or reaches a place where the log fails, is aborted, so that its reader cannot take a part for
+// the whole.
 func (r *Reader) Stream(ctx context.Context, w http.ResponseWriter, c *rpc.Caller, q *Query, from []uint64) error {
 	out := http.NewResponseController(w)
 	w.Header().Set("Content-Type", "text/event-stream")
@@ -62,7 +62,7 @@ func (r *Reader) Stream(ctx context.Context, w http.ResponseWriter, c *rpc.Calle
 			}
 		case got := <-read:
 			if got.err != nil && ctx.Err() != nil {
-				continue // no news of the log: this end was asked for
+				continue // the error says only that ctx has ended
 			}
 			if got.record.Position.Seq > 0 {
 				from[got.record.Position.Partition] = got.record.Position.Seq + 1
@@ -75,7 +75,7 @@ func (r *Reader) Stream(ctx context.Context, w http.ResponseWriter, c *rpc.Calle
 			}
 			switch {
 			case got.last:
-				_ = r.Fault(got.err) // the problem says that there is more to read here
+				_ = r.Fault(got.err) // it is called for its log line; the frame has a problem of its own
 			case got.err != nil:
 				r.Saw(got.err.Error())
 			}
@@ -99,8 +99,8 @@ func (r *Reader) Stream(ctx context.Context, w http.ResponseWriter, c *rpc.Calle
 	}
 }
 
-// cutOff ends a stream before its end. A reader that goes on forever asks again; another one must see that
-// there is more.
+// cutOff ends a stream before its end. A reader that follows the log asks again by itself; any other reader must see
+// that the answer is not complete.
 func cutOff(q *Query) error {
 	if !q.Follow {
 		panic(http.ErrAbortHandler)
@@ -108,7 +108,7 @@ func cutOff(q *Query) error {
 	return nil
 }
 
-// frame is what the reader came to as a server-sent event; next is where reading goes on.
+// frame is a record, or a problem, as a server-sent event; next are the positions at which reading goes on.
 func (r *Reader) frame(got readRecord, next []uint64) ([]byte, error) {
 	b := append(r.appendPositions([]byte("id: "), next, 1), '\n')
 	var body []byte

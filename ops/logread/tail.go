@@ -7,15 +7,15 @@ import (
 	"github.com/pawl-run/pawl/eventlog"
 )
 
-// entry is a transition that a reader of the log will see, or a place that cannot be read.
+// entry is a transition that the query asks for, or a position that cannot be read.
 type entry struct {
 	seq uint64
 	at  eventlog.Instant
 }
 
-// tail moves the start of a reading on, so that of what it would show only the newest q.Tail are left. It reads each
-// partition from its end, in parts that grow: the cost is that of what is shown, unless little of the log is; q.Scan
-// bounds it then, and the reading begins where the search has ended.
+// tail moves the start of a reading forward, so that only the newest q.Tail entries are left. It reads each partition
+// from its end, in parts that grow, so the cost depends on the number of entries, unless they are rare in the log. Then
+// q.Scan bounds the search, and the reading begins where the search has ended.
 func (r *Reader) tail(ctx context.Context, q *Query, from, ends []uint64) error {
 	if q.Tail == 0 {
 		return nil
@@ -33,7 +33,7 @@ func (r *Reader) tail(ctx context.Context, q *Query, from, ends []uint64) error 
 		start, read := end+1, 0
 		for part := uint64(q.Tail); start > from[p] && len(newest[p]) < int(q.Tail); part *= grows {
 			if q.Scan > 0 && read*grows > int(q.Scan) {
-				break // the next part may be that much larger
+				break // the next part, which is larger, could exceed the bound
 			}
 			start = from[p]
 			if end+1-start > part {
@@ -56,7 +56,7 @@ func (r *Reader) tail(ctx context.Context, q *Query, from, ends []uint64) error 
 	return nil
 }
 
-// grows is how many times larger than the last each part of a search is.
+// grows is how many times larger than the part before it each part of a search is.
 const grows = 4
 
 // newestFrom returns the last q.Tail entries of the partition from start to before the end, and how many transitions it
@@ -91,8 +91,8 @@ func (r *Reader) newestFrom(ctx context.Context, q *Query, p int, start, end uin
 	return found, read, nil
 }
 
-// skipOlder moves the starts on until most entries are left of all partitions, in the order in which they are shown:
-// by time, and within a partition that of the log.
+// skipOlder moves the starts forward until at most most entries of all partitions are left: the last ones in the order
+// in which they are shown, which is by time, and within a partition that of the log.
 func skipOlder(entries [][]entry, most int, from []uint64) {
 	left := 0
 	for _, of := range entries {

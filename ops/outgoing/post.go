@@ -15,15 +15,15 @@ import (
 	"github.com/pawl-run/pawl/eventlog"
 )
 
-// answerBytes is how much of an answer is read, excerptBytes how much of it is told, and errorBytes the most that an
-// error says: those of net/http repeat lines of any length.
+// answerBytes is how much of an answer is read, and excerptBytes how much of it an error quotes. errorBytes bounds the
+// text of an error, since errors of net/http repeat lines of any length.
 const (
 	answerBytes  = 4 << 10
 	excerptBytes = 300
 	errorBytes   = 600
 )
 
-// Message is what is posted.
+// Message is a message that is posted.
 type Message struct {
 	// ID is the header webhook-id: the same whenever the message is sent again.
 	ID string
@@ -58,7 +58,7 @@ func (t *Target) post(ctx context.Context, m Message) Result {
 	if err != nil {
 		return Result{Err: fmt.Errorf("make the request: %w", cause(err))}
 	}
-	now := time.Now() // of this machine: receivers compare it with their own
+	now := time.Now() // the machine's time, since receivers compare it with their own
 	signatures, err := t.signatures(m.ID, now, m.Body)
 	if err != nil {
 		return Result{Err: err}
@@ -71,7 +71,7 @@ func (t *Target) post(ctx context.Context, m Message) Result {
 		return Result{Err: fmt.Errorf("%s: %w", t.Host(), cause(err))}
 	}
 	defer func() { _ = response.Body.Close() }()
-	said, _ := io.ReadAll(io.LimitReader(response.Body, answerBytes)) // what cannot be read is not told
+	said, _ := io.ReadAll(io.LimitReader(response.Body, answerBytes)) // the part that can be read is enough
 	if response.StatusCode >= 200 && response.StatusCode < 300 {
 		return Result{}
 	}
@@ -83,7 +83,8 @@ func (t *Target) post(ctx context.Context, m Message) Result {
 	return result
 }
 
-// excerpt is what of an answer is told. Secrets go first: a cut could leave a part of one that nothing recognises.
+// excerpt is the part of an answer that an error quotes. Secrets are removed before the text is cut: the cut could
+// leave a part of a secret that is not recognised any more.
 func (t *Target) excerpt(status int, said []byte) string {
 	if status >= 300 && status < 400 {
 		return "; redirects are not followed"

@@ -17,7 +17,7 @@ import (
 	"github.com/pawl-run/pawl/engine/secret"
 )
 
-// DefaultTimeout bounds one attempt where nothing else is said, maxTimeout is the longest that may be said.
+// DefaultTimeout bounds one attempt by default; maxTimeout is the largest bound that may be configured.
 const (
 	DefaultTimeout = 15 * time.Second
 	maxTimeout     = 5 * time.Minute
@@ -28,22 +28,22 @@ const maxConnections = 16
 
 // Config of a Target. URL is required.
 type Config struct {
-	// URL is where messages are posted to: https, or http for a private target.
+	// URL is the address that messages are posted to: https, or http for a private target.
 	URL string
-	// Secret signs: each of its values is "whsec_" and base64, or base64 alone. The zero Secret signs nothing.
+	// Secret signs messages: each of its values is "whsec_" and base64, or base64 alone. The zero Secret signs nothing.
 	Secret secret.Secret
 	// Private allows addresses that are not public, and http.
 	Private bool
 	// Timeout bounds one attempt; 0 means DefaultTimeout.
 	Timeout time.Duration
-	// Proxy is where messages go through, as in "http://proxy.example.com:3128", with user and password where it asks for
+	// Proxy is the address of a proxy, as in "http://proxy.example.com:3128", with user and password where it asks for
 	// them; empty for none.
 	Proxy string
 	// Hidden are values that no error may show: those that were filled into the URL.
 	Hidden []string
 }
 
-// Target is where messages are posted to. Its methods are safe for concurrent use.
+// Target is an address that messages are posted to. Its methods are safe for concurrent use.
 type Target struct {
 	url     *url.URL
 	keys    []string
@@ -92,7 +92,7 @@ func New(c Config) (*Target, error) {
 			"random bytes in base64"}
 	}
 	t.client = &http.Client{
-		Transport: &http.Transport{ // no proxy of the environment
+		Transport: &http.Transport{ // it uses no proxy of the environment
 			DialContext: dial, ForceAttemptHTTP2: true, MaxConnsPerHost: maxConnections,
 			MaxIdleConnsPerHost: maxConnections, IdleConnTimeout: time.Minute, MaxResponseHeaderBytes: 64 << 10,
 			DisableCompression: true,
@@ -111,10 +111,10 @@ func dialer(host string, private bool) func(ctx context.Context, network, addres
 	return d.DialContext
 }
 
-// longSegment is how long a part of a path is that may be a token.
+// longSegment is the length from which on a part of a path may be a token.
 const longSegment = 12
 
-// hiddenIn is what of an address no text may show: chat tools write tokens into the path, others into the query.
+// hiddenIn are the parts of an address that no text may show: chat tools have tokens in the path, others in the query.
 func hiddenIn(u *url.URL) []string {
 	var hidden []string
 	if strings.Trim(u.Path, "/") != "" || u.RawQuery != "" {
@@ -134,7 +134,7 @@ func hiddenIn(u *url.URL) []string {
 	return hidden
 }
 
-// SettingError says which setting of a target cannot be as it is.
+// SettingError says which setting of a target is wrong.
 type SettingError struct {
 	// Key is the setting: url, secret, timeout or proxy.
 	Key     string

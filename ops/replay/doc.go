@@ -1,8 +1,8 @@
-// Package replay reads logs from their beginning: the past of one workflow, and a check of all.
+// Package replay reads logs from their beginning: for the past of one workflow, and for a check of all.
 //
-// Guaranteed: a fold leaves nothing out and evicts nothing; what cannot be folded is damage of the log. Verify finds
-// each gap, each record that cannot be read or does not follow, and each row of the local store that differs from what
-// the log says. It changes nothing, and an engine may go on meanwhile.
+// Guaranteed: a fold leaves nothing out and evicts nothing; a record that cannot be folded is damage of the log. Verify
+// finds each gap, each record that cannot be read or does not follow the one before it, and each row of the local store
+// that differs from the log. It changes nothing, and an engine may run meanwhile.
 //
-// Not guaranteed: speed. It takes as long as the log is.
+// Not guaranteed: speed. The time grows with the length of the log.
 package replay

@@ -14,8 +14,8 @@ func Damaged(err error) bool {
 	return errors.Is(err, eventlog.ErrDamaged) || errors.Is(err, eventlog.ErrUnreadable)
 }
 
-// foldedFrom says what a record that cannot be folded means where every record comes from the log: it
-// lacks one, or holds one that no engine recorded.
+// foldedFrom turns the error of a record that cannot be folded into damage: where every record comes from the log, the
+// log lacks one, or holds one that no engine has recorded.
 func foldedFrom(err error) error {
 	if errors.Is(err, projections.ErrBroken) && !Damaged(err) {
 		return fmt.Errorf("%w: %w", eventlog.ErrDamaged, err)
@@ -23,9 +23,9 @@ func foldedFrom(err error) error {
 	return err
 }
 
-// Fold replays the workflow's log from its beginning, evicting nothing, and shows each state with how many bytes of the
-// log it was made of: about what it takes in memory. Errors: those of the log, [eventlog.ErrDamaged] for a
-// record that cannot be folded, and what each returns.
+// Fold replays the workflow's log from its beginning, evicting nothing. It calls each with each state, and with the
+// number of bytes of the log that it was made of: about its size in memory. Errors: those of the log,
+// [eventlog.ErrDamaged] for a record that cannot be folded, and those of each.
 func Fold(ctx context.Context, log eventlog.Log, name eventlog.WorkflowName,
 	each func(state projections.State, bytes int64) error) error {
 	state, bytes := projections.State{}, int64(0)

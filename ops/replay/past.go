@@ -12,28 +12,29 @@ import (
 	"github.com/pawl-run/pawl/eventlog"
 )
 
-// Past shows what workflows were at their revisions, in short steps: it folds a workflow's log from its beginning,
-// once, and keeps the state at every [defaultStride]-th revision on the way. From the nearest of them each revision is
-// a short fold away. What is finished leaves memory for a store of its own, as in an engine. It is safe for concurrent
-// use.
+// Past shows workflows as they were at their revisions, in short steps: it folds a workflow's log from its beginning,
+// once, and keeps the state at every [defaultStride]-th revision. From the nearest of these states the fold to any
+// revision is short. Finished runs and events leave memory for a store of its own, as in an engine. It is safe for
+// concurrent use.
 type Past struct {
 	cfg PastConfig
-	// turn is taken by the one request that folds: the past waits for the present.
+	// turn is held by the request that folds: only one folds at a time, so that enough processor time is left for the
+	// engine.
 	turn chan struct{}
 
-	mu       sync.Mutex
-	journeys []*journey // those that were used last, the newest first
-	closed   bool
+	mu     sync.Mutex
+	folds  []*pastFold // those that were used last, the newest first
+	closed bool
 }
 
 // PastConfig of a Past. Log is required.
 type PastConfig struct {
 	Log eventlog.Log
-	// Dir is where the folds keep what is finished; it is emptied when a Past is made. Empty for memory.
+	// Dir is the folder in which the folds keep finished runs and events; NewPast empties it. An empty Dir means memory.
 	Dir string
 	// Step bounds the time of one answer in which it folds; 0 means 120 ms.
 	Step time.Duration
-	// Idle is after how long a fold that is not asked for is thrown away; 0 means five minutes.
+	// Idle is the time after which an unused fold is thrown away; 0 means five minutes.
 	Idle   time.Duration
 	Logger *slog.Logger
 
@@ -41,10 +42,10 @@ type PastConfig struct {
 }
 
 const (
-	// defaultStride is how many revisions lie between two states that are kept: so many are folded for an answer.
+	// defaultStride is the distance of two kept states in revisions: at most so many records are folded for an answer.
 	defaultStride = 256
-	// journeysKept is how many workflows have their folds kept at the same time.
-	journeysKept = 2
+	// foldsKept is how many workflows have their folds kept at the same time.
+	foldsKept = 2
 )
 
 // NewPast makes a Past.
@@ -72,37 +73,37 @@ func NewPast(cfg PastConfig) (*Past, error) {
 // Close throws all folds away.
 func (p *Past) Close() {
 	p.mu.Lock()
-	gone := p.journeys
-	p.journeys, p.closed = nil, true
+	gone := p.folds
+	p.folds, p.closed = nil, true
 	p.mu.Unlock()
 	for _, j := range gone {
 		p.end(j)
 	}
 	if p.cfg.Dir != "" {
-		_ = os.RemoveAll(p.cfg.Dir) // the next start does it again
+		_ = os.RemoveAll(p.cfg.Dir) // if it fails, the next start does it
 	}
 }
 
 // errPastClosed says that there is no past any more, since the engine ends.
 var errPastClosed = errors.New("the engine ends")
 
-// At shows the workflow at the revision, which its log has, or how far the fold has come in one step. Errors: those of
+// At shows the workflow at the revision, which must exist, or how far the fold has come in one step. Errors: those of
 // the log and of the store, [eventlog.ErrDamaged] for a record that cannot be folded.
 func (p *Past) At(ctx context.Context, name eventlog.WorkflowName, revision uint64) (Glimpse, error) {
 	glimpse := Glimpse{Revision: revision}
 	step, cancel := context.WithTimeout(ctx, p.cfg.Step)
 	defer cancel()
-	j, err := p.journey(name)
+	j, err := p.fold(name)
 	if err != nil {
 		return glimpse, err
 	}
 	defer p.leave(j)
-	if !p.take(step) { // another one folds
+	if !p.take(step) { // another request folds
 		glimpse.Reached = j.reached.Load()
 		return glimpse, ctx.Err()
 	}
 	defer func() { <-p.turn }()
-	arrived, err := j.travel(step, revision)
+	arrived, err := j.advance(step, revision)
 	if err != nil && !(step.Err() != nil && ctx.Err() == nil && !Damaged(err)) {
 		p.forget(j)
 		return glimpse, err
@@ -119,7 +120,7 @@ func (p *Past) At(ctx context.Context, name eventlog.WorkflowName, revision uint
 	return glimpse, nil
 }
 
-// take waits for the turn, and reports whether it has come before ctx ended.
+// take waits for the turn, and reports whether it was free before ctx ended.
 func (p *Past) take(ctx context.Context) bool {
 	select {
 	case p.turn <- struct{}{}:
@@ -134,17 +135,17 @@ func (p *Past) take(ctx context.Context) bool {
 	}
 }
 
-// journey finds the fold of the workflow, or begins it. The fold that was used least recently makes room.
-func (p *Past) journey(name eventlog.WorkflowName) (*journey, error) {
+// fold finds the fold of the workflow, or begins it. The least recently used fold is dropped for it.
+func (p *Past) fold(name eventlog.WorkflowName) (*pastFold, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.closed {
 		return nil, errPastClosed
 	}
-	for i, j := range p.journeys {
+	for i, j := range p.folds {
 		if j.name == name {
-			copy(p.journeys[1:i+1], p.journeys[:i])
-			p.journeys[0] = j
+			copy(p.folds[1:i+1], p.folds[:i])
+			p.folds[0] = j
 			j.users++
 			return j, nil
 		}
@@ -153,18 +154,18 @@ func (p *Past) journey(name eventlog.WorkflowName) (*journey, error) {
 	if err != nil {
 		return nil, err
 	}
-	p.journeys = append([]*journey{j}, p.journeys...)
-	for len(p.journeys) > journeysKept {
-		last := p.journeys[len(p.journeys)-1]
-		p.journeys = p.journeys[:len(p.journeys)-1]
+	p.folds = append([]*pastFold{j}, p.folds...)
+	for len(p.folds) > foldsKept {
+		last := p.folds[len(p.folds)-1]
+		p.folds = p.folds[:len(p.folds)-1]
 		p.drop(last)
 	}
 	return j, nil
 }
 
-// begin opens the fold of the workflow. Under mu.
-func (p *Past) begin(name eventlog.WorkflowName) (*journey, error) {
-	j, err := newJourney(p.cfg.Log, p.cfg.Dir, p.cfg.stride, name)
+// begin opens the fold of the workflow. The caller holds mu.
+func (p *Past) begin(name eventlog.WorkflowName) (*pastFold, error) {
+	j, err := newPastFold(p.cfg.Log, p.cfg.Dir, p.cfg.stride, name)
 	if err != nil {
 		return nil, err
 	}
@@ -174,7 +175,7 @@ func (p *Past) begin(name eventlog.WorkflowName) (*journey, error) {
 }
 
 // leave notes that a request is done with the fold.
-func (p *Past) leave(j *journey) {
+func (p *Past) leave(j *pastFold) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	j.idle.Reset(p.cfg.Idle)
@@ -183,27 +184,27 @@ func (p *Past) leave(j *journey) {
 	}
 }
 
-// forget makes the next request begin anew.
-func (p *Past) forget(j *journey) {
+// forget drops the fold, so that the next request begins a new one.
+func (p *Past) forget(j *pastFold) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for i, other := range p.journeys {
+	for i, other := range p.folds {
 		if other == j {
-			p.journeys = append(p.journeys[:i:i], p.journeys[i+1:]...)
+			p.folds = append(p.folds[:i:i], p.folds[i+1:]...)
 			p.drop(j)
 			return
 		}
 	}
 }
 
-// drop ends a fold that is no longer listed, once no request uses it. Under mu.
-func (p *Past) drop(j *journey) {
+// drop ends a fold that is no longer listed, once no request uses it. The caller holds mu.
+func (p *Past) drop(j *pastFold) {
 	if j.dropped = true; j.users == 0 {
 		go p.end(j)
 	}
 }
 
-func (p *Past) end(j *journey) {
+func (p *Past) end(j *pastFold) {
 	j.idle.Stop()
 	if err := j.close(); err != nil {
 		p.cfg.Logger.Warn("a fold of the past was not thrown away", "workflow", string(j.name), "error", err)

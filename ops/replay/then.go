@@ -8,7 +8,7 @@ import (
 // recentRuns is how many runs a [Then] has.
 const recentRuns = 20
 
-// Glimpse is what there is to say of a revision now: the workflow as it was, or how far the fold has come.
+// Glimpse is the answer for a revision: the workflow as it was, or how far the fold has come.
 type Glimpse struct {
 	Revision uint64 `json:"revision" jsonschema:"the revision that was asked for"`
 	Reached  uint64 `json:"reached" jsonschema:"how far the fold has come; while then is null, ask again"`

@@ -20,7 +20,7 @@ type Verification struct {
 	Workflows   int      `json:"workflows"`
 	Transitions int      `json:"transitions"`
 	Problems    []string `json:"problems"`
-	// NotFolded workflows were read, and not folded anew: their history takes too much memory.
+	// NotFolded workflows were read, but not folded anew, since their history takes too much memory.
 	NotFolded []eventlog.WorkflowName `json:"notFolded,omitempty"`
 
 	ofLog []string
@@ -35,7 +35,7 @@ func (v *Verification) problem(format string, args ...any) {
 	v.Problems, v.ofLog = append(v.Problems, problem), append(v.ofLog, problem)
 }
 
-// endLost adds that the log lacks what the store has of the workflow.
+// endLost adds that the log lacks revisions of the workflow that the store has.
 func (v *Verification) endLost(name eventlog.WorkflowName, stored, logged uint64) {
 	v.problem("%v: workflow %s is at revision %d in the local store, and at revision %d in the log", eventlog.ErrDamaged,
 		name, stored, logged)
@@ -48,11 +48,11 @@ func (v *Verification) differs(format string, args ...any) {
 
 // Verify reads every partition from its beginning and checks that each workflow's revisions and
 // hashes are whole. Then it folds each workflow anew, without leaving anything out, and compares
-// that with what the store holds. An engine may go on meanwhile: a workflow is compared at the
-// revision that the store had, and one that the store does not have yet is not missed. What is
-// found is in the Verification; an error means that log or store could not be read to the end. With
-// a nil reader only the log is checked. A fold keeps a workflow's whole history in memory, so a workflow
-// with more than maxFolded bytes in the log is not folded; 0 means no bound.
+// the result with the store. An engine may run meanwhile: a workflow is compared at the revision that the
+// store had, and it is no problem when the store does not have a new workflow yet. The findings are in the
+// Verification; an error means that log or store could not be read to the end. With a nil reader only the
+// log is checked. A fold keeps a workflow's whole history in memory, so a workflow with more than maxFolded
+// bytes in the log is not folded; 0 means no bound.
 func Verify(
 	ctx context.Context, log eventlog.Log, reader *readmodel.Reader, maxFolded int64,
 ) (Verification, error) {
@@ -77,8 +77,8 @@ func (v *Verification) partition(
 				return fmt.Errorf("bring the local store up to date: %w", err)
 			}
 		}
-		// Everything up to the checkpoint is in the snapshot, since that is taken later. What lies
-		// beyond it may still be on its way.
+		// Everything up to the checkpoint is in the snapshot, which is taken later. Records behind the checkpoint
+		// may not be in it yet.
 		var err error
 		if checkpoint, _, err = reader.Store.Checkpoint(partition); err != nil {
 			return err
@@ -98,7 +98,7 @@ func (v *Verification) partition(
 		}
 		switch past := found[name]; {
 		case past.broken:
-			continue // it is in the list already, and cannot be folded
+			continue // its problem is listed already, and it cannot be folded
 		case maxFolded > 0 && past.bytes > maxFolded:
 			core, err := storedCore(kept, name)
 			if err != nil {
@@ -121,9 +121,9 @@ func (v *Verification) partition(
 // past is what a partition holds of a workflow.
 type past struct {
 	first    uint64 // the sequence of its first record
-	revision uint64 // of the last record that follows those before it
+	revision uint64 // that of the last record which follows the one before it
 	bytes    int64  // how many bytes of the log it has
-	broken   bool   // its records cannot be read, or do not follow each other
+	broken   bool   // a record cannot be read, or does not follow the one before it
 }
 
 // chain returns the workflows of the partition.
@@ -166,8 +166,8 @@ func (v *Verification) chain(
 	return found, nil
 }
 
-// fold replays the workflow to the end of its log, and compares what that comes to at the store's
-// revision with the rows of the store.
+// fold replays the workflow to the end of its log, and compares its state at the store's revision with the rows of the
+// store.
 func (v *Verification) fold(ctx context.Context, log eventlog.Log, name eventlog.WorkflowName, kept *store.Snapshot,
 	expected bool) error {
 	core, err := storedCore(kept, name)
@@ -221,8 +221,8 @@ func storedCore(kept *store.Snapshot, name eventlog.WorkflowName) (*projections.
 	return core, nil
 }
 
-// compare holds every entity of the replay against its row, some at a time: a workflow's history
-// need not fit into memory twice.
+// compare compares every entity of the replay with its row, a few at a time: a workflow's history need not fit into
+// memory twice.
 func (v *Verification) compare(folded *projections.State, kept *store.Snapshot) error {
 	const atOnce = 500
 	for some := range slices.Chunk(folded.Keys(), atOnce) {

@@ -19,16 +19,17 @@ import (
 	"github.com/pawl-run/pawl/projections/store"
 )
 
-// journey is the fold of one workflow on its way through the log. Its fields below Past's are under the turn.
-type journey struct {
+// pastFold is the fold of one workflow's log, which goes on in steps. The fields that Past.mu does not guard are used
+// only with the turn.
+type pastFold struct {
 	name eventlog.WorkflowName
 
-	// Under Past.mu.
+	// These are guarded by Past.mu.
 	users   int
 	dropped bool
 	idle    *time.Timer
 
-	reached atomic.Uint64 // the revision up to which is folded
+	reached atomic.Uint64 // the revision up to which the log is folded
 
 	log    eventlog.Log
 	dir    string
@@ -40,11 +41,11 @@ type journey struct {
 	stop    func()
 	life    context.Context
 	endLife context.CancelFunc
-	// marks are the states at every stride-th revision, the first before all.
+	// marks are the states at every stride-th revision; the first one is the state before all records.
 	marks []milestone
 }
 
-// milestone is the workflow at a revision: what is alive, and the rows of what was finished by then.
+// milestone is the workflow at a revision: the state of what was not finished then, and the rows of what was.
 type milestone struct {
 	state projections.State
 	rows  *store.Snapshot
@@ -53,9 +54,9 @@ type milestone struct {
 // window bounds the pending events in memory with their payloads.
 var window = projections.Window{Events: 100, Bytes: 1 << 20}
 
-// newJourney begins the fold; dir is where what is finished is kept, empty for memory.
-func newJourney(log eventlog.Log, dir string, stride uint64, name eventlog.WorkflowName) (*journey, error) {
-	j := &journey{name: name, log: log, stride: stride}
+// newPastFold begins the fold; dir is the folder of the store for finished runs and events, empty for memory.
+func newPastFold(log eventlog.Log, dir string, stride uint64, name eventlog.WorkflowName) (*pastFold, error) {
+	j := &pastFold{name: name, log: log, stride: stride}
 	j.life, j.endLife = context.WithCancel(context.Background())
 	kept := store.Config{InMemory: true}
 	if dir != "" {
@@ -81,7 +82,7 @@ func newJourney(log eventlog.Log, dir string, stride uint64, name eventlog.Workf
 	return j, nil
 }
 
-func (j *journey) close() error {
+func (j *pastFold) close() error {
 	j.endLife()
 	if j.stop != nil {
 		j.stop()
@@ -97,8 +98,8 @@ func (j *journey) close() error {
 	return err
 }
 
-// milestone is the last one at the revision or before it.
-func (j *journey) milestone(revision uint64) (milestone, bool) {
+// milestone is the last milestone at the revision or before it.
+func (j *pastFold) milestone(revision uint64) (milestone, bool) {
 	n := int(revision / j.stride)
 	if n >= len(j.marks) {
 		return milestone{}, false
@@ -106,9 +107,9 @@ func (j *journey) milestone(revision uint64) (milestone, bool) {
 	return j.marks[n], true
 }
 
-// travel folds on until ctx ends, or until the milestone before the revision is reached, and reports whether it is. The
-// reading of the log stays open from step to step.
-func (j *journey) travel(ctx context.Context, revision uint64) (arrived bool, err error) {
+// advance folds on until ctx ends, or until the milestone before the revision is reached, and reports whether it is.
+// The reading of the log stays open from step to step.
+func (j *pastFold) advance(ctx context.Context, revision uint64) (arrived bool, err error) {
 	for {
 		if _, ok := j.milestone(revision); ok {
 			return true, nil
@@ -117,7 +118,7 @@ func (j *journey) travel(ctx context.Context, revision uint64) (arrived bool, er
 		switch {
 		case err != nil:
 			return false, err
-		case !ok: // the log has the revision: it ends before only where its end is lost
+		case !ok: // the log had the revision, so its end is lost
 			return false, fmt.Errorf("%w: workflow %s ends at revision %d in the log", eventlog.ErrDamaged, j.name,
 				j.memory.State().Head.Revision)
 		}
@@ -139,8 +140,9 @@ func (j *journey) travel(ctx context.Context, revision uint64) (arrived bool, er
 	}
 }
 
-// read is the next record of the log. A reading ends where the log ended when it began: then another one begins, once.
-func (j *journey) read() (record eventlog.Record, ok bool, err error) {
+// read is the next record of the log. A reading ends where the log ended when the reading began: then another reading
+// is begun, once.
+func (j *pastFold) read() (record eventlog.Record, ok bool, err error) {
 	for again := j.next != nil; ; again = false {
 		if j.next == nil {
 			j.next, j.stop = iter.Pull2(j.log.ReadWorkflow(j.life, j.name, j.memory.State().Head.Seq+1))
@@ -158,7 +160,7 @@ func (j *journey) read() (record eventlog.Record, ok bool, err error) {
 }
 
 // follow applies a record, with the rows that it needs, which it returns too.
-func (j *journey) follow(s projections.State, record eventlog.Record,
+func (j *pastFold) follow(s projections.State, record eventlog.Record,
 	get func(eventlog.WorkflowName, []projections.Key) ([]any, error)) (next projections.State, read []any, err error) {
 	asked := map[projections.Key]bool{}
 	for {
@@ -180,8 +182,8 @@ func (j *journey) follow(s projections.State, record eventlog.Record,
 	return s, read, foldedFrom(err)
 }
 
-// mark puts away what is finished, and keeps the state.
-func (j *journey) mark(record eventlog.Record) error {
+// mark moves finished runs and events to the store, and keeps the state as a milestone.
+func (j *pastFold) mark(record eventlog.Record) error {
 	state, touched := j.memory.Cut()
 	err := j.store.Commit(store.Batch{
 		Partition: record.Position.Partition,
@@ -202,13 +204,13 @@ func (j *journey) mark(record eventlog.Record) error {
 	return nil
 }
 
-// look shows the workflow at the revision, which lies at the nearest milestone or less than a stride behind it.
-func (j *journey) look(ctx context.Context, revision uint64) (*Then, error) {
+// look shows the workflow at the revision, which is at the last milestone or less than a stride behind it.
+func (j *pastFold) look(ctx context.Context, revision uint64) (*Then, error) {
 	from, _ := j.milestone(revision)
 	s, at := from.state, eventlog.Instant(0)
 	begin := s.Head.Seq + 1
 	if s.Head.Revision == revision {
-		begin = max(s.Head.Seq, 1) // for its time
+		begin = max(s.Head.Seq, 1) // the record of the milestone itself is read for its time
 	}
 	for record, err := range j.log.ReadWorkflow(ctx, j.name, begin) {
 		if err != nil {
@@ -239,8 +241,8 @@ func (j *journey) look(ctx context.Context, revision uint64) (*Then, error) {
 	return then, err
 }
 
-// runs are the newest runs of the state: those in memory, and those that were put away before.
-func (j *journey) runs(s *projections.State, rows *store.Snapshot) ([]readmodel.Run, error) {
+// runs are the newest runs of the state: those in memory, and those in the store.
+func (j *pastFold) runs(s *projections.State, rows *store.Snapshot) ([]readmodel.Run, error) {
 	newest := slices.Collect(maps.Values(maps.Collect(s.Runs())))
 	away := 0
 	for item, err := range rows.List(store.Range{Kind: projections.KindRun, Workflow: j.name, Desc: true},
