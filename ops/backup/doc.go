@@ -2,14 +2,13 @@
 //
 // Guaranteed: a copy is whole or has no manifest. [Take] reads everything back from the folder, checks it as
 // [replay.Verify] checks a log, and says what is wrong. A copy ends where each partition ended when it was begun; since
-// a workflow lies in one partition, each workflow is there as it was at one moment.
+// a workflow is in one partition, the copy has each workflow as it was at one moment.
 //
-// [Restore] appends the stored bytes as they are, so that revisions and hashes stand, into as many partitions as the
-// new log has. It may be interrupted and repeated: it goes on where it stopped. Only at its end may an engine open the
-// log.
-// Each workflow is then paused until a person resumes it, and each named token is revoked: what happened after the copy
-// was made is not known to it.
+// [Restore] appends the stored bytes as they are, so that revisions and hashes stay valid, into as many partitions as
+// the new log has. It may be interrupted and repeated: it goes on where it stopped. Only at its end may an engine open
+// the log. Each workflow is then paused until a person resumes it, and each named token is revoked, since the copy does
+// not know what happened after it was made.
 //
-// Not guaranteed: that workflows were copied at the same moment. What is no part of the log is not copied:
-// configuration, secrets, what scripts logged, and how far webhooks were delivered.
+// Not guaranteed: that all workflows were copied at the same moment. Only the log is copied: not the configuration, the
+// secrets, the log lines of scripts, and how far webhooks were delivered.
 package backup

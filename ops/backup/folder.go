@@ -102,7 +102,8 @@ func skipMagic(in io.Reader, name string) error {
 	return nil
 }
 
-// workflows are the names of those in the backup, by partition of the backup; also that of the installation itself.
+// workflows are the names of the workflows in the backup, in the order of its partitions, with that of the installation
+// itself.
 func (f *Folder) workflows() iter.Seq[eventlog.WorkflowName] {
 	return func(yield func(eventlog.WorkflowName) bool) {
 		for _, places := range f.places {
@@ -115,7 +116,7 @@ func (f *Folder) workflows() iter.Seq[eventlog.WorkflowName] {
 	}
 }
 
-// records yields those of a partition in their order.
+// records yields the records of a partition in their order.
 func (f *Folder) records(ctx context.Context, p int) iter.Seq2[eventlog.StoredRecord, error] {
 	return func(yield func(eventlog.StoredRecord, error) bool) {
 		in := bufio.NewReaderSize(io.NewSectionReader(f.files[p], int64(len(magic)), f.Manifest.Partitions[p].Bytes), 1<<20)
@@ -150,7 +151,7 @@ func (s Stored) record(p int) (eventlog.Record, error) {
 	return r, nil
 }
 
-// Path is where the file of a partition lies.
+// Path is the path of the file of a partition.
 func (f *Folder) Path(p int) string { return f.files[p].Name() }
 
 // Partitions implements eventlog.Log.

@@ -14,7 +14,7 @@ import (
 const (
 	magic       = "PAWLLOG1\n"
 	frameHeader = 4 + 4 + 8
-	// maxRecord is more than any log takes.
+	// maxRecord is larger than the records of any log.
 	maxRecord = 16 << 20
 )
 

@@ -19,10 +19,10 @@ const manifestFile = "backup.json"
 // formatVersion is the format of the folder: of the manifest and of the files.
 const formatVersion = 1
 
-// Source says whose log was copied.
+// Source says which installation's log was copied.
 type Source struct {
 	Installation string `json:"installation" jsonschema:"the name of the installation"`
-	// Engines are the addresses at which its engines answer: where one does, nothing is restored.
+	// Engines are the addresses of its engines: nothing is restored while one of them answers.
 	Engines []string `json:"engines" jsonschema:"where its engines answer"`
 	// Data is the data directory of the engine, empty where the log is not in one.
 	Data string `json:"data,omitempty" jsonschema:"its data directory"`
@@ -71,7 +71,7 @@ func (m *Manifest) Records() (n int) {
 	return n
 }
 
-// Bytes counts those of all files.
+// Bytes counts the bytes of all files.
 func (m *Manifest) Bytes() (n int64) {
 	for _, p := range m.Partitions {
 		n += p.Bytes
@@ -114,7 +114,7 @@ func readManifest(dir string) (m Manifest, id string, err error) {
 	return m, eventlog.HashOf(text).String(), nil
 }
 
-// Bytes are written in base64 as JSON.
+// Bytes are bytes that JSON has in base64.
 type Bytes []byte
 
 // The errors of Take and of Origin.

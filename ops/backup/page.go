@@ -8,7 +8,7 @@ import (
 	"github.com/pawl-run/pawl/eventlog"
 )
 
-// Description is what there is to copy.
+// Description says what there is to copy.
 type Description struct {
 	Source
 	TakenAt   eventlog.Instant `json:"takenAt" jsonschema:"when the copy begins"`
@@ -28,10 +28,10 @@ type Page struct {
 	Next    uint64   `json:"next" jsonschema:"where the next page begins, 0 when there is none"`
 }
 
-// pageBytes is about how much a page holds; a transition alone may be larger.
+// pageBytes is about how many bytes a page holds; a single transition may be larger.
 const pageBytes = 2 << 20
 
-// Origin is a log that can be copied page by page, here or at an engine that runs.
+// Origin is a log that can be copied page by page, in this process or through a running engine.
 type Origin interface {
 	Describe(ctx context.Context) (Description, error)
 	// Page reads a partition from a sequence through another one.
@@ -41,7 +41,7 @@ type Origin interface {
 // Opened is the Origin of a log that is open in this process.
 type Opened struct {
 	Log eventlog.StoredLog
-	// Source is told as it is.
+	// Source is a part of the description.
 	Source Source
 }
 
@@ -59,7 +59,7 @@ func (o Opened) Describe(ctx context.Context) (Description, error) {
 	return d, nil
 }
 
-// Page implements Origin. It fails where the log cannot be read, or is damaged: a copy would lack what is missing.
+// Page implements Origin. It fails where the log cannot be read, or is damaged, since the copy would not be whole.
 func (o Opened) Page(ctx context.Context, partition int, from, through uint64) (Page, error) {
 	page := Page{Records: []Stored{}}
 	if partition < 0 || partition >= o.Log.Partitions() {

@@ -19,9 +19,9 @@ import (
 // Into is the log that a backup is restored to: it was opened for that, and no engine runs on it.
 type Into interface {
 	eventlog.GroupLog
-	// Installation is the log's name: the id of the one that was copied, with a generation of its own.
+	// Installation is the name of the log: the id of the installation that was copied, with a new generation.
 	Installation() string
-	// Restored ends the restoring.
+	// Restored notes that the restore is complete.
 	Restored(ctx context.Context, unknownNames bool) error
 }
 
@@ -31,18 +31,18 @@ type Wish struct {
 	Actor eventlog.Actor
 	At    eventlog.Instant
 	Cause eventlog.Cause
-	// NamesKnown says that no workflow was made after the backup. Otherwise one that the backup does not know is held at
-	// its first deploy: it may have done before what it would do then.
+	// NamesKnown says that no workflow was made after the backup. Otherwise a workflow that the backup does not know is
+	// held at its first deploy: it may have existed before, and would do the same things again.
 	NamesKnown bool
-	// Progress is told how many of the transitions are in the log; nil where it is not wanted.
+	// Progress is called with the number of transitions that are in the log; nil where it is not wanted.
 	Progress func(done, all int)
 }
 
-// Restored is what a restore came to.
+// Restored is the result of a restore.
 type Restored struct {
 	// Paused workflows wait for a person.
 	Paused []eventlog.WorkflowName `json:"paused"`
-	// Archived ones are left as they are.
+	// Archived workflows are left as they are.
 	Archived    []eventlog.WorkflowName `json:"archived"`
 	Transitions int                     `json:"transitions"`
 	Partitions  int                     `json:"partitions"`
@@ -52,15 +52,15 @@ type Restored struct {
 	Installation string `json:"installation"`
 }
 
-// What is appended before the next part of the backup is read.
+// The bounds of a part of the backup, which is appended before the next part is read.
 const (
 	windowRecords = 2000
 	windowBytes   = 16 << 20
 )
 
-// Restore appends a backup to an empty log, or goes on where an interrupted one stopped. Errors: those of the backup
-// and of the log; eventlog.ErrTooLarge where the log takes smaller transitions only. What was appended before an error
-// stays.
+// Restore appends a backup to an empty log, or goes on where an interrupted restore stopped. Errors: those of the
+// backup and of the log; eventlog.ErrTooLarge where a transition is too large for the log. Transitions that were
+// appended before an error stay.
 func Restore(ctx context.Context, from *Folder, into Into, wish Wish) (Restored, error) {
 	r := &restore{from: from, into: into, wish: wish, heads: map[eventlog.WorkflowName]eventlog.Head{}}
 	if err := r.survey(ctx); err != nil {
@@ -108,8 +108,8 @@ func (r *restore) survey(ctx context.Context) error {
 	return nil
 }
 
-// appendAll goes through all partitions of the backup in the order of time, so that the records of different workflows
-// keep about the order that they had.
+// appendAll appends the records of all partitions of the backup in the order of time, so that records of different
+// workflows have about the same order as before.
 func (r *restore) appendAll(ctx context.Context) error {
 	var window []eventlog.StoredRecord
 	size := 0
@@ -136,7 +136,8 @@ func (r *restore) appendAll(ctx context.Context) error {
 	return flush()
 }
 
-// appendWindow appends each workflow's records in their order, and the workflows at once: the log writes them together.
+// appendWindow appends each workflow's records in their order, and different workflows in parallel, so that the log can
+// write them together.
 func (r *restore) appendWindow(ctx context.Context, window []eventlog.StoredRecord) error {
 	of := map[eventlog.WorkflowName][]eventlog.StoredRecord{}
 	for _, record := range window {
@@ -166,12 +167,12 @@ func (r *restore) appendWindow(ctx context.Context, window []eventlog.StoredReco
 	}
 	working.Wait()
 	if len(failures) > 0 {
-		return failures[0] // the others are because of it, or say the same
+		return failures[0] // the others follow from it, or are the same
 	}
 	return nil
 }
 
-// appendStored returns the head that the workflow has then.
+// appendStored appends records of a workflow behind its head, and returns the new head.
 func appendStored(ctx context.Context, into eventlog.GroupLog, records []eventlog.StoredRecord,
 	head eventlog.Head) (eventlog.Head, error) {
 	for len(records) > 0 {
@@ -199,13 +200,13 @@ func appendStored(ctx context.Context, into eventlog.GroupLog, records []eventlo
 	return head, nil
 }
 
-// again reports whether the same is to be appended once more, since it is not known whether it is written.
+// again reports whether the same records are to be appended once more, since it is not known whether they are written.
 func again(ctx context.Context, err error) bool {
 	return errors.Is(err, eventlog.ErrUnconfirmed) && ctx.Err() == nil && !errors.Is(err, eventlog.ErrFull) &&
 		!errors.Is(err, eventlog.ErrClosed)
 }
 
-// record writes that the workflow was restored, unless that is written.
+// record records that the workflow was restored, unless that is recorded already.
 func (r *restore) record(ctx context.Context, name eventlog.WorkflowName, result *Restored) error {
 	var state projections.State
 	for record, err := range r.from.ReadWorkflow(ctx, name, 1) {
@@ -226,7 +227,7 @@ func (r *restore) record(ctx context.Context, name eventlog.WorkflowName, result
 	}
 	head := r.heads[name]
 	if head.Revision > state.Head.Revision {
-		return nil // before it was interrupted
+		return nil // it was recorded before the restore was interrupted
 	}
 	env := decide.Env{Now: r.wish.At, Policies: schedule.Default(), Hold: decide.HeldByEngine, Actor: r.wish.Actor,
 		Cause: r.wish.Cause}
@@ -249,7 +250,7 @@ func (r *restore) record(ctx context.Context, name eventlog.WorkflowName, result
 	}
 }
 
-// merged yields the records of all partitions, the oldest of the next ones first.
+// merged yields the records of all partitions in the order of time.
 func (f *Folder) merged(ctx context.Context) iter.Seq2[eventlog.StoredRecord, error] {
 	return func(yield func(eventlog.StoredRecord, error) bool) {
 		next := map[int]func() (eventlog.StoredRecord, error, bool){}

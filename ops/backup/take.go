@@ -16,14 +16,14 @@ import (
 	"github.com/pawl-run/pawl/ops/replay"
 )
 
-// Taken is what a copy came to.
+// Taken is the result of a copy.
 type Taken struct {
 	Manifest
 	replay.Verification
 }
 
-// Take copies what the origin holds into a folder, which must be empty or not there, and checks the copy. Errors:
-// ErrNotEmpty; ErrWrong with what is wrong, where the check finds something: the folder is then no backup.
+// Take copies the origin's log into a folder, which must be empty or not exist, and checks the copy. Errors:
+// ErrNotEmpty; ErrWrong with the findings of the check: the folder is then no backup.
 func Take(ctx context.Context, from Origin, dir string) (Taken, error) {
 	if err := makeEmpty(dir); err != nil {
 		return Taken{}, err

@@ -15,17 +15,17 @@ import (
 	"github.com/pawl-run/pawl/projections/readmodel"
 )
 
-// action is something that a person does: an operation of the table, and what it will do, said before it is done.
+// action is something that a person can do: an operation of the table, with a text that says before what it will do.
 type action struct {
 	id, label string
-	// says what will happen; {NAME} stands for the field NAME of the form, which is one of path.
+	// says is the text about what will happen; {NAME} stands for the field NAME of the form, which is one of path.
 	says   string
 	danger bool
-	// path are the fields that name what the action is about; the form has them as hidden fields.
+	// path are the fields that name the subject of the action; the form has them as hidden fields.
 	path []string
 	// asks are the fields that a person fills in.
 	asks []asked
-	// many says that the operation takes many items, or a filter, and can first be asked which those are.
+	// many says that the operation takes many items, or a filter, and can list them before it changes anything.
 	many bool
 }
 
@@ -101,7 +101,7 @@ var (
 	skip = asked{"skip", "Leave that message undelivered, and go on behind it", "check"}
 )
 
-// actionOf finds an action by its name: the operation's id, with the resolution behind it where it has one.
+// actionOf finds an action by its name: the operation's id, followed by the resolution where there is one.
 func actionOf(name string) *action {
 	i := slices.IndexFunc(actions, func(a action) bool { return a.id == name })
 	if i < 0 {
@@ -115,7 +115,7 @@ func (a *action) operation() (id, resolution string) {
 	return id, resolution
 }
 
-// about is what the action says, with the names from the form filled in.
+// about is the text of the action, with the names from the form filled in.
 func (a *action) about(form url.Values) string {
 	said := a.says
 	for _, name := range a.path {
@@ -134,7 +134,7 @@ type actionView struct {
 	Mutations               []mutationItem
 	Events                  []chosenEvent
 	Matched                 int
-	// Nothing says that the action is one on many, of which there is none.
+	// Nothing says that the action is on many items, and that there is none.
 	Nothing bool
 	More    bool
 	// Reached is the time up to which events were looked at; 0 where all were.
@@ -144,13 +144,13 @@ type actionView struct {
 
 type hiddenField struct{ Name, Value string }
 
-// eventItem is what names an event, in answers to many at once.
+// eventItem names an event in requests and answers about many.
 type eventItem struct {
 	Topic     eventlog.Topic     `json:"topic"`
 	MessageID eventlog.MessageID `json:"messageId"`
 }
 
-// chosenEvent is an event as a person knows it.
+// chosenEvent is an event with what a person recognises it by.
 type chosenEvent struct {
 	eventItem
 	Title string
@@ -221,8 +221,8 @@ func (v *visit) actionView(a *action, form url.Values) (actionView, error) {
 	return view, nil
 }
 
-// chooseMany names what the action is about: the items that were ticked, or those that a filter fits now. They are what
-// the form sends, so that nothing is acted on that was not shown.
+// chooseMany names the subjects of the action: the items that were ticked, or those that a filter fits now. The form
+// sends exactly these, so that no item is changed that was not shown.
 func (v *visit) chooseMany(a *action, form url.Values, view *actionView, hide func(name, value string)) error {
 	if id, _ := a.operation(); strings.HasSuffix(id, "Mutations") {
 		return v.chooseMutations(a, form, view, hide)
@@ -347,14 +347,15 @@ func (c *Console) act(w http.ResponseWriter, r *http.Request) {
 		shown, err := v.progressOf(eventlog.WorkflowName(r.PostForm.Get("workflow")), r.PostForm["items"])
 		if err == nil {
 			next = shown
-		} else { // it is done, and said
+		} else { // the action itself is done, so this is no error for the person
 			c.cfg.Logger.Warn("the progress of a redrive cannot be shown", "error", err)
 		}
 	}
 	v.lead(w, next)
 }
 
-// carryOut returns what is said of it, and how many items an action on many has changed.
+// carryOut carries an action out. It returns a sentence about the result, and how many items an action on many has
+// changed.
 func (v *visit) carryOut(a *action, form url.Values) (said string, changed int, err error) {
 	id, resolution := a.operation()
 	fields := given(form, a.path...)
@@ -406,7 +407,7 @@ func (v *visit) carryOut(a *action, form url.Values) (said string, changed int, 
 	return said, done.Updated, nil
 }
 
-// backTo is where an action leads back to: a page of this engine.
+// backTo is the page of this engine that an action leads back to.
 func backTo(given string) string {
 	u, err := url.Parse(given)
 	if err != nil || u.Scheme != "" || u.Host != "" || u.User != nil || u.Opaque != "" ||

@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	// slot is the width of a bar of the chart, and day how far back it goes.
+	// slot is the width of a bar of the chart, and day the period of the whole chart.
 	slot = 15 * time.Minute
 	day  = 24 * time.Hour
 
@@ -19,10 +19,10 @@ const (
 
 // Tally is what happened in one slot.
 type Tally struct {
-	Arrived int // inputs: what came in from outside, or was found there
+	Arrived int // inputs that came in from outside, or were found there
 	Changed int // calls that were applied
 	Done    int // events that were processed
-	Failed  int // runs that failed, and events that were put aside without one
+	Failed  int // runs that failed, and events that were discarded or held without a failed run
 }
 
 func (t *Tally) add(o Tally) {
@@ -32,8 +32,7 @@ func (t *Tally) add(o Tally) {
 	t.Failed += o.Failed
 }
 
-// activity counts what the log says has happened, and wakes the pages that wait for something new. It is safe for
-// concurrent use.
+// activity counts facts of the log, and wakes the pages that wait for something new. It is safe for concurrent use.
 type activity struct {
 	log  eventlog.Log
 	now  func() time.Time
@@ -43,27 +42,27 @@ type activity struct {
 	of       map[eventlog.WorkflowName]*lately
 	revision uint64 // grows with each transition that was read
 	changed  chan struct{}
-	behind   int // partitions of which the last day is not read yet
+	behind   int // how many partitions there are whose last day is not read yet
 }
 
 // lately is the last day of a workflow.
 type lately struct {
 	last    eventlog.Instant
 	slots   map[int64]Tally          // by the number of the slot since 1970
-	arrived map[int64]map[origin]int // what came in, in the same way
+	arrived map[int64]map[origin]int // inputs by the same number, and by their origin
 }
 
-// origin is where an input came from.
+// origin is the source of an input.
 type origin struct{ source, kind string }
 
-// maxOrigins bounds the origins that are told apart in one slot: scripts name them.
+// maxOrigins bounds the origins that are counted separately in one slot: scripts choose their names.
 const maxOrigins = 100
 
 func newActivity(log eventlog.Log, now func() time.Time) *activity {
 	return &activity{log: log, now: now, of: map[eventlog.WorkflowName]*lately{}, changed: make(chan struct{})}
 }
 
-// start begins to read the last day of the log, and goes on with what is written, until ctx ends.
+// start begins to read the last day of the log, and then new records, until ctx ends.
 func (a *activity) start(ctx context.Context) {
 	a.once.Do(func() {
 		a.behind = a.log.Partitions()
@@ -95,7 +94,7 @@ func (a *activity) follow(ctx context.Context, p int) {
 				a.caughtUp()
 			}
 		}
-		select { // a log that fails for a moment is asked again
+		select { // after a failure the log is read again
 		case <-ctx.Done():
 		case <-time.After(time.Second):
 		}
@@ -109,7 +108,8 @@ func (a *activity) caughtUp() {
 	a.wake()
 }
 
-// dayAgo finds the first sequence of the partition that is not older than a day: the times of a log rise with it.
+// dayAgo finds the first sequence of the partition that is not older than a day by a binary search, since the times of
+// a log rise with the sequence.
 func (a *activity) dayAgo(ctx context.Context, p int, end uint64) uint64 {
 	since := eventlog.At(a.now().Add(-day))
 	low, high := uint64(1), end+1 // the answer lies between them, both included
@@ -158,7 +158,7 @@ func (a *activity) observe(r eventlog.Record) {
 	a.wake()
 }
 
-// arrive counts what came in by its origin.
+// arrive counts inputs by their origin.
 func (w *lately) arrive(at int64, facts []eventlog.Fact) {
 	for _, fact := range facts {
 		in, ok := fact.(*eventlog.InputRegistered)
@@ -175,7 +175,7 @@ func (w *lately) arrive(at int64, facts []eventlog.Fact) {
 	}
 }
 
-// arrived is how many inputs have come in within the last day, by their origin.
+// arrived counts the inputs of the last day by their origin.
 func (a *activity) arrived(name eventlog.WorkflowName) map[origin]int {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -241,7 +241,7 @@ type Chart struct {
 	Complete bool
 }
 
-// chart of the workflows; nil names all.
+// chart is the chart of the workflows; nil means all.
 func (a *activity) chart(names []eventlog.WorkflowName) Chart {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -8,8 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// onPages lists commands that explanations and hints name, each with what a page calls the same. A command without a
-// page, such as pawl verify, stays as it is.
+// onPages lists commands that explanations and hints name, each with the name of the same thing on a page. A command
+// without a page, such as pawl verify, stays as it is.
 var onPages = []struct {
 	command *regexp.Regexp
 	button  string
@@ -38,7 +38,7 @@ var onPages = []struct {
 	{regexp.MustCompile(`\bpawl deploy(?: FILE)?`), "“Deploy”"},
 }
 
-// asButtons names buttons and pages in an explanation that names commands.
+// asButtons replaces the commands in an explanation by the names of buttons and pages.
 func asButtons(text string) string {
 	for _, name := range onPages {
 		text = name.command.ReplaceAllString(text, name.button)
@@ -46,7 +46,8 @@ func asButtons(text string) string {
 	return text
 }
 
-// said is a message as a sentence of a page. A name that it begins with, such as that of an operation, stays as it is.
+// said is a message as a sentence of a page, with a capital. A name at its beginning, such as that of an operation,
+// stays as it is.
 func said(text string) string {
 	text = plain(asButtons(text))
 	first, size := utf8.DecodeRuneInString(text)
@@ -60,7 +61,7 @@ func said(text string) string {
 // operations are sentences that begin with the name of an operation, such as http.post.
 var operations = regexp.MustCompile(`^[a-z][A-Za-z0-9_-]*\.[A-Za-z]`)
 
-// headline says in the words of a page what the status of a problem means.
+// headline says on a page what the status of a problem means.
 func headline(status int) string {
 	switch status {
 	case http.StatusNotFound:

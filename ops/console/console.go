@@ -30,18 +30,18 @@ type Config struct {
 	Call       func(ctx context.Context, c *rpc.Caller, id string, request []byte) ([]byte, *rpc.Problem)
 	Guard      *auth.Guard
 	Links      *auth.Links
-	// OpenLogin makes a login for the caller and returns the secret that the browser shows from then on, and how long
-	// that lasts.
+	// OpenLogin makes a login for the caller. It returns the secret that the browser shows from then on, and how long
+	// the login lasts.
 	OpenLogin func(ctx context.Context, c *rpc.Caller) (secret string, life time.Duration, p *rpc.Problem)
 	Log       eventlog.Log
-	// Recording returns a context that notes what is recorded under it, and a function that returns the positions of that
-	// as text. Await waits until this engine has read the log up to them, so that the page of any node shows what was
-	// done on another one.
+	// Recording returns a context, and a function that returns as text the positions of everything that is recorded
+	// under that context. Await waits until this engine has read the log up to them, so that the page of any node shows
+	// what was done on another one.
 	Recording func(context.Context) (context.Context, func() string)
 	Await     func(ctx context.Context, positions string) *rpc.Problem
 	// Now is the engine's clock.
 	Now func() time.Time
-	// Followers bounds the pages that are kept up to date, KeepAlive is the time between signs of life to them.
+	// Followers bounds the pages that are kept up to date; KeepAlive is the time between two signs of life to each.
 	Followers   *auth.Quota
 	Revocations *auth.Revocations
 	KeepAlive   time.Duration
@@ -49,7 +49,7 @@ type Config struct {
 	Life    context.Context
 	Logger  *slog.Logger
 	Version string
-	// Generation stands before the positions of a log that was restored, empty for one that was not.
+	// Generation is before the positions of a log that was restored; empty for any other log.
 	Generation string
 }
 
@@ -74,7 +74,7 @@ func Owns(r *http.Request) bool {
 }
 
 func wantsPage(r *http.Request) bool {
-	return r.Header.Get("HX-Request") != "" || // a page that brings itself up to date
+	return r.Header.Get("HX-Request") != "" || // a page that updates itself
 		strings.Contains(strings.Join(r.Header.Values("Accept"), ","), "text/html")
 }
 
@@ -84,7 +84,7 @@ func (c *Console) ServeHTTP(w http.ResponseWriter, r *http.Request) { c.mux.Serv
 // assets lets a browser keep the files as long as the program is the same.
 func assets(files http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if strings.HasSuffix(r.URL.Path, "/") || r.URL.Path == "" { // no list of what there is
+		if strings.HasSuffix(r.URL.Path, "/") || r.URL.Path == "" { // folders are not listed
 			http.NotFound(w, r)
 			return
 		}
@@ -99,11 +99,12 @@ type visit struct {
 	r      *http.Request
 	caller *rpc.Caller
 	form   string // the token that forms carry
-	// recorded are the positions of what the request has recorded.
+	// recorded returns the positions of what the request has recorded.
 	recorded func() string
-	// seen is how far the log was read when the page began: the page is told of what is written later.
+	// seen is how far the log was read when the page began: the page is updated after later records.
 	seen uint64
-	// asked are the operations whose other side can be asked what became of a call; nil until a page wants to know.
+	// asked are the operations that can be reconciled, so that the other side can be asked what became of a call; nil
+	// until a page needs it.
 	asked map[string]bool
 }
 
@@ -128,7 +129,7 @@ func (c *Console) page(path string, show func(*visit) (string, page, error)) {
 	})
 }
 
-// admit finds the user; without one it answers with how to log in, and returns nil.
+// admit finds the user. Without one it answers with a page that says how to log in, and returns nil.
 func (c *Console) admit(w http.ResponseWriter, r *http.Request) *visit {
 	caller, form, p := c.cfg.Guard.Browser(r)
 	switch {

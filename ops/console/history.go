@@ -23,7 +23,7 @@ type (
 	}
 	diffLine struct{ Kind, Text string }
 
-	// stateView is what a workflow is, or was at a revision.
+	// stateView is the state of a workflow, now or at a revision.
 	stateView struct {
 		header
 		replay.Glimpse
@@ -36,7 +36,7 @@ type (
 	}
 )
 
-// script shows a version of the script, or what it has changed against another one.
+// script shows a version of the script, or its differences from another version.
 func (c *Console) script(v *visit) (string, page, error) {
 	head, err := v.header("script")
 	if err != nil {
@@ -76,7 +76,7 @@ func (c *Console) script(v *visit) (string, page, error) {
 // maxVersions bounds the versions that a page offers: the newest.
 const maxVersions = 50
 
-// diff is what has changed from one source to the other, with the lines around.
+// diff is the differences between two sources, with the lines around them.
 func diff(before, after string) []diffLine {
 	linesOf := func(source string) []string { return difflib.SplitLines(strings.TrimSuffix(source, "\n")) }
 	text, err := difflib.GetUnifiedDiffString(difflib.UnifiedDiff{A: linesOf(before), B: linesOf(after), Context: 4})
@@ -101,7 +101,7 @@ func diff(before, after string) []diffLine {
 	return lines
 }
 
-// state shows what a workflow is, or was at a revision, which a slider chooses.
+// state shows the state of a workflow, now or at a revision, which a slider chooses.
 func (c *Console) state(v *visit) (string, page, error) {
 	head, err := v.header("state")
 	if err != nil {
@@ -142,5 +142,5 @@ func (v *visit) present(w readmodel.Workflow) (*replay.Then, error) {
 	return now, err
 }
 
-// Percent is how much of the way to the revision is folded.
+// Percent is how far the fold to the revision has come, in percent.
 func (s stateView) Percent() uint64 { return s.Reached * 100 / max(s.Revision, 1) }

@@ -26,7 +26,7 @@ type (
 		Schedules []schedule
 		Day       Chart
 	}
-	// schedule is when a producer looks next.
+	// schedule is the next time of a producer.
 	schedule struct {
 		Name  eventlog.Handler
 		Every string
@@ -90,7 +90,7 @@ type need struct {
 	Since eventlog.Instant
 }
 
-// needOf tells a workflow that waits for a person from one that goes on and that a person should look at.
+// needOf says whether a workflow waits for a person, or goes on and should be looked at by a person.
 func needOf(why explain.Why) need {
 	n := need{Why: why, Since: why.Since}
 	if why.Reason != nil {
@@ -138,7 +138,7 @@ func wholeList[Item any](v *visit, id string, fields map[string]any) ([]Item, er
 	}
 }
 
-// drawn adds what the page's script draws: the times and three rows of numbers.
+// drawn adds the data that the page's script draws: the times and three rows of numbers.
 func drawn(c Chart) chartView {
 	data := [4][]int64{}
 	for i, t := range c.Slots {

@@ -14,14 +14,15 @@ const (
 	maxRowShown = 8 << 10
 	// maxListed bounds it where a page lists hundreds of values that a person decides about.
 	maxListed = 4 << 10
-	// maxIndented is how deep JSON may be nested and still begin lines of its own: what lies deeper stands in the line.
+	// maxIndented is the depth of nesting up to which values begin lines of their own. Deeper values stay in the line.
 	maxIndented = 40
 )
 
 // indent shows JSON for people.
 func indent(raw json.RawMessage) string { return indentUpTo(maxShown, raw) }
 
-// whole shows JSON for people in a list of many values, each whole or not at all: empty says that it is too long.
+// whole shows JSON for people in a list of many values, each whole or not at all; an empty text means that the value is
+// too long.
 func whole(raw json.RawMessage) string {
 	if len(raw) > maxListed {
 		return ""
@@ -34,10 +35,11 @@ func whole(raw json.RawMessage) string {
 	return plain(in.out.String())
 }
 
-// indentRow shows JSON for people, where many values stand on one page.
+// indentRow shows JSON for people where a page has many values.
 func indentRow(raw json.RawMessage) string { return indentUpTo(maxRowShown, raw) }
 
-// indentUpTo shows at most so many bytes. Its work grows with these and with the value, however deep that is nested.
+// indentUpTo shows at most most bytes. Its time grows linearly with them and with the value, however deep that is
+// nested.
 func indentUpTo(most int, raw json.RawMessage) string {
 	in := indenter{most: most}
 	in.valid(raw)
@@ -55,7 +57,7 @@ type indenter struct {
 	depth int
 }
 
-// valid writes JSON in lines, and what is none as it is.
+// valid writes JSON in lines, and a text that is no JSON as it is.
 func (in *indenter) valid(raw []byte) {
 	if json.Valid(raw) {
 		in.value(raw)
@@ -79,7 +81,7 @@ func (in *indenter) line(depth int) {
 	in.write([]byte("\n" + strings.Repeat("  ", depth)))
 }
 
-// value writes what is valid JSON.
+// value writes valid JSON.
 func (in *indenter) value(raw []byte) {
 	for i := 0; i < len(raw) && !in.full; i++ {
 		switch c := raw[i]; c {
@@ -90,7 +92,7 @@ func (in *indenter) value(raw []byte) {
 			i = end - 1
 		case '{', '[':
 			rest := bytes.TrimLeft(raw[i+1:], " \t\r\n")
-			if rest[0] == c+2 { // it is empty
+			if rest[0] == c+2 { // the object or list is empty
 				in.write([]byte{c, c + 2})
 				i = len(raw) - len(rest)
 				continue

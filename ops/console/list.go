@@ -24,7 +24,7 @@ type (
 		Jobs     []readmodel.Job
 		Sessions []readmodel.Session
 	}
-	// found is where a list goes on.
+	// found says where a list goes on.
 	found struct {
 		Next *string
 		// Reached is the time of the last item that was looked at, where the search stopped before the page was full; else

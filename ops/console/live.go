@@ -11,10 +11,10 @@ import (
 	"github.com/pawl-run/pawl/ops/rpc"
 )
 
-// quiet is the shortest time between two signs that something has changed: a page is not made more often.
+// quiet is the shortest time between two reports of changes, and so between two updates of a page.
 const quiet = time.Second
 
-// stream is an answer that goes on: server-sent events.
+// stream is an answer of server-sent events.
 type stream struct {
 	w   http.ResponseWriter
 	out *http.ResponseController
@@ -38,7 +38,7 @@ func (s *stream) send(text string) bool {
 	return s.out.Flush() == nil
 }
 
-// row sends a part of a page that is rendered. A browser that comes back names the last id that it was sent.
+// row sends a rendered part of a page. A browser that connects again names the last id that it has received.
 func (s *stream) row(t *template.Template, p page, id string) bool {
 	var out strings.Builder
 	if err := t.Execute(&out, p); err != nil {
@@ -62,19 +62,19 @@ func (c *Console) live(w http.ResponseWriter, r *http.Request) {
 	}
 	leave, p := c.cfg.Followers.Take(v.caller)
 	if p != nil {
-		rpc.WriteProblem(w, p) // the page's script comes back later
+		rpc.WriteProblem(w, p) // the page's script asks again later
 		return
 	}
 	defer leave()
-	told, changed := c.activity.next() // a page that sees the stream begin misses nothing from then on
+	revision, changed := c.activity.next() // before the stream begins, so that the page misses no change after that
 	s, ok := openStream(w)
 	if !ok {
 		return
 	}
 	alive := time.NewTicker(c.cfg.KeepAlive)
 	defer alive.Stop()
-	if since, err := strconv.ParseUint(r.URL.Query().Get("since"), 10, 64); err == nil && since < told {
-		if !s.send(fmt.Sprintf("event: changed\ndata: %d\n\n", told)) { // it happened before the page could listen
+	if since, err := strconv.ParseUint(r.URL.Query().Get("since"), 10, 64); err == nil && since < revision {
+		if !s.send(fmt.Sprintf("event: changed\ndata: %d\n\n", revision)) { // the change came before the page listened
 			return
 		}
 	}
@@ -98,7 +98,7 @@ func (c *Console) live(w http.ResponseWriter, r *http.Request) {
 			if !s.send(fmt.Sprintf("event: changed\ndata: %d\n\n", revision)) {
 				return
 			}
-			select { // the first change is told at once, and those that follow it together, a moment later
+			select { // the first change is reported at once, and those that follow it together after a moment
 			case <-r.Context().Done():
 				return
 			case <-time.After(quiet):

@@ -8,18 +8,18 @@ import (
 	"github.com/pawl-run/pawl/ops/rpc"
 )
 
-// maxForm bounds what a form sends, in bytes: a script of 256 KiB and what stands beside it, percent-encoded.
+// maxForm bounds a form in bytes: it has room for a script of 256 KiB and the other fields, percent-encoded.
 const maxForm = 2 << 20
 
-// loginPage is shown for a one-time link. The code stands behind the #, which a browser does not send: the page's
-// script puts it into the form.
+// loginPage is shown for a one-time link. The code is behind the # of the address. A browser does not send that part,
+// so the page's script puts it into the form.
 func (c *Console) loginPage(w http.ResponseWriter, r *http.Request) {
 	c.render(w, &visit{Console: c, r: r}, http.StatusOK, "login", page{Title: "Log in"})
 }
 
 // FromElsewhere answers a person who has followed a link on a page of another origin, such as one in a chat. The page
-// shows nothing of the engine and changes nothing: the person goes on by a click, which the browser then sends from
-// here, with the login that it keeps from other pages.
+// shows nothing of the engine and changes nothing. The person goes on by a click: that request comes from a page of
+// this engine, so the browser sends the login with it, which it does not do for other pages.
 func (c *Console) FromElsewhere(w http.ResponseWriter, r *http.Request) {
 	view, title := "elsewhere", "Go on to Pawl"
 	if r.URL.Path == LoginPath {
@@ -70,7 +70,8 @@ func (c *Console) logout(w http.ResponseWriter, r *http.Request) {
 	http.Redirect(w, r, LoginPath, http.StatusSeeOther)
 }
 
-// post admits a form: of a user who is logged in, from a page of this engine. Otherwise it answers and returns nil.
+// post admits a form that a logged-in user has sent from a page of this engine. For any other form it answers and
+// returns nil.
 func (c *Console) post(w http.ResponseWriter, r *http.Request) *visit {
 	v := c.admit(w, r)
 	if v == nil {

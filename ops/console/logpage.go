@@ -17,7 +17,7 @@ type (
 		All     bool
 		Query   url.Values
 		Records []transition
-		// Older are the positions before which older rows stand; empty at the beginning of the log.
+		// Older are the positions behind the older rows; empty at the beginning of the log.
 		Older string
 		// Rows is the address of the stream of new rows; empty for a part of the past.
 		Rows string
@@ -47,7 +47,7 @@ type (
 	}
 )
 
-// readAtOnce is about how many transitions are read for a page that shows those with a certain fact.
+// readAtOnce is about how many transitions are read for a page that shows only those with a certain fact.
 const readAtOnce = 2000
 
 // log shows the newest transitions of a workflow, or of all, the newest first; or those before a position.
@@ -109,7 +109,7 @@ func (c *Console) logEnds(v *visit) ([]uint64, error) {
 	return ends, nil
 }
 
-// positions names one position in each partition, as readLog takes it.
+// positions writes one position in each partition in the form of readLog.
 func (c *Console) positions(at []uint64) string {
 	list := ""
 	if c.cfg.Generation != "" {
@@ -124,13 +124,13 @@ func (c *Console) positions(at []uint64) string {
 	return list
 }
 
-// logRows sends a page of the log its new rows, one by one as they are written, rendered as the page has them.
+// logRows sends new rows to a page of the log, one by one as they are written, rendered as on the page.
 func (c *Console) logRows(w http.ResponseWriter, r *http.Request) {
 	v := c.admit(w, r)
 	if v == nil {
 		return
 	}
-	leave, p := c.cfg.Followers.Take(v.caller) // what it reads before it waits costs more than the waiting
+	leave, p := c.cfg.Followers.Take(v.caller) // taken before the first read, which costs more than the waiting
 	if p != nil {
 		rpc.WriteProblem(w, p) // the page's script comes back later
 		return
@@ -167,7 +167,7 @@ func (c *Console) logRows(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// logRow is one row of the log; All says that it stands among those of other workflows.
+// logRow is one row of the log; All says that the page shows all workflows.
 type logRow struct {
 	transition
 	All bool

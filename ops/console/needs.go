@@ -47,7 +47,7 @@ type (
 	}
 )
 
-// needs shows all that only a person can let go on.
+// needs shows everything that waits for a person.
 func (c *Console) needs(v *visit) (string, page, error) {
 	view := needsView{Whys: map[eventlog.WorkflowName]explain.Why{}}
 	whys, err := ask[readmodel.Page[explain.Why]](v, "explainAll", nil)
@@ -66,9 +66,9 @@ func (c *Console) needs(v *visit) (string, page, error) {
 		return "", page{}, err
 	}
 	view.Approvals, view.MoreApprovals = byWorkflow(asked.Items), asked.Next != nil
-	told := map[eventlog.WorkflowName]bool{}
+	shown := map[eventlog.WorkflowName]bool{}
 	for _, m := range slices.Concat(view.Uncertain.Items, asked.Items) {
-		told[m.Workflow] = true
+		shown[m.Workflow] = true
 	}
 	for _, why := range whys.Items {
 		view.Whys[why.Workflow] = why
@@ -83,10 +83,10 @@ func (c *Console) needs(v *visit) (string, page, error) {
 			if err != nil {
 				return "", page{}, err
 			}
-			view.Repairs, told[w.Name] = append(view.Repairs, r), true
+			view.Repairs, shown[w.Name] = append(view.Repairs, r), true
 		}
 		if w.Counts.Discarded > 0 {
-			told[w.Name] = true
+			shown[w.Name] = true
 			if err := v.aside(&view, w.Name, map[string]any{"state": "discarded"}); err != nil {
 				return "", page{}, err
 			}
@@ -98,7 +98,7 @@ func (c *Console) needs(v *visit) (string, page, error) {
 				}
 			}
 		}
-		if why.NeedsPerson && !told[w.Name] {
+		if why.NeedsPerson && !shown[w.Name] {
 			view.Others = append(view.Others, why)
 		}
 	}
@@ -134,7 +134,7 @@ func (v *visit) heldMutations(held string) (readmodel.Page[readmodel.Mutation], 
 		"limit": shownAtOnce})
 }
 
-// byWorkflow puts requests together by workflow: first the workflow with the oldest, and in it the oldest.
+// byWorkflow groups requests by workflow: the workflow with the oldest request comes first, and in it the oldest one.
 func byWorkflow(requests []readmodel.Mutation) []approvals {
 	slices.SortStableFunc(requests, func(a, b readmodel.Mutation) int { return cmp.Compare(a.RequestedAt, b.RequestedAt) })
 	var groups []approvals
@@ -160,7 +160,7 @@ func (v *visit) repairOf(w readmodel.Workflow, why explain.Why) (repair, error) 
 	return r, err
 }
 
-// aside adds the workflow's events that are put aside, by their error: the newest 500 of them.
+// aside adds the workflow's discarded and held events, grouped by their error: the newest 500 of them.
 func (v *visit) aside(view *needsView, w eventlog.WorkflowName, filter map[string]any) error {
 	filter["workflow"], filter["order"], filter["limit"] = w, "desc", maxManyAtOnce
 	jobs, err := ask[readmodel.Page[readmodel.Job]](v, "listWorkflowJobs", filter)

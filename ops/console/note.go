@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	// noteLife is how long a sentence waits for the page that says it.
+	// noteLife is how long a sentence waits for the page that shows it.
 	noteLife = time.Minute
 	// noteLength bounds a sentence, in characters: a browser keeps no cookie of more than 4 KiB.
 	noteLength = 500
@@ -26,10 +26,10 @@ func (v *visit) say(w http.ResponseWriter, sentence string) {
 	v.setNote(w, text+"."+v.sign(text), noteLife)
 }
 
-// note is what was left for this page. It is said once.
+// note is the sentence that was left for this page. It is shown once.
 func (v *visit) note(w http.ResponseWriter) string {
 	if v.r.Header.Get("HX-Request") != "" && v.r.Method == http.MethodGet {
-		return "" // a page that brings itself up to date
+		return "" // a page that updates itself shows no note
 	}
 	cookie, err := v.r.Cookie(v.noteName())
 	if err != nil {
@@ -38,7 +38,7 @@ func (v *visit) note(w http.ResponseWriter) string {
 	v.setNote(w, "", -time.Second)
 	text, signature, _ := strings.Cut(cookie.Value, ".")
 	if !auth.FormOf(signature, v.sign(text)) {
-		return "" // another server of this host has made it
+		return "" // another server on this host has made it
 	}
 	said, err := base64.RawURLEncoding.DecodeString(text)
 	if err != nil {
@@ -55,7 +55,7 @@ func (v *visit) setNote(w http.ResponseWriter, value string, life time.Duration)
 // noteName is the name of the login's cookie for notes.
 func (v *visit) noteName() string { return "pawl_note_" + v.sign("name")[:10] }
 
-// sign signs a text with what only pages of this login know.
+// sign signs a text with a key that only pages of this login know.
 func (v *visit) sign(text string) string {
 	signature := hmac.New(sha256.New, []byte("note "+v.form))
 	signature.Write([]byte(text))

@@ -17,25 +17,25 @@ import (
 	"github.com/pawl-run/pawl/projections/readmodel"
 )
 
-// page is what every template is given.
+// page is the data of every template.
 type page struct {
 	Title string
 	// Nav is the entry of the navigation that the page belongs to.
 	Nav  string
 	Body any
-	// Snapshot says that the page does not bring itself up to date: what a person confirms is what was shown, and what a
-	// person has typed is kept.
+	// Snapshot says that the page does not update itself: so a person confirms what was shown, and text that was typed
+	// is kept.
 	Snapshot bool
 
-	// What follows is filled in by render.
+	// render fills in the fields below.
 	User, Role, Version, Form, Nonce, Path, Note string
 	Scope                                        string // the only workflow that the user may see
 	In                                           bool
-	// Back leads back from a page that refuses something; "/" where nothing else is known.
+	// Back is the address that leads back from a page that refuses something; "/" where no other is known.
 	Back string
 	// Elsewhere says that the person comes from a page of another origin.
 	Elsewhere bool
-	// Live says that the page brings itself up to date.
+	// Live says that the page updates itself.
 	Live  bool
 	visit *visit
 	now   time.Time
@@ -70,8 +70,8 @@ func (p page) With(body any) page {
 	return p
 }
 
-// Sentence shows an explanation: plain, with its times as people read them, and buttons where it names commands. What
-// stands in quotes was said by a script or the outside, and is shown as that.
+// Sentence shows an explanation: plain, with its times as people read them, and with buttons in the place of commands.
+// A text in quotes comes from a script or from outside, and is marked as that.
 func (p page) Sentence(text string) template.HTML {
 	var out strings.Builder
 	for text != "" {
@@ -105,7 +105,7 @@ func (p page) inWords(at string) string {
 	return fmt.Sprintf(`<time datetime="%s" title="%s">%s</time>`, at, relative(p.now.Sub(t)), t.Format(format))
 }
 
-// Moment shows a time: how long ago or ahead it is, and exactly on a closer look.
+// Moment shows a time: how long ago or ahead it is, and the exact time in its title.
 func (p page) Moment(at eventlog.Instant) template.HTML {
 	if at == 0 {
 		return `<span class="dim">–</span>`
@@ -140,7 +140,7 @@ func (p page) Took(from, to eventlog.Instant) string {
 // render writes a page with the headers that keep other sites and scripts out.
 func (c *Console) render(w http.ResponseWriter, v *visit, status int, view string, p page) {
 	p.visit, p.now, p.Nonce, p.Path, p.Version = v, c.cfg.Now(), rand.Text(), v.r.URL.RequestURI(), c.cfg.Version
-	// What answers a form has no address of its own.
+	// A page that answers a form has no address of its own, so it cannot update itself.
 	addressed := v.caller != nil && v.r.Method != http.MethodPost
 	p.Live, p.Snapshot = addressed && !p.Snapshot, addressed && p.Snapshot
 	if v.caller != nil {
@@ -163,7 +163,7 @@ func (c *Console) render(w http.ResponseWriter, v *visit, status int, view strin
 	h.Set("Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src 'self' 'nonce-"+p.Nonce+
 		"'; img-src 'self' data:; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'")
 	h.Set("X-Frame-Options", "DENY")
-	h.Set("Referrer-Policy", "same-origin") // none at all would make the Origin of forms "null"
+	h.Set("Referrer-Policy", "same-origin") // with no-referrer the Origin of forms would be "null"
 	h.Set("Cross-Origin-Opener-Policy", "same-origin")
 	h.Set("Cross-Origin-Resource-Policy", "same-origin")
 	h.Set("Cache-Control", "no-store")
@@ -182,7 +182,7 @@ func (c *Console) refuse(w http.ResponseWriter, r *http.Request, v *visit, p *rp
 	case r.PostForm != nil:
 		back = r.PostForm.Get("back")
 	case back == "" && p.Status == http.StatusBadRequest && r.URL.RawQuery != "":
-		back = r.URL.EscapedPath() // the page is there without what was asked of it
+		back = r.URL.EscapedPath() // the same page without its query
 	}
 	c.render(w, v, p.Status, "problem", page{Title: headline(p.Status), Body: p, Snapshot: true, Back: backTo(back)})
 }
@@ -222,5 +222,5 @@ func parse() map[string]*template.Template {
 	return views
 }
 
-// realNow is what one-time links go by: they belong to people, not to the engine's clock.
+// realNow is the clock of one-time links: people use them, so they do not follow the engine's clock.
 func realNow() time.Time { return time.Now() }

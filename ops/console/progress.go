@@ -18,7 +18,7 @@ type progressView struct {
 	header
 	At      eventlog.Instant
 	Of      int
-	Done    int // processed, or put aside again
+	Done    int // processed, or discarded or held again
 	States  []stateCount
 	Aside   []readmodel.Job // discarded again, or held
 	Unknown int             // events that are not known any more
@@ -29,16 +29,17 @@ type stateCount struct {
 	Jobs  int
 }
 
-// Percent is how much of it is over.
+// Percent is how many of the events are done, in percent.
 func (v progressView) Percent() int { return v.Done * 100 / max(v.Of, 1) }
 
-// redriveFacts are the facts of a redrive: of events that were put aside for good, and of those that were held.
+// redriveFacts are the facts of a redrive: that of events whose jobs had ended, and that of events that were held.
 var redriveFacts = []string{"event.redriven", "event.freed"}
 
-// redrivesSought is among how many transitions that free events a redrive is found which was recorded just now.
+// redrivesSought is how many of the newest transitions that free events are searched for a redrive that was recorded
+// just now.
 const redrivesSought = 20
 
-// redriven returns the events that a redrive has changed, none for another transition.
+// redriven returns the events that a redrive has changed; none for any other transition.
 func (t transition) redriven() []eventItem {
 	var events []eventItem
 	if t.Cause.ID != string(decide.ActionRedrive) {
@@ -53,8 +54,8 @@ func (t transition) redriven() []eventItem {
 	return events
 }
 
-// progressOf returns where it is shown how far a redrive has come that was recorded just now. It is named by its place
-// in the log: so every node can show it, and it stays there.
+// progressOf returns the address of the page with the progress of a redrive that was recorded just now. The address has
+// the redrive's position in the log, so every node can show the page, and the address stays valid.
 func (v *visit) progressOf(workflow eventlog.WorkflowName, items []string) (string, error) {
 	if positions := v.recorded(); positions != "" {
 		if p := v.cfg.Await(v.r.Context(), positions); p != nil {
@@ -83,7 +84,7 @@ func (v *visit) progressOf(workflow eventlog.WorkflowName, items []string) (stri
 	return "", rpc.Problemf(http.StatusNotFound, "redrive.unknown", "The redrive is not found in the log.")
 }
 
-// position names a transition, as readLog takes it.
+// position writes the position of a transition in the form of readLog.
 func (c *Console) position(t transition) string {
 	at := eventlog.Position{Partition: t.Partition, Seq: t.Seq}.String()
 	if c.cfg.Generation != "" {

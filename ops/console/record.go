@@ -26,7 +26,7 @@ type (
 		header
 		Event readmodel.Event
 		Job   readmodel.Job
-		// Causes are the inputs that it comes from, at most the first twenty.
+		// Causes are the inputs from which the event comes, at most the first twenty.
 		Causes []readmodel.Input
 	}
 	runView struct {
@@ -43,12 +43,12 @@ type (
 		Kind, Text  string
 		Line        int
 		Call, Phase bool
-		// Given is what the script was given, in the place of Text.
+		// Given is the input of the script, in the place of Text.
 		Given json.RawMessage
 	}
 )
 
-// input tells what happened to an input, event by event, with the calls that were made for each.
+// input shows what became of an input, event by event, with the calls that were made for each.
 func (c *Console) input(v *visit) (string, page, error) {
 	head, err := v.header("overview")
 	if err != nil {
@@ -73,7 +73,7 @@ func (c *Console) input(v *visit) (string, page, error) {
 	return "input", page{Title: clip(60, trace.Input.Title), Nav: "home", Body: view}, nil
 }
 
-// mutation shows one call: what the script says of it beside what was sent.
+// mutation shows one call: the script's description of it, and beside that what was sent.
 func (c *Console) mutation(v *visit) (string, page, error) {
 	m, err := ask[readmodel.Mutation](v, "getMutation", map[string]any{"mutation": v.r.PathValue("mutation")})
 	if err != nil {
@@ -136,7 +136,7 @@ func (c *Console) run(v *visit) (string, page, error) {
 	for earlier := view.Run.RetryOf; earlier != nil && len(view.Before) < 20; {
 		run, err := ask[readmodel.Run](v, "getRun", map[string]any{"workflow": head.Workflow.Name, "run": *earlier})
 		if err != nil {
-			break // it is not kept any more
+			break // the run is not kept any more
 		}
 		view.Before = append(view.Before, run)
 		earlier = run.RetryOf
@@ -150,7 +150,7 @@ func (c *Console) run(v *visit) (string, page, error) {
 	return "run", page{Title: "Run of " + string(view.Run.Handler), Nav: "home", Body: view}, nil
 }
 
-// steps puts what is known of a run in the order of time.
+// steps lists everything that is known of a run in the order of time.
 func steps(run readmodel.Run, m *readmodel.Mutation, lines []runlog.Line) []step {
 	list := []step{{At: run.StartedAt, Kind: "started", Phase: true,
 		Text: string(run.HandlerType) + " " + string(run.Handler)}}

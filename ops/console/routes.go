@@ -8,7 +8,7 @@ import (
 	"github.com/pawl-run/pawl/ops/rpc"
 )
 
-// New makes a Console. It panics on a template that does not parse: any test finds that.
+// New makes a Console. It panics on a template that does not parse, which every test finds.
 func New(cfg Config) *Console {
 	c := &Console{cfg: cfg, mux: http.NewServeMux(), activity: newActivity(cfg.Log, cfg.Now)}
 	c.views = parse()

@@ -19,7 +19,7 @@ import (
 
 // editView is the page that checks, deploys and repairs a script.
 type editView struct {
-	// Workflow is empty for a new one.
+	// Workflow is empty for a new workflow.
 	Workflow, Version, Filename, Source, Note string
 	Problems                                  []sandbox.Problem
 	Marks                                     string // Problems as JSON, for the editor
@@ -27,15 +27,15 @@ type editView struct {
 	Checked, OK, Repairs                      bool
 	// Sent says that the page answers a form, Unsaved that its source is not the one that runs.
 	Sent, Unsaved bool
-	// Effects is what the script would have done differently, where it was compared.
+	// Effects are the differences in recorded runs, where the script was compared.
 	Effects *effectsView
-	// Running are the workflows that there are, on the page of a new one.
+	// Running are the existing workflows, on the page of a new one.
 	Running []eventlog.WorkflowName
 	// Failed is the run whose failure asks for a repair, nil for none.
 	Failed *readmodel.Run
 }
 
-// effectsView is what another script would have done in runs that were recorded.
+// effectsView is what another script would have done in recorded runs.
 type effectsView struct {
 	Version eventlog.Version
 	Runs    int
@@ -57,7 +57,7 @@ func (e *editView) mark(problems ...sandbox.Problem) {
 	e.Marks = string(encoded)
 }
 
-// firstScript is what the editor of a new workflow begins with.
+// firstScript is the text with which the editor of a new workflow begins.
 const firstScript = `export default Pawl.workflow({
   name: "my-workflow",
   topics: { received: {} },
@@ -114,7 +114,7 @@ func (c *Console) edit(v *visit) (string, page, error) {
 	return "edit", page{Title: "Script", Nav: "edit", Body: view, Snapshot: true}, nil
 }
 
-// deploy checks the script of a form, deploys it, or makes it the repaired one, as its button says.
+// deploy checks the script of a form, deploys it, or repairs the workflow with it, as its button says.
 func (c *Console) deploy(w http.ResponseWriter, r *http.Request) {
 	v := c.post(w, r)
 	if v == nil {
@@ -205,14 +205,14 @@ func (c *Console) deploy(w http.ResponseWriter, r *http.Request) {
 	c.render(w, v, status, "edit", page{Title: "Script", Nav: "edit", Body: view, Snapshot: true})
 }
 
-// meansThat refuses a script that would replace another workflow than the one that its page is about.
+// meansThat refuses a script that would replace another workflow than that of its page.
 func (v *visit) meansThat(view *editView, script map[string]any) error {
 	checked, err := ask[struct{ Workflow *string }](v, "validateScript", script)
 	switch {
 	case err != nil:
 		return err
 	case checked.Workflow == nil || *checked.Workflow == view.Workflow:
-		return nil // the deploy says what is wrong with a script without a name
+		return nil // the deploy reports what is wrong with a script without a name
 	case view.Workflow != "":
 		return rpc.Problemf(http.StatusConflict, "script.otherWorkflow",
 			"The script names the workflow %s, and this page is about %s.", clip(80, *checked.Workflow), view.Workflow).
@@ -237,7 +237,7 @@ func (c *Console) deployed(w http.ResponseWriter, v *visit, workflow, said strin
 	v.lead(w, Base+"workflows/"+url.PathEscape(workflow)+"#deployed") // the page's script forgets the draft
 }
 
-// runs is the source that a workflow runs now, or what the editor of a new one begins with.
+// runs is the source that a workflow runs now; for a new workflow, firstScript.
 func (v *visit) runs(workflow string) (string, error) {
 	if workflow == "" {
 		return firstScript, nil
@@ -246,8 +246,8 @@ func (v *visit) runs(workflow string) (string, error) {
 	return s.Source, err
 }
 
-// newer tells the page of the editor, which does not bring itself up to date, that another version runs than the one
-// that it began with.
+// newer tells the page of the editor, which does not update itself, that another version runs than the one that it
+// began with.
 func (c *Console) newer(w http.ResponseWriter, r *http.Request) {
 	v := c.admit(w, r)
 	if v == nil {
@@ -269,8 +269,8 @@ func (c *Console) newer(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// withEndsOf gives a text from a form the line ends of the text that the form was filled with: a browser always sends
-// CRLF. So a text that was not changed is the same, byte for byte.
+// withEndsOf gives a text from a form the line ends of the text that the form was filled with, since a browser always
+// sends CRLF. So a text that was not changed is the same, byte for byte.
 func withEndsOf(original, sent string) string {
 	plainEnds := strings.NewReplacer("\r\n", "\n", "\r", "\n")
 	sent = plainEnds.Replace(sent)

@@ -15,7 +15,7 @@ type Spark struct {
 // Bar is an hour of a Spark in which something happened, in a picture of 96 by 20.
 type Bar struct{ X, Y, H, Tone string }
 
-// Spark draws what came in and what failed.
+// Spark draws the inputs and the failures.
 func (c Chart) Spark() Spark {
 	s := Spark{Label: fmt.Sprintf("%s in and %s in 24 hours", eventlog.Count(c.Sum.Arrived, "input"),
 		eventlog.Count(c.Sum.Failed, "failure"))}

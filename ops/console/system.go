@@ -25,7 +25,7 @@ type (
 			Now    eventlog.Instant `json:"now"`
 			Manual bool             `json:"manual"`
 		}
-		// Made is a token that was made with the form just now: it is shown this once.
+		// Made is a token that was made with the form just now; it is shown only this once.
 		Made string
 	}
 	diagnostics struct {
@@ -86,8 +86,8 @@ type (
 	}
 )
 
-// system shows what the engine stands on: its log, connectors, workers, hooks, webhooks, tokens and logins. What the
-// user may not see is left out.
+// system shows the log, connectors, workers, hooks, webhooks, tokens and logins of the engine. Parts that the user may
+// not see are left out.
 func (c *Console) system(v *visit) (string, page, error) {
 	view, err := v.system()
 	return "system", page{Title: "System", Nav: "system", Body: view}, err
@@ -136,7 +136,7 @@ func (v *visit) system() (systemView, error) {
 	return view, err
 }
 
-// createToken makes a token and shows it, this once.
+// createToken makes a token and shows it, only this once.
 func (c *Console) createToken(w http.ResponseWriter, r *http.Request) {
 	v := c.post(w, r)
 	if v == nil {

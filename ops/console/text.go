@@ -14,7 +14,7 @@ import (
 	"github.com/pawl-run/pawl/eventlog"
 )
 
-// Base is the beginning of all paths of the console but the home page's and the login's.
+// Base is the beginning of all paths of the console, except those of the home page and the login.
 const Base = "/ui/"
 
 // LoginPath is where a browser exchanges its one-time link for a login.
@@ -29,7 +29,7 @@ func path(segments ...any) string {
 	return out
 }
 
-// deref follows the pointers of the views, where nil is nothing.
+// deref follows the pointers of the views; nil becomes an empty text.
 func deref(v any) any {
 	p := reflect.ValueOf(v)
 	switch {
@@ -41,7 +41,7 @@ func deref(v any) any {
 	return p.Elem().Interface()
 }
 
-// plain is a text of scripts or of the outside, in which each character that cannot be seen, or that reorders the text
+// plain is a text of scripts or from outside in which each character that cannot be seen, or that reorders the text
 // around it, is replaced by its number.
 func plain(v any) string {
 	s := strings.ToValidUTF8(fmt.Sprint(deref(v)), "\uFFFD")
@@ -59,9 +59,9 @@ func plain(v any) string {
 	return out.String()
 }
 
-// hidden reports whether a character cannot be seen: controls, characters that turn the direction of text, and
-// characters without a form of their own, in which a text for a language model could hide. A joiner of the parts of an
-// emoji or of a letter is not hidden.
+// hidden reports whether a character cannot be seen: control characters, characters that change the direction of text,
+// and characters without a visible form, by which a text for a language model could be hidden. A joiner of the parts of
+// an emoji or of a letter is not hidden.
 func hidden(r rune) bool {
 	const brailleBlank = 0x2800
 	switch r {
@@ -102,10 +102,10 @@ func words(v any) string {
 	return strings.NewReplacer("_", " ", ":", ": ").Replace(apart)
 }
 
-// humps are where a new word begins within a name, as in userPause.
+// humps finds the places at which a new word begins within a name, as in userPause.
 var humps = regexp.MustCompile(`[a-z][A-Z]`)
 
-// decided says how a call was settled that its own answer did not settle.
+// decided says how the outcome of a call was found where its own answer did not say it.
 func decided(by any) string {
 	switch said := fmt.Sprint(deref(by)); said {
 	case eventlog.ResolvedByReconcile:
@@ -129,7 +129,7 @@ func decided(by any) string {
 	}
 }
 
-// tone is the colour in which a status is shown; each is named in words too.
+// tone is the colour of a status, which the page also shows as a word.
 func tone(v any) string {
 	switch fmt.Sprint(deref(v)) {
 	case "changed", "new", "gone":
@@ -147,7 +147,7 @@ func tone(v any) string {
 	return "calm"
 }
 
-// moments are the times in the sentences of explanations.
+// moments finds the times in the sentences of explanations.
 var moments = regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z`)
 
 func relative(d time.Duration) string {
@@ -160,7 +160,7 @@ func relative(d time.Duration) string {
 	return "in " + says(-d)
 }
 
-// says writes a length of time in its largest unit.
+// says writes a duration in its largest unit.
 func says(d time.Duration) string {
 	in := func(unit time.Duration) int { return int(math.Round(float64(d) / float64(unit))) }
 	switch {
@@ -180,7 +180,7 @@ func says(d time.Duration) string {
 	return fmt.Sprintf("%d days", in(day))
 }
 
-// attempts is how many attempts an event has where its consumer says so: each retry is one more than the first.
+// attempts is how many attempts an event has where its consumer bounds the retries: the first one and the retries.
 func attempts(retries *int) int { return *retries + 1 }
 
 // query is the query of a path with some of its values changed: pairs of a name and a value, empty to leave it out.

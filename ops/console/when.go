@@ -10,7 +10,7 @@ import (
 	"github.com/pawl-run/pawl/ops/rpc"
 )
 
-// layouts are the forms in which a person writes a time, in UTC where it does not say otherwise.
+// layouts are the forms in which a person writes a time, in UTC unless it has another zone.
 var layouts = []string{time.RFC3339, "2006-01-02T15:04:05", "2006-01-02T15:04", "2006-01-02 15:04:05",
 	"2006-01-02 15:04", "2006-01-02"}
 

@@ -20,14 +20,14 @@ type (
 		Outputs readmodel.Page[readmodel.Mutation]
 		Query   url.Values
 	}
-	// header is what each page of a workflow begins with.
+	// header is the head of each page of a workflow.
 	header struct {
 		Workflow readmodel.Workflow
 		Why      explain.Why
 		Tab      string
-		// Past says that the page shows an earlier state: it tells nothing of the present and offers no action.
+		// Past says that the page shows an earlier state: it shows nothing of the present and offers no action.
 		Past bool
-		// Schedules are its producers, which can be told to run now.
+		// Schedules are its producers, with the time at which each runs next.
 		Schedules []schedule
 	}
 	// sourceItem is a source with some of its inputs. Arrived counts its inputs of the last day.
@@ -75,7 +75,7 @@ func (c *Console) workflow(v *visit) (string, page, error) {
 	return "workflow", page{Title: string(name), Nav: "home", Body: view}, nil
 }
 
-// header asks for what each page of the workflow in the path begins with.
+// header makes the head for a page of the workflow in the path.
 func (v *visit) header(tab string) (header, error) {
 	of := map[string]any{"workflow": v.r.PathValue("workflow")}
 	w, err := ask[readmodel.Workflow](v, "getWorkflow", of)
@@ -93,17 +93,17 @@ func (v *visit) header(tab string) (header, error) {
 // Head is the header itself, for the part of the pages that shows it.
 func (h header) Head() header { return h }
 
-// Word says for what the workflow needs a person, as the first page does.
+// Word says for what the workflow needs a person, as the home page does.
 func (h header) Word() string { return needOf(h.Why).Word }
 
 // Held reports whether the system holds the workflow for a reason that a resume ends. An approval and an uncertain
-// change have answers of their own.
+// change are ended by other actions.
 func (h header) Held() bool {
 	b := h.Workflow.Blocked
 	return b != nil && b.Reason != eventlog.BlockApproval && b.Reason != eventlog.BlockIndeterminate
 }
 
-// bySource groups inputs by where they came from, in the order of the names.
+// bySource groups inputs by their source, in the order of the names.
 func bySource(inputs []readmodel.Input, arrived map[origin]int) []sourceItem {
 	var groups []sourceItem
 	for _, in := range inputs {

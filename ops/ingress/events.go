@@ -14,9 +14,9 @@ import (
 	"github.com/pawl-run/pawl/ops/rpc"
 )
 
-// Parse reads one event or an array of events. The text is checked once as a whole; after
-// that its structure is certain, and each event is cut out of it in a single walk. Nothing that is
-// returned refers to the text, whose buffer is used again. The error is an *[rpc.Problem] with status 400.
+// Parse reads one event or an array of events. The text is checked once as a whole; after that its structure is
+// certain, and the events are read in a single pass. The result does not refer to the text, whose buffer is used again.
+// The error is an *[rpc.Problem] with status 400.
 func Parse(text []byte) (items []decide.PushItem, single bool, err error) {
 	if !utf8.Valid(text) {
 		return nil, false, rpc.Malformed("json.invalid", "the body is not UTF-8").WithHint(eventsHint)
@@ -39,11 +39,11 @@ func Parse(text []byte) (items []decide.PushItem, single bool, err error) {
 		WithHint("send {messageId, title, payload} or an array of them")
 }
 
-// eventsHint says what a push takes.
+// eventsHint says what the body of a push is.
 const eventsHint = "send one event or an array of events as JSON, encoded as UTF-8"
 
-// checked are the options for a text that was checked as a whole: an escape of half a character stands for
-// U+FFFD, and in a payload a member may stand twice, as for encoding/json.
+// checked are the options for a text that was checked as a whole: an escape of half a character is read as
+// U+FFFD, and in a payload a member may occur twice, as in encoding/json.
 var checked = []jsontext.Options{jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true)}
 
 // walk moves through a text that is known to be valid JSON.
@@ -68,8 +68,7 @@ func (w *walk) events() ([]decide.PushItem, error) {
 	return items, nil
 }
 
-// event reads the object at which the walk stands. A field is known by its exact name and may
-// stand once.
+// event reads the object at the present place. A field is known by its exact name and may occur once.
 func (w *walk) event(n int) (decide.PushItem, error) {
 	item := decide.PushItem{Payload: jsonNull}
 	var seen [3]bool
@@ -85,7 +84,7 @@ func (w *walk) event(n int) (decide.PushItem, error) {
 		return item, fmt.Errorf("read item %d: %w", n, err)
 	}
 	for w.PeekKind() != jsontext.KindEndObject {
-		name, err := w.ReadValue() // is gone with the next read
+		name, err := w.ReadValue() // it is valid only until the next read
 		if err != nil {
 			return item, fmt.Errorf("read item %d: %w", n, err)
 		}
@@ -136,7 +135,7 @@ const (
 	fieldPayload
 )
 
-// eventFields are the fields' exact names, as they stand in the text.
+// eventFields are the exact names of the fields, as they are written in the text.
 var eventFields = [][]byte{[]byte(`"messageId"`), []byte(`"title"`), []byte(`"payload"`)}
 
 // jsonNull is the payload of an event without one. It is never written to.

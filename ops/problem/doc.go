@@ -1,5 +1,4 @@
-// Package problem says how an operation's error is told to its caller: as which problem document, with which status and
-// hint.
+// Package problem turns the error of an operation into the problem document for its caller, with a status and a hint.
 //
-// Guaranteed: an error that has no place in the list is a fault of the engine: its text stays in the engine's log.
+// Guaranteed: an error that is not in the list counts as a fault of the engine: only the engine's log has its text.
 package problem

@@ -19,8 +19,8 @@ import (
 // CodeDamaged: a part of the log is lost or cannot be read.
 const CodeDamaged = "log.damaged"
 
-// Of maps an error onto its problem document. An error that has no place in the list is a
-// fault of ours: 500, its text stays in the log.
+// Of maps an error onto its problem document. An error that is not in the list is a fault of the engine: the status is
+// 500, and only the engine's log has the text.
 func Of(err error) *rpc.Problem {
 	var known *rpc.Problem
 	var refusal *decide.Refusal

@@ -18,17 +18,17 @@ import (
 
 // Subscription says what is delivered, and where to.
 type Subscription struct {
-	// Name of the subscription, one of its own among all that have their positions in one place.
+	// Name of the subscription, which is unique among all whose positions are in the same stream.
 	Name string
-	// Target is where the messages are posted.
+	// Target is the address that the messages are posted to.
 	Target *outgoing.Target
 	// Stream holds the messages, and Subjects chooses among them; they do not overlap.
 	Stream   string
 	Subjects []string
-	// About says for a person what is chosen.
+	// About says for a person what is delivered.
 	About string
-	// Begin is how far the log was recorded before this engine began, as the feed writes positions: a new subscription
-	// leaves out what is recorded up to there. Empty where the stream tells of no log.
+	// Begin are the ends of the log before this engine began, in the form of the feed: a new subscription leaves out
+	// facts up to there. Empty where the stream does not hold facts of a log.
 	Begin string
 }
 
@@ -41,7 +41,7 @@ type Config struct {
 	// Replicas of a new stream; 0 means 1.
 	Replicas      int
 	Subscriptions []Subscription
-	// Holds reports whether the log holds a transition at a position; nil where the streams tell of no log.
+	// Holds reports whether the log holds a transition at a position; nil where the streams hold no facts of a log.
 	Holds func(ctx context.Context, at eventlog.Position, id eventlog.TransitionID) (bool, error)
 	// Policy says how long a message that was not delivered waits for its next attempt.
 	Policy schedule.Transient
@@ -77,5 +77,5 @@ func (c Config) withDefaults() (Config, error) {
 // positionStream is the name of the stream that holds the positions.
 func (c Config) positionStream() string { return strings.ToUpper(c.Prefix) + "_SUBSCRIPTIONS" }
 
-// positionSubject is where the position of a subscription stands.
+// positionSubject is the subject of the position of a subscription.
 func (c Config) positionSubject(name string) string { return c.Prefix + ".subscription." + name }

@@ -14,9 +14,9 @@ import (
 	"github.com/pawl-run/pawl/eventlog"
 )
 
-// Deliveries delivers what several subscriptions choose. Its methods are safe for concurrent use; Run is called once at
-// a time. Where several engines share a log it is called again with each lease: what another engine has delivered
-// meanwhile, and whether it was parked or resumed there, is read anew then.
+// Deliveries delivers the messages of several subscriptions. Its methods are safe for concurrent use; Run is called
+// once at a time. Where several engines share a log it is called again with each lease, and then reads anew what
+// another engine has delivered meanwhile, and whether a subscription was parked or resumed there.
 type Deliveries struct {
 	cfg     Config
 	js      jetstream.JetStream
@@ -43,7 +43,7 @@ func New(cfg Config) (*Deliveries, error) {
 	return d, nil
 }
 
-// Run delivers until ctx ends. Whatever fails is tried again; no failure ends anything else.
+// Run delivers until ctx ends. A failure is tried again, and does not stop the other subscriptions.
 func (d *Deliveries) Run(ctx context.Context) {
 	var running sync.WaitGroup
 	for _, one := range d.all {
@@ -55,7 +55,8 @@ func (d *Deliveries) Run(ctx context.Context) {
 	running.Wait()
 }
 
-// Await returns once all that the streams hold is delivered, but for what fails now or is parked, or with ctx's error.
+// Await returns once all messages in the streams are delivered, except those of subscriptions that fail now or are
+// parked, or with ctx's error.
 func (d *Deliveries) Await(ctx context.Context) error {
 	for _, one := range d.all {
 		for !one.rests(ctx) {
@@ -70,7 +71,7 @@ func (d *Deliveries) Await(ctx context.Context) error {
 // awaitEvery is how often Await looks.
 const awaitEvery = 20 * time.Millisecond
 
-// rests reports whether nothing is to be waited for.
+// rests reports whether there is nothing to wait for.
 func (d *delivery) rests(ctx context.Context) bool {
 	d.mu.Lock()
 	now, at := d.now, d.at
@@ -78,17 +79,17 @@ func (d *delivery) rests(ctx context.Context) bool {
 	if now == nil {
 		return at.Parked != nil
 	}
-	if now.out.standing().last != nil { // the last attempt has failed, and not one of an engine before
+	if now.out.progress().last != nil { // the last attempt of this engine has failed
 		return true
 	}
 	_, done := now.caughtUp(ctx)
 	return done
 }
 
-// Figures are those of all subscriptions, to be registered.
+// Figures are the metrics of all subscriptions, to be registered.
 func (d *Deliveries) Figures() prometheus.Collector { return d.figures }
 
-// List tells how all stand, in the order of the configuration.
+// List returns the status of all subscriptions, in the order of the configuration.
 func (d *Deliveries) List() []Status {
 	all := make([]Status, 0, len(d.all))
 	for _, one := range d.all {
@@ -117,7 +118,7 @@ func (d *delivery) status() Status {
 		why(d.trouble.Error())
 	case d.now != nil:
 		s.State = StateDelivering
-		now := d.now.out.standing()
+		now := d.now.out.progress()
 		s.Waiting = now.waiting
 		if !now.oldest.IsZero() {
 			s.Oldest = eventlog.At(now.oldest)
@@ -139,21 +140,21 @@ var (
 	ErrNotNoted  = errors.New("it is not noted at which message the subscription was parked")
 )
 
-// Resumption is how a person ends a parking.
+// Resumption says how a person ends a parking.
 type Resumption struct {
 	Name string
 	// By names the person for the engine's own log.
 	By string
 	// Skip leaves the message undelivered at which the subscription was parked.
 	Skip bool
-	// Record makes the act durable, with the message that is left undelivered, nil for none. Nothing is changed when it
-	// fails.
+	// Record makes the action durable, with the message that is left undelivered, nil for none. Nothing is changed when
+	// it fails.
 	Record func(skipped *eventlog.SkippedMessage) error
 }
 
-// Resume lets a parked subscription go on with the message at which it was parked, or without that one, which it
-// returns then. Its errors are ErrUnknown and ErrNotParked for a name where there is nothing to resume, ErrNotNoted
-// where there is nothing to skip, that of Record, and those of the position's stream.
+// Resume lets a parked subscription go on with the message at which it was parked, or without that message, which it
+// then returns. Its errors are ErrUnknown and ErrNotParked where there is nothing to resume, ErrNotNoted where the
+// message to skip is not known, that of Record, and those of the stream of positions.
 func (d *Deliveries) Resume(ctx context.Context, r Resumption) (Status, *eventlog.SkippedMessage, error) {
 	for _, one := range d.all {
 		if one.Name == r.Name {
@@ -167,11 +168,11 @@ func (d *Deliveries) Resume(ctx context.Context, r Resumption) (Status, *eventlo
 	return Status{}, nil, fmt.Errorf("%w: %s", ErrUnknown, r.Name)
 }
 
-// lookTime bounds the look at how a subscription stands that another engine delivers.
+// lookTime bounds the look at the status of a subscription that another engine delivers.
 const lookTime = 2 * time.Second
 
-// lookElsewhere reads how a subscription stands that this engine does not deliver. Where that cannot be read, what is
-// known stays.
+// lookElsewhere reads the status of a subscription that this engine does not deliver. Where it cannot be read, the last
+// known status stays.
 func (d *delivery) lookElsewhere() {
 	d.mu.Lock()
 	here := d.running
@@ -208,7 +209,7 @@ func (d *delivery) resume(ctx context.Context, r Resumption) (*eventlog.SkippedM
 	d.mu.Lock()
 	at, kept, here := d.at, d.kept, d.running
 	d.mu.Unlock()
-	if !here { // what this engine knows may be old
+	if !here { // another engine may deliver, so the position in memory may be old
 		if at, kept, err = store.load(ctx, d.Name); err != nil {
 			return nil, err
 		}

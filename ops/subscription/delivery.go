@@ -14,13 +14,13 @@ import (
 )
 
 const (
-	// saveEvery is how long a position may be behind what is delivered: so much is delivered twice after a kill.
+	// saveEvery is how often the position is saved: messages of that time are delivered twice after a kill.
 	saveEvery = time.Second
-	// idleEvery is how often the position follows a stream in which nothing is chosen.
+	// idleEvery is how often the position is moved to the end of a stream without messages for the subscription.
 	idleEvery = 10 * time.Second
 	// lastSave bounds the saving of a position when the engine ends.
 	lastSave = 2 * time.Second
-	// lookAgain is how often a parked subscription is looked at for what another engine has resumed.
+	// lookAgain is how often an engine looks whether a parked subscription was resumed through another engine.
 	lookAgain = 5 * time.Second
 	// pause is the shortest pause after the stream could not be read; it grows to a hundred times that.
 	pause = 100 * time.Millisecond
@@ -36,14 +36,14 @@ type delivery struct {
 	// resumed holds a token when a person has ended a parking.
 	resumed chan struct{}
 
-	// storing is held while what is stored is read, or a parking is stored or ended. mu is not held for so long: how a
-	// subscription stands is told also while nothing can be stored.
+	// storing is held while the stored position is read, or a parking is stored or ended. mu is not held for so long,
+	// so that the status can be read also while nothing can be stored.
 	storing sync.Mutex
 
 	mu sync.Mutex
 	// running says that this engine delivers. Where it does not, another one may.
 	running bool
-	// at is what is kept; kept says that it was loaded or made.
+	// at is the stored position; kept says that it was loaded or made.
 	at   position
 	kept bool
 	now  *session // nil while nothing is read
@@ -54,12 +54,12 @@ type delivery struct {
 // run delivers until ctx ends.
 func (d *delivery) run(ctx context.Context) {
 	select {
-	case <-d.resumed: // of an earlier time
+	case <-d.resumed: // the token is left from an earlier time
 	default:
 	}
 	d.setRunning(true)
 	defer d.setRunning(false)
-	wait, told := pause, ""
+	wait, warned := pause, ""
 	for ctx.Err() == nil {
 		began := time.Now()
 		err := d.deliver(ctx)
@@ -69,14 +69,14 @@ func (d *delivery) run(ctx context.Context) {
 		d.mu.Lock()
 		d.trouble = err
 		d.mu.Unlock()
-		if err == nil { // it was parked, or resumed
+		if err == nil { // the subscription was parked, or resumed
 			continue
 		}
 		if time.Since(began) > time.Minute {
-			wait, told = pause, ""
+			wait, warned = pause, ""
 		}
-		if err.Error() != told {
-			told = err.Error()
+		if err.Error() != warned {
+			warned = err.Error()
 			d.logger.Warn("the subscription cannot read what it delivers; it tries again and goes on where it stopped",
 				"error", err)
 		}
@@ -91,7 +91,7 @@ func (d *delivery) setRunning(running bool) {
 	d.running, d.trouble = running, nil
 }
 
-// deliver delivers from the position on until something fails, nil after it was parked.
+// deliver delivers from the position on until something fails; it returns nil after the subscription was parked.
 func (d *delivery) deliver(ctx context.Context) error {
 	store, err := openPositions(ctx, *d.cfg, d.js)
 	if err != nil {
@@ -104,13 +104,13 @@ func (d *delivery) deliver(ctx context.Context) error {
 	if at.Parked != nil {
 		select {
 		case <-d.resumed:
-		case <-time.After(lookAgain): // it may have been resumed through another engine
+		case <-time.After(lookAgain): // the subscription may have been resumed through another engine
 		case <-ctx.Done():
 		}
 		return nil
 	}
 	if stream == nil {
-		clock.Sleep(ctx, pause) // it is being made
+		clock.Sleep(ctx, pause) // the stream is being made
 		return nil
 	}
 	at, ready, err := d.verified(ctx, stream, at)
@@ -127,7 +127,7 @@ func (d *delivery) deliver(ctx context.Context) error {
 	return s.run(ctx, at)
 }
 
-// position is what is kept, made where the subscription is new. The stream is nil where there is none yet.
+// position is the stored position; for a new subscription it makes one. The stream is nil where there is none yet.
 func (d *delivery) position(ctx context.Context, store *positions) (position, jetstream.Stream, error) {
 	stream, err := d.js.Stream(ctx, d.Stream)
 	if err != nil && !errors.Is(err, jetstream.ErrStreamNotFound) {
@@ -157,13 +157,13 @@ func (d *delivery) position(ctx context.Context, store *positions) (position, je
 	return at, stream, nil
 }
 
-// fails says, once for each time in which attempts fail, that they do.
+// fails warns that attempts fail, once for each period in which they do.
 func (d *delivery) fails(err error) {
 	d.logger.Warn("a message is not delivered; it is tried again and again, and those behind it wait",
 		"to", d.Target.Host(), "error", err)
 }
 
-// park keeps that nothing more is sent, unless a person resumes it meanwhile.
+// park stores that nothing more is sent, unless a person resumes the subscription meanwhile.
 func (d *delivery) park(ctx context.Context, store *positions, at position, why parked) {
 	at.Parked, at.FailingSince = &why, nil
 	d.mu.Lock()
@@ -178,7 +178,8 @@ func (d *delivery) park(ctx context.Context, store *positions, at position, why 
 	}
 }
 
-// keepParked saves the position, unless it has been resumed. It reports false when that has to be tried again.
+// keepParked saves the position, unless the subscription has been resumed. It reports false when it has to be tried
+// again.
 func (d *delivery) keepParked(ctx context.Context, store *positions, at position) bool {
 	d.storing.Lock()
 	defer d.storing.Unlock()

@@ -11,15 +11,16 @@ import (
 	"github.com/pawl-run/pawl/ops/outgoing"
 )
 
-// The types of a body. All that is said of a fact stands in it, so that the signature covers it: CloudEvents calls that
-// the structured mode. What has a text for a person is sent as plain JSON, which is all that chat tools take.
+// The types of a body. The body holds everything that is said of a fact, so that the signature covers it: CloudEvents
+// calls that the structured mode. A message with a text for a person is sent as plain JSON, which is all that chat
+// tools accept.
 const (
 	contentType = "application/cloudevents+json"
 	textType    = "application/json"
 )
 
-// TextHeader is the header of a message whose text for a person is the member of its data that the header names. It is
-// posted beside the event's attributes instead, where chat tools look for it.
+// TextHeader is the header of a message with a text for a person. It names the member of the data that is the text.
+// That member is posted beside the event's attributes instead, where chat tools look for it.
 const TextHeader = "pawl-text"
 
 // attributes of an event, in the order in which they are written, and the headers of the stream's messages that hold
@@ -30,7 +31,7 @@ var attributes = []struct{ name, header string }{
 	{"pawlposition", "pawl-position"}, {"pawldata", "pawl-data"}, {"datacontenttype", "ce-datacontenttype"},
 }
 
-// event renders a message of a stream as the one that is posted.
+// event renders a message of a stream as the message that is posted.
 func event(h nats.Header, data []byte) (outgoing.Message, error) {
 	id := h.Get("ce-id")
 	if id == "" {
@@ -74,7 +75,7 @@ func event(h nats.Header, data []byte) (outgoing.Message, error) {
 	return message, nil
 }
 
-// announcement tells the receiver what it will not be sent.
+// announcement tells the receiver which messages it will not get.
 func (g gap) announcement(stream, source string, now time.Time) (outgoing.Message, error) {
 	data, err := json.Marshal(map[string]any{"stream": stream, "from": g.From, "to": g.To,
 		"text": fmt.Sprintf("Pawl has dropped messages %d to %d of %s before they were delivered; some of them may have "+

@@ -8,7 +8,7 @@ import (
 	"github.com/pawl-run/pawl/ops/outgoing"
 )
 
-// figures are what deliveries say of themselves for Prometheus.
+// figures are the metrics of deliveries for Prometheus.
 type figures struct {
 	list     func() []Status
 	attempts *prometheus.CounterVec
@@ -23,7 +23,7 @@ var (
 		"1 for a subscription that is parked: nothing is sent until a person resumes it.", []string{"subscription"}, nil)
 )
 
-// newFigures are the figures of subscriptions; list tells how they stand.
+// newFigures makes the metrics of subscriptions; list returns their status.
 func newFigures(subscriptions []Subscription, list func() []Status) *figures {
 	f := &figures{list: list,
 		attempts: prometheus.NewCounterVec(prometheus.CounterOpts{

@@ -11,9 +11,9 @@ import (
 // unreadable is the type of the feed's announcement that a part of the log cannot be read.
 const unreadable = "log.unreadable"
 
-// FeedSubjects are the subjects of the feed, under the prefix, that hold these facts of these workflows; none of either
-// means all. A fact is a type such as run.committed, or a group of them such as run.*. What the feed announces of parts
-// of the log that cannot be read is always among them. The error names what is no fact or workflow.
+// FeedSubjects are the subjects of the feed, under the prefix, that hold these facts of these workflows; an empty list
+// means all. A fact is a type such as run.committed, or a group of types such as run.*. The announcements of parts of
+// the log that cannot be read are always included. The error names a text that is no fact or no workflow.
 func FeedSubjects(prefix string, facts, workflows []string) ([]string, error) {
 	types, err := chosenTypes(facts)
 	if err != nil {

@@ -13,29 +13,29 @@ import (
 	"github.com/pawl-run/pawl/ops/outgoing"
 )
 
-// What is on its way at once, to one target.
+// The bounds of the messages that are on their way to one target at once.
 const (
 	// maxWaiting bounds the messages that are read and not delivered. One workflow alone may fill it: then the others
 	// wait too.
 	maxWaiting = 64
-	// maxAhead bounds the messages from the first that is not delivered on, those between that were delivered included: a
+	// maxAhead bounds the messages from the first undelivered one on, with those behind it that were delivered: a
 	// restart delivers these once more.
 	maxAhead = 4096
-	// maxWaitingBytes bounds what their bodies take together, but for one: a receiver that hangs must not fill the
-	// memory.
+	// maxWaitingBytes bounds the size of their bodies together, except that one body may exceed it: a receiver that
+	// hangs must not fill the memory.
 	maxWaitingBytes = 16 << 20
 	// maxAttempts bounds the attempts under way at once.
 	maxAttempts = 8
 )
 
-// freshPart is the part of the patience, one in so many, for which attempts fail before a subscription is parked that
-// had failed before the engine was started.
+// freshPart bounds the parking of a subscription that had failed before the engine was started: the attempts of this
+// engine must first have failed for parkAfter divided by freshPart.
 const freshPart = 24
 
 // item is one message on its way.
 type item struct {
 	seq uint64
-	// line names those that keep their order: the workflow.
+	// line names the messages that keep their order, which are those of one workflow.
 	line    string
 	message outgoing.Message
 	// kind is the message's ce-type.
@@ -46,12 +46,12 @@ type item struct {
 	delivered bool
 }
 
-// outbox delivers messages, those of a line one after the other. It knows nothing of where they come from.
+// outbox delivers messages, those of a line one after the other. It does not know where they come from.
 type outbox struct {
 	post      func(context.Context, outgoing.Message) outgoing.Result
 	policy    schedule.Transient
 	parkAfter time.Duration
-	// attempted is told of each attempt, failing once for each time in which attempts fail and are made again.
+	// attempted is called after each attempt, failing once for each period in which attempts fail and are repeated.
 	attempted func(outgoing.Result)
 	failing   func(error)
 
@@ -59,22 +59,22 @@ type outbox struct {
 	room     chan struct{}
 
 	mu    sync.Mutex
-	lines map[string][]*item // what is not delivered; a line that is there has a goroutine
-	order []*item            // all that is not passed, oldest first
-	// waiting counts those of order that are not delivered, and bytes those of their bodies.
+	lines map[string][]*item // undelivered messages; each line in the map has a goroutine
+	order []*item            // all messages behind passed, oldest first
+	// waiting counts those of order that are not delivered, and bytes is the size of their bodies.
 	waiting, bytes int
 	// passed is the last message up to which all are delivered.
 	passed item
-	// since is when attempts began to fail, by the sequence of the message.
+	// since is the time at which attempts began to fail, by the sequence of the message.
 	since map[uint64]time.Time
-	// inherited is since when they failed before this outbox was made, zero for not, and failedHere when the first of
-	// its own failed.
+	// inherited is the time since which attempts had failed before this outbox was made, zero if they had not;
+	// failedHere is the time of its own first failed attempt.
 	inherited, failedHere time.Time
-	last                  error     // of the last attempt that failed
-	heldUntil             time.Time // the receiver wants to be left alone
+	last                  error     // that of the last failed attempt
+	heldUntil             time.Time // the receiver has asked to send nothing until then
 	changed               chan struct{}
 	running               sync.WaitGroup
-	// stuck ends the outbox: a message failed for longer than patience, or the receiver wants no more.
+	// stuck ends the outbox: a message has failed for longer than parkAfter, or the receiver wants no more.
 	stuck chan parked
 }
 
@@ -90,7 +90,7 @@ func newOutbox(post func(context.Context, outgoing.Message) outgoing.Result, pol
 	return o
 }
 
-// add takes a message in, once there is room. Sequences rise. The error is ctx's.
+// add adds a message once there is room. The sequences of the messages must rise. The error is ctx's.
 func (o *outbox) add(ctx context.Context, i item) error {
 	select {
 	case o.room <- struct{}{}:
@@ -161,7 +161,7 @@ func (o *outbox) try(ctx context.Context, i item) bool {
 		result := o.post(ctx, i.message)
 		<-o.attempts
 		if result.Err != nil && ctx.Err() != nil {
-			return false // given up, not refused
+			return false // the attempt was ended by ctx, and counts as no failure
 		}
 		o.attempted(result)
 		if result.Err == nil {
@@ -178,8 +178,8 @@ func (o *outbox) try(ctx context.Context, i item) bool {
 	}
 }
 
-// turn waits for one of the attempts that may be under way, and for the end of a time in which the receiver wants to be
-// left alone. It reports false when ctx ends.
+// turn waits until another attempt may begin: fewer than maxAttempts are under way, and the receiver has not asked for
+// a pause. It reports false when ctx ends.
 func (o *outbox) turn(ctx context.Context) bool {
 	for {
 		select {
@@ -220,7 +220,7 @@ func (o *outbox) failed(i item, result outgoing.Result) bool {
 	}
 	since, known := o.since[i.seq]
 	if !known {
-		if since = now; !o.inherited.IsZero() && o.inherited.Before(now) { // else a clock was set back
+		if since = now; !o.inherited.IsZero() && o.inherited.Before(now) { // if it is not before, a clock was set back
 			since = o.inherited
 		}
 		o.since[i.seq] = since
@@ -229,10 +229,10 @@ func (o *outbox) failed(i item, result outgoing.Result) bool {
 	if result.RetryAfter > 0 {
 		o.heldUntil = now.Add(result.RetryAfter)
 	}
-	// An engine that was not there for long has made no attempts meanwhile.
-	patient := now.Sub(since) < o.parkAfter || now.Sub(o.failedHere) < o.parkAfter/freshPart && !o.inherited.IsZero()
+	// While no engine ran there were no attempts, so a long time since then is no reason to park at once.
+	goesOn := now.Sub(since) < o.parkAfter || now.Sub(o.failedHere) < o.parkAfter/freshPart && !o.inherited.IsZero()
 	o.mu.Unlock()
-	if !result.Gone && patient {
+	if !result.Gone && goesOn {
 		if first {
 			o.failing(result.Err)
 		}
@@ -246,25 +246,25 @@ func (o *outbox) failed(i item, result outgoing.Result) bool {
 	select {
 	case o.stuck <- parked{At: now.UTC(), Since: i.recorded.UTC(), Error: why, Message: &eventlog.SkippedMessage{
 		ID: i.message.ID, Type: i.kind, Workflow: eventlog.WorkflowName(i.line)}}:
-	default: // another message was first
+	default: // another message has ended the outbox already
 	}
 	return true
 }
 
-// standing is how an outbox stands.
-type standing struct {
-	passed  item // seq is 0 where nothing was delivered
+// progress is how far an outbox has come.
+type progress struct {
+	passed  item // its seq is 0 where nothing was delivered
 	waiting int
-	oldest  time.Time // of what waits, zero for nothing
-	// failingSince is when attempts began to fail, zero while they do not; last is the newest failure.
+	oldest  time.Time // the time of the oldest waiting message, zero for none
+	// failingSince is the time at which attempts began to fail, zero while they do not; last is the newest failure.
 	failingSince time.Time
 	last         error
 }
 
-func (o *outbox) standing() standing {
+func (o *outbox) progress() progress {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	s := standing{passed: o.passed, waiting: o.waiting, failingSince: o.inherited, last: o.last}
+	s := progress{passed: o.passed, waiting: o.waiting, failingSince: o.inherited, last: o.last}
 	if len(o.order) > 0 {
 		s.oldest = o.order[0].recorded
 	}
@@ -281,7 +281,7 @@ func (o *outbox) empty(ctx context.Context) bool {
 	return o.until(ctx, func() bool { return len(o.order) == 0 })
 }
 
-// until waits for what holds at the latest after something was delivered. It reports false when ctx ends first.
+// until waits for a condition, which it tests again after each delivery. It reports false when ctx ends first.
 func (o *outbox) until(ctx context.Context, holds func() bool) bool {
 	for {
 		o.mu.Lock()

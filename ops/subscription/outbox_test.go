@@ -79,8 +79,8 @@ func TestFailureHoldsItsWorkflowBack(t *testing.T) {
 			}
 		}
 		// Half of the messages belong to a, and none of those is passed.
-		if blocked != 2*maxWaiting+1 && blocked != 2*maxWaiting || o.standing().passed.seq != 0 {
-			t.Errorf("message %d found no room, and the position is behind %d", blocked, o.standing().passed.seq)
+		if blocked != 2*maxWaiting+1 && blocked != 2*maxWaiting || o.progress().passed.seq != 0 {
+			t.Errorf("message %d found no room, and the position is behind %d", blocked, o.progress().passed.seq)
 		}
 	})
 }
@@ -101,7 +101,7 @@ func TestWhatIsDeliveredAheadIsBounded(t *testing.T) {
 			added <- seq
 		}()
 		time.Sleep(time.Minute)
-		if s := o.standing(); len(r.accepted) != maxAhead-1 || s.waiting != 1 || s.passed.seq != 0 {
+		if s := o.progress(); len(r.accepted) != maxAhead-1 || s.waiting != 1 || s.passed.seq != 0 {
 			t.Errorf("%d are accepted; %+v", len(r.accepted), s)
 		}
 		cancel()
@@ -131,7 +131,7 @@ func TestAttemptsUntilAccepted(t *testing.T) {
 			}
 		}
 		time.Sleep(500 * time.Millisecond)
-		if s := o.standing(); s.failingSince.IsZero() || s.last == nil || s.waiting != 3 {
+		if s := o.progress(); s.failingSince.IsZero() || s.last == nil || s.waiting != 3 {
 			t.Errorf("while it fails: %+v", s)
 		}
 		if !o.empty(t.Context()) {
@@ -146,7 +146,7 @@ func TestAttemptsUntilAccepted(t *testing.T) {
 				t.Errorf("attempt %d came %s after the one before", n+1, pause)
 			}
 		}
-		if s := o.standing(); !s.failingSince.IsZero() || s.last != nil || s.passed.seq != 3 || s.waiting != 0 {
+		if s := o.progress(); !s.failingSince.IsZero() || s.last != nil || s.passed.seq != 3 || s.waiting != 0 {
 			t.Errorf("afterwards: %+v", s)
 		}
 	})
@@ -251,7 +251,7 @@ func TestWhatWaitsIsBoundedInBytes(t *testing.T) {
 		second := make(chan error, 1)
 		go func() { second <- o.add(ctx, large(2, 1)) }()
 		time.Sleep(time.Hour)
-		if o.standing().waiting != 1 {
+		if o.progress().waiting != 1 {
 			t.Error("there is room beside more than there may be")
 		}
 		r.mu.Lock()
@@ -265,7 +265,7 @@ func TestWhatWaitsIsBoundedInBytes(t *testing.T) {
 			}
 		}()
 		time.Sleep(time.Hour)
-		if waiting := o.standing().waiting; waiting != 8 {
+		if waiting := o.progress().waiting; waiting != 8 {
 			t.Errorf("%d messages wait, want 8", waiting)
 		}
 		cancel()

@@ -13,25 +13,25 @@ import (
 	"github.com/pawl-run/pawl/eventlog"
 )
 
-// position is what is kept of a subscription: one message, so that all of it changes together.
+// position is the stored state of a subscription: one message, so that all of it changes together.
 type position struct {
 	// Next is the sequence of the first message that may not be delivered yet.
 	Next uint64 `json:"next"`
-	// ID is that of the last message of the stream before it that was looked at, and LastSeq its sequence: another id
-	// there says that the stream is another one. Empty for none.
+	// ID is that of the last message before Next that was looked at, and LastSeq is its sequence: if the stream has
+	// another id there, it is another stream. Empty for none.
 	ID      string `json:"id,omitempty"`
 	LastSeq uint64 `json:"lastSeq,omitempty"`
-	// Position is where the log holds its fact, and Through is how far the log was published with that message; both are
-	// empty where the stream tells of no log.
+	// Position is that of its fact in the log, and Through are the positions up to which the log was published with
+	// that message; both are empty where the stream holds no facts of a log.
 	Position string `json:"position,omitempty"`
 	Through  string `json:"through,omitempty"`
-	// Begin is how far the log was recorded when the subscription began: facts up to there are left out.
+	// Begin are the ends of the log when the subscription began: facts up to there are left out.
 	Begin string `json:"begin,omitempty"`
-	// FailingSince is since when attempts fail.
+	// FailingSince is the time since which attempts fail.
 	FailingSince *time.Time `json:"failingSince,omitempty"`
-	// Parked says that nothing more is sent until a person resumes; nil while it is not.
+	// Parked says that nothing more is sent until a person resumes the subscription; nil while it is not parked.
 	Parked *parked `json:"parked,omitempty"`
-	// Gap is what the stream has dropped undelivered and the receiver is not told of yet.
+	// Gap are the messages that the stream has dropped undelivered and that are not announced to the receiver yet.
 	Gap *gap `json:"gap,omitempty"`
 	// Skipped are the ids of the messages that a person chose to leave undelivered, the newest last. They are needed
 	// until Next has passed them.
@@ -41,7 +41,7 @@ type position struct {
 // mostSkipped bounds Skipped. Next passes a message long before a person has skipped so many others.
 const mostSkipped = 100
 
-// typeGap is the type of the message that announces what was dropped undelivered.
+// typeGap is the type of the message that announces messages which were dropped undelivered.
 const typeGap = "pawl.subscription.gap.v1"
 
 // skip leaves the message undelivered.
@@ -54,7 +54,7 @@ func (at *position) skip(m *eventlog.SkippedMessage) {
 	at.Skipped = at.Skipped[max(0, len(at.Skipped)-mostSkipped):]
 }
 
-// place is where a message stands in the stream and in the log.
+// place is the place of a message in the stream and in the log.
 type place struct {
 	id                string
 	seq               uint64
@@ -70,10 +70,10 @@ func (at *position) last(p place) {
 	at.ID, at.LastSeq, at.Position, at.Through = p.id, p.seq, p.position, p.through
 }
 
-// parked is why, and since when, nothing is sent.
+// parked says why, and since when, nothing is sent.
 type parked struct {
 	At time.Time `json:"at"`
-	// Since is when the message that could not be delivered was recorded.
+	// Since is the time at which the message that could not be delivered was recorded.
 	Since time.Time `json:"since"`
 	Error string    `json:"error"`
 	// Message is the message that could not be delivered. It is nil in positions of earlier versions.
@@ -86,7 +86,7 @@ type gap struct {
 	To   uint64 `json:"to"`
 }
 
-// positions keeps them in a stream that readers of the feed have no way to.
+// positions keeps the positions in a stream that readers of the feed cannot read.
 type positions struct {
 	cfg    Config
 	js     jetstream.JetStream
@@ -109,7 +109,7 @@ func openPositions(ctx context.Context, cfg Config, js jetstream.JetStream) (*po
 	return &positions{cfg, js, stream}, nil
 }
 
-// load reads the position; false for a subscription that is new.
+// load reads the position; found is false for a new subscription.
 func (p *positions) load(ctx context.Context, name string) (at position, found bool, err error) {
 	m, err := p.stream.GetLastMsgForSubject(ctx, p.cfg.positionSubject(name))
 	if errors.Is(err, jetstream.ErrMsgNotFound) {
@@ -124,7 +124,7 @@ func (p *positions) load(ctx context.Context, name string) (at position, found b
 	return at, true, nil
 }
 
-// save returns once the position is kept.
+// save stores the position, and returns once it is durable.
 func (p *positions) save(ctx context.Context, name string, at position) error {
 	data, err := json.Marshal(at)
 	if err != nil {

@@ -11,28 +11,28 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// session reads the stream from one place on, and keeps the position.
+// session reads the stream from one position on, and saves the position.
 type session struct {
 	*delivery
 	store  *positions
 	stream jetstream.Stream
 	out    *outbox
-	// begin is how far facts of the log are left out.
+	// begin are the positions of the log up to which facts are left out.
 	begin string
 
-	// keeping guards the position; it is never held while a message waits for room.
+	// keeping guards the position. It is never held while a message waits for room.
 	keeping sync.Mutex
 	at      position
 
-	// reading guards what follows: it is held while a message passes from the stream to the outbox.
+	// reading guards the fields below. It is held while a message passes from the stream to the outbox.
 	reading sync.Mutex
-	// looked is the last sequence of the stream of which all messages before are in the outbox, or not chosen.
+	// looked is the sequence of the stream up to which all messages are in the outbox, or not chosen.
 	looked uint64
-	// told says that the receiver was told what was dropped before the session began.
-	told bool
+	// announced says that messages which were dropped before the session began are announced to the receiver.
+	announced bool
 }
 
-// run delivers until ctx ends or something fails, nil after it was parked.
+// run delivers until ctx ends or something fails; it returns nil after the subscription was parked.
 func (s *session) run(ctx context.Context, at position) (err error) {
 	outer := ctx
 	ctx, cancel := context.WithCancel(ctx)
@@ -70,13 +70,13 @@ func (s *session) run(ctx context.Context, at position) (err error) {
 	return errors.Join(err, s.save(last))
 }
 
-// read passes what the stream holds from a position on to the outbox.
+// read passes the messages of the stream to the outbox, from a position on.
 func (s *session) read(ctx context.Context, from position) error {
 	if from.Gap != nil && !s.announce(ctx) {
 		return s.notAnnounced(ctx)
 	}
 	s.reading.Lock()
-	s.told = true
+	s.announced = true
 	s.reading.Unlock()
 	consumer, err := s.js.OrderedConsumer(ctx, s.Stream, jetstream.OrderedConsumerConfig{FilterSubjects: s.Subjects,
 		DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: from.Next})
@@ -103,7 +103,7 @@ func (s *session) read(ctx context.Context, from position) error {
 	}
 }
 
-// take passes one message on.
+// take passes one message to the outbox.
 func (s *session) take(ctx context.Context, m jetstream.Msg) error {
 	meta, err := m.Metadata()
 	if err != nil {
@@ -112,7 +112,7 @@ func (s *session) take(ctx context.Context, m jetstream.Msg) error {
 	s.reading.Lock()
 	defer s.reading.Unlock()
 	seq := meta.Sequence.Stream
-	if seq <= s.looked { // published again after a kill
+	if seq <= s.looked { // the feed has published it again after a kill
 		return nil
 	}
 	if seq > s.looked+1 {
@@ -148,7 +148,8 @@ func (s *session) skips(id string) bool {
 	return slices.Contains(s.at.Skipped, id)
 }
 
-// passDropped announces what the stream has dropped unread, which begins at first now. The caller locks reading.
+// passDropped announces the messages that the stream has dropped unread: the stream now begins at first. The caller
+// locks reading.
 func (s *session) passDropped(ctx context.Context, first uint64) error {
 	if first <= s.looked+1 || !s.out.empty(ctx) {
 		return nil
@@ -163,8 +164,8 @@ func (s *session) passDropped(ctx context.Context, first uint64) error {
 	return nil
 }
 
-// announce delivers the announcement of what was dropped, before anything that stands behind it. It reports false when
-// ctx ends first.
+// announce delivers the announcement of dropped messages, before any message behind them. It reports false when ctx
+// ends first.
 func (s *session) announce(ctx context.Context) bool {
 	s.keeping.Lock()
 	lost, err := *s.at.Gap, s.store.save(ctx, s.Name, s.at)
@@ -190,7 +191,7 @@ func (s *session) announce(ctx context.Context) bool {
 	return true
 }
 
-// notAnnounced ends a session whose announcement was not delivered: nothing behind it may be.
+// notAnnounced ends a session whose announcement was not delivered: no message behind it may be delivered.
 func (s *session) notAnnounced(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return nil
@@ -198,11 +199,11 @@ func (s *session) notAnnounced(ctx context.Context) error {
 	return errors.New("what was dropped could not be noted")
 }
 
-// keep keeps the position until ctx ends.
+// keep saves the position from time to time until ctx ends.
 func (s *session) keep(ctx context.Context) error {
 	ticks, idle := time.NewTicker(saveEvery), time.Now()
 	defer ticks.Stop()
-	told := ""
+	warned := ""
 	for {
 		select {
 		case <-ctx.Done():
@@ -215,14 +216,14 @@ func (s *session) keep(ctx context.Context) error {
 				return err
 			}
 		}
-		if err := s.save(ctx); err != nil && ctx.Err() == nil && err.Error() != told {
-			told = err.Error()
+		if err := s.save(ctx); err != nil && ctx.Err() == nil && err.Error() != warned {
+			warned = err.Error()
 			s.logger.Warn("the position is not kept; after a restart some messages may be delivered twice", "error", err)
 		}
 	}
 }
 
-// save keeps the position if it has changed.
+// save saves the position if it has changed.
 func (s *session) save(ctx context.Context) error {
 	s.keeping.Lock()
 	defer s.keeping.Unlock()
@@ -241,9 +242,9 @@ func (s *session) save(ctx context.Context) error {
 	return nil
 }
 
-// advance makes the position that of what is delivered. The caller locks keeping.
+// advance moves the position behind the delivered messages. The caller locks keeping.
 func (s *session) advance() {
-	now := s.out.standing()
+	now := s.out.progress()
 	if p := now.passed; p.seq >= s.at.Next {
 		s.at.Next = p.seq + 1
 		if p.at.id != "" {
@@ -262,8 +263,8 @@ func samePosition(a, b position) bool {
 	return a.Next == b.Next && a.ID == b.ID && same(a.FailingSince, b.FailingSince) && (a.Gap == nil) == (b.Gap == nil)
 }
 
-// followIdle moves the position to the end of a stream in which nothing more is chosen: what the stream drops there is
-// no gap.
+// followIdle moves the position to the end of a stream that has no more messages for the subscription. So messages of
+// others that the stream drops later are no gap.
 func (s *session) followIdle(ctx context.Context) error {
 	state, ok := s.caughtUp(ctx)
 	if !ok || state.Msgs == 0 {
@@ -272,16 +273,16 @@ func (s *session) followIdle(ctx context.Context) error {
 	last := state.LastSeq
 	m, err := s.stream.GetMsg(ctx, last)
 	if err != nil || !s.reading.TryLock() {
-		return nil // a message has come; the next time
+		return nil // a message has come, so the position is moved the next time
 	}
 	defer s.reading.Unlock()
-	// What was dropped since the last time may have been chosen.
+	// Messages that were dropped since the last time may have been for the subscription.
 	if err := s.passDropped(ctx, state.FirstSeq); err != nil || ctx.Err() != nil {
 		return err
 	}
 	s.keeping.Lock()
 	defer s.keeping.Unlock()
-	if last > s.looked && s.out.standing().waiting == 0 {
+	if last > s.looked && s.out.progress().waiting == 0 {
 		s.advance()
 		s.looked = last
 		s.at.Next = last + 1
@@ -293,15 +294,15 @@ func (s *session) followIdle(ctx context.Context) error {
 	return nil
 }
 
-// caughtUp reports whether all that the stream holds in that state is delivered or not chosen. It asks the stream: a
-// consumer hears of a message only after the stream has it, and so may not know yet what waits for it.
+// caughtUp reports whether every message of the stream, in the returned state, is delivered or not chosen. It asks the
+// stream, since a consumer gets a message only some time after the stream has it.
 func (s *session) caughtUp(ctx context.Context) (state jetstream.StreamState, ok bool) {
 	info, err := s.stream.Info(ctx)
 	if err != nil || !s.reading.TryLock() {
-		return state, false // a message waits for room
+		return state, false // another message is being passed to the outbox, and waits for room
 	}
 	defer s.reading.Unlock()
-	if !s.told || s.out.standing().waiting > 0 {
+	if !s.announced || s.out.progress().waiting > 0 {
 		return state, false
 	}
 	for _, subject := range s.Subjects {

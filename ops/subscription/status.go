@@ -17,14 +17,14 @@ const (
 	StateParked State = "parked"
 )
 
-// Status is how a subscription stands.
+// Status is the status of a subscription.
 type Status struct {
 	Name  string `json:"name"`
 	State State  `json:"state" jsonschema:"starting, delivering, failing or parked"`
 	// Target shows no path: that may be a secret.
 	Target string `json:"target" jsonschema:"where the messages are posted, without the path"`
 	About  string `json:"about" jsonschema:"what is delivered"`
-	// Since is when it began to fail or was parked.
+	// Since is the time at which it began to fail or was parked.
 	Since   eventlog.Instant `json:"since" jsonschema:"since when it fails or is parked, null otherwise"`
 	Error   *string          `json:"error" jsonschema:"why it fails or is parked, null otherwise"`
 	Oldest  eventlog.Instant `json:"oldest" jsonschema:"when the oldest message that waits was published, null when none waits"`

@@ -11,12 +11,12 @@ import (
 	"github.com/pawl-run/pawl/eventlog"
 )
 
-// againAfterLoss is how many transitions before the end of a log that has lost what was delivered are delivered once
-// more: what a person has accepted as lost is noted in the place of what is lost.
+// againAfterLoss is how many transitions are delivered once more before the end of a log that has lost delivered ones:
+// the facts that note an accepted loss are recorded there, in the place of the lost ones.
 const againAfterLoss = 1000
 
-// verified compares the stream with that of the position, and finds what it has dropped. ready is false while the
-// stream is being filled and does not yet hold again what was delivered.
+// verified finds out whether the stream is that of the position, and what it has dropped. ready is false while the
+// stream is being filled and does not hold again the messages that were delivered.
 func (d *delivery) verified(ctx context.Context, stream jetstream.Stream, at position) (verified position, ready bool,
 	err error) {
 	info, err := stream.Info(ctx)
@@ -30,7 +30,7 @@ func (d *delivery) verified(ctx context.Context, stream jetstream.Stream, at pos
 	}
 	switch begin := lowest(at.Begin, d.Begin); {
 	case same && at.ID == "" && (at.Next > last+1 || begin != at.Begin):
-		// Nothing was delivered yet, and the stream, or the log, has lost its end.
+		// No message was delivered yet, and the stream, or the log, has lost its end.
 		if at.Next = min(at.Next, last+1); at.Begin != "" {
 			at.Next, at.Begin = first, begin
 		}
@@ -45,8 +45,9 @@ func (d *delivery) verified(ctx context.Context, stream jetstream.Stream, at pos
 	return at, true, nil
 }
 
-// isSame reports whether the stream holds, in its place, the last message that was looked at; of a message that is
-// dropped nothing else is known. ready is false while the stream ends before that, and the log says that it will come.
+// isSame reports whether the stream holds the last message that was looked at, in its place; a message that is dropped
+// counts as held, since nothing else is known of it. ready is false while the stream ends before it and the log still
+// holds its fact, so that it will come.
 func (d *delivery) isSame(ctx context.Context, stream jetstream.Stream, at position, first, last uint64) (same,
 	ready bool, err error) {
 	if at.ID == "" || at.LastSeq < first && first <= last {
@@ -56,7 +57,7 @@ func (d *delivery) isSame(ctx context.Context, stream jetstream.Stream, at posit
 		m, err := messageAt(ctx, stream, at.LastSeq)
 		return err == nil && (m == nil || m.Header.Get("ce-id") == at.ID), true, err
 	}
-	// What a killed process has not written yet, and a stream that was deleted, is filled from the log.
+	// Messages that a killed process had not written yet, and those of a deleted stream, are filled in from the log.
 	held, err := d.held(ctx, at)
 	if err != nil || !held || at.Through == "" {
 		return false, true, err
@@ -77,8 +78,8 @@ func messageAt(ctx context.Context, stream jetstream.Stream, seq uint64) (*jetst
 	return m, nil
 }
 
-// anew is the position in another stream: from its beginning, without what was delivered. Where the log has lost that,
-// it has recorded something else in its place since.
+// anew is the position in another stream: its beginning, with facts left out that were delivered. Where the log has
+// lost those, it has since recorded others in their place.
 func (d *delivery) anew(ctx context.Context, at position, first uint64) (position, error) {
 	held, err := d.held(ctx, at)
 	if err != nil {
@@ -95,11 +96,11 @@ func (d *delivery) anew(ctx context.Context, at position, first uint64) (positio
 	return at, nil
 }
 
-// held reports whether the log holds what was delivered last.
+// held reports whether the log holds the fact that was delivered last.
 func (d *delivery) held(ctx context.Context, at position) (bool, error) {
 	recorded, err := eventlog.ParsePosition(at.Position)
 	if at.Position == "" || err != nil || d.cfg.Holds == nil {
-		return true, nil // no fact of a log
+		return true, nil // the message was no fact of a log
 	}
 	id := at.ID[:max(0, strings.LastIndexByte(at.ID, '-'))]
 	held, err := d.cfg.Holds(ctx, recorded, eventlog.TransitionID(id))
@@ -118,7 +119,8 @@ func (at *position) dropped(from, to uint64) {
 	at.Next = to + 1
 }
 
-// before reports whether a fact was recorded up to a place of the log, both as the feed's headers say it.
+// before reports whether the position of a fact is at or before these positions of the log, all in the form of the
+// feed's headers.
 func before(position, places string) bool {
 	at, err := eventlog.ParsePosition(position)
 	if err != nil || places == "" {
@@ -132,7 +134,7 @@ func before(position, places string) bool {
 	return false
 }
 
-// reached reports whether these places are, in each partition, not before others.
+// reached reports whether the first positions are, in each partition, not before the others.
 func reached(places, others string) bool {
 	for p := range eachPlace(others) {
 		if !before(p.String(), places) {
@@ -142,8 +144,8 @@ func reached(places, others string) bool {
 	return true
 }
 
-// earlier are the positions so many transitions before these: of the transition at each of them, not all facts may be
-// delivered.
+// earlier are the positions so many transitions before these. Perhaps not all facts of the transition at each of them
+// are delivered.
 func earlier(places string, by uint64) string {
 	var all []string
 	for p := range eachPlace(places) {
@@ -153,7 +155,7 @@ func earlier(places string, by uint64) string {
 	return strings.Join(all, ",")
 }
 
-// lowest are, of each partition of the places, the first of the two positions.
+// lowest are the lower of the two positions of each partition in places.
 func lowest(places, others string) string {
 	var all []string
 	for p := range eachPlace(places) {
