@@ -165,7 +165,10 @@ var layers = []layer{
 		external: anyLibrary},
 	{folders: "cmd/pawl/internal/maintain", project: []string{"eventlog/durable", "ops/rpc"}},
 	{folders: "cmd/pawl/internal/guide", project: []string{"sandbox"}},
-	{folders: "cmd/pawl/internal/starter", project: append([]string{"cmd/pawl/example"}, internals("guide", "typings")...)},
+	{
+		folders: "cmd/pawl/internal/starter",
+		project: append([]string{"cmd/pawl/example"}, internals("guide", "typings")...),
+	},
 	{folders: "cmd/pawl/internal/mcpserver", project: belowCommands("builtin", "guide", "typings"),
 		external: anyLibrary},
 	{folders: "cmd/pawl/internal/bench", project: belowCommands("config", "datadir", "exit", "node", "storage", "term"),

@@ -27,7 +27,7 @@ type page struct {
 	// is kept.
 	Snapshot bool
 
-	// render fills in the fields below.
+	// The fields below are filled in by render.
 	User, Role, Version, Form, Nonce, Path, Note string
 	Scope                                        string // the only workflow that the user may see
 	In                                           bool

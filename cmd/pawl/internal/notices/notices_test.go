@@ -154,7 +154,7 @@ func TestNoticesWithoutEnd(t *testing.T) {
 			events <- fsnotify.Event{Name: filepath.Join(dir, "a.ts"), Op: fsnotify.Write}
 			<-time.After(QuietTime / 2)
 		}
-		if got, most := looks.Load(), int64(time.Minute/longestFlurry)+1; got < most/2 || got > most {
+		if got, most := looks.Load(), int64(time.Minute/longestBurst)+1; got < most/2 || got > most {
 			t.Errorf("%d looks in a minute, want about %d", got, most)
 		}
 		end()
