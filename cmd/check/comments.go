@@ -28,7 +28,7 @@ func (t *tree) comments() (found []string) {
 		}
 		for _, d := range documented(f.syntax) {
 			if first := firstWord(d.doc); misnames(first, d.names) {
-				found = append(found, fmt.Sprintf("%s: the comment begins with %s, but belongs to %s",
+				found = append(found, fmt.Sprintf("%s: the comment begins with %s, but its declaration is %s",
 					t.at(d.doc.Pos()), first, strings.Join(d.names, ", ")))
 			}
 		}
