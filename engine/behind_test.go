@@ -9,10 +9,12 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/pawl-run/pawl/engine/checkpoint"
 	"github.com/pawl-run/pawl/engine/clock"
 	"github.com/pawl-run/pawl/engine/lease"
 	"github.com/pawl-run/pawl/engine/process"
 	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/eventlog/memlog"
 )
 
 // An engine that hands a partition over has read all of it until then: it is not behind by the time for which it has
@@ -53,6 +55,29 @@ func TestWhatADamagedPartitionLacks(t *testing.T) {
 	if p.lacksRecords() {
 		t.Error("it is damaged, and lacks records")
 	}
+}
+
+// An engine that was given a partition and reads on does not stand still, also where it reads the tails of single
+// workflows, which lie beyond what it has dealt with. Once it reads nothing for a time, another engine gets it.
+func TestReadingTailsIsNoStall(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p := newPartition(&Engine{process: &process.Process{Config: Config{Log: memlog.New(memlog.Config{})},
+			Lags: []*checkpoint.Lag{{}}}}, 0)
+		ctx, stop := p.whileReading(t.Context())
+		defer stop()
+		for seq := range uint64(9) {
+			p.passed(&aggregate{name: "w"}, eventlog.Record{Position: eventlog.Position{Seq: 10 + seq}}, errors.New("stopped"))
+			<-time.After(stallTimeout * 3 / 4) // in the time of the bubble
+			if ctx.Err() != nil {
+				t.Fatal("it is taken to stand still while it reads")
+			}
+		}
+		<-time.After(stallTimeout / 2)
+		if err := context.Cause(ctx); !errors.Is(err, errStalled) {
+			t.Errorf("it reads nothing any more, and goes on: %v", err)
+		}
+	})
 }
 
 // unwatched is a log that cannot be watched until a time.

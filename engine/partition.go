@@ -41,6 +41,7 @@ type partition struct {
 	mu       sync.Mutex
 	runners  map[eventlog.WorkflowName]*runner
 	progress checkpoint.Progress
+	read     uint64                  // counts what was dealt with, in any order
 	lastAt   eventlog.Instant        // of the newest transition replayed
 	touched  map[*aggregate]struct{} // workflows with something to flush
 	// stops and resumed are what the store is to be told next of workflows that progress goes on without.

@@ -134,25 +134,26 @@ const stallTimeout = time.Minute
 // errStalled ends the lease of a partition that this engine does not read.
 var errStalled = fmt.Errorf("nothing of it was read for %s, so other engines get it", stallTimeout)
 
-// whileReading ends as ctx does, and with errStalled once nothing of the partition was read for stallTimeout.
+// whileReading ends as ctx does, and with errStalled once nothing of the partition was read for stallTimeout. What is
+// read of single workflows counts: progress goes on behind their tails only.
 func (p *partition) whileReading(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancelCause(ctx)
-	next := func() uint64 {
+	read := func() uint64 {
 		p.mu.Lock()
 		defer p.mu.Unlock()
-		return p.progress.Next
+		return p.read
 	}
 	go func() {
 		const looks = 12 // in that time
 		ticker := time.NewTicker(stallTimeout / looks)
 		defer ticker.Stop()
-		for at, still := next(), 0; still < looks; still++ {
+		for at, still := read(), 0; still < looks; still++ {
 			select {
 			case <-ticker.C:
 			case <-ctx.Done():
 				return
 			}
-			if now := next(); now != at {
+			if now := read(); now != at {
 				at, still = now, -1
 			}
 		}

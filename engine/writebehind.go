@@ -24,6 +24,7 @@ func (p *partition) applied(a *aggregate, r eventlog.Record) {
 		}
 	}
 	p.progress.Pass(checkpointAt(r))
+	p.read++
 }
 
 // passed notes that the record will not be part of its workflow's state, since the workflow is stopped. One
@@ -39,6 +40,7 @@ func (p *partition) passed(a *aggregate, r eventlog.Record, why error) {
 	}
 	p.touched[a] = struct{}{}
 	p.progress.Pass(checkpointAt(r))
+	p.read++
 }
 
 func checkpointAt(r eventlog.Record) store.Checkpoint {
@@ -51,6 +53,7 @@ func (p *partition) skipTo(seq uint64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.progress.SkipTo(seq)
+	p.read++
 }
 
 // writeBehind writes what changed to the store, coalesced.
