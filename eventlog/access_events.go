@@ -7,12 +7,12 @@ import (
 	"strings"
 )
 
-// Installation is the aggregate of the installation itself: its past lies in the log beside those of the
+// Installation is the aggregate of the installation itself: its history stands in the log beside those of the
 // workflows. No workflow can have its name.
 const Installation WorkflowName = "_pawl"
 
-// ValidateOwner reports whether the name may own transitions of the log: it is that of a workflow, or
-// Installation. Otherwise the error is that of Validate.
+// ValidateOwner reports whether the name may own transitions of the log: it is a workflow's name, or Installation. For
+// any other name the error is that of Validate.
 func (n WorkflowName) ValidateOwner() error {
 	if n == Installation {
 		return nil
@@ -94,7 +94,8 @@ type (
 		Role TokenRole `msgpack:"role" json:"role"`
 		// Workflow, unless empty, is the only one that the login is for.
 		Workflow WorkflowName `msgpack:"workflow,omitempty" json:"workflow,omitempty"`
-		// Token is the named token with which the login was asked for: it ends with it. Empty for another one.
+		// Token is the named token that the login was opened with: the login ends when that token is revoked. Empty for
+		// a login that was opened without a named token.
 		Token     TokenName `msgpack:"token,omitempty" json:"token,omitempty"`
 		ExpiresAt Instant   `msgpack:"expiresAt" json:"expiresAt"`
 	}

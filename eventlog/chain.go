@@ -2,14 +2,14 @@ package eventlog
 
 import "fmt"
 
-// Chain follows the pasts of the workflows of one partition: revisions are dense and each record
-// names the hash of the one before. The zero Chain expects every workflow from its first
-// revision; Seed lets it go on from a checkpoint. It is not safe for concurrent use.
+// Chain checks that the histories of the workflows of one partition are whole: revisions are dense and each record
+// names the hash of the one before. The zero Chain expects every workflow from its first revision; Seed lets it go on
+// from a checkpoint. It is not safe for concurrent use.
 type Chain struct {
 	heads map[WorkflowName]Head
 }
 
-// Seed sets where the past of a workflow ends that is already known to be whole.
+// Seed sets the head of a workflow whose history up to there is already known to be whole.
 func (c *Chain) Seed(w WorkflowName, head Head) {
 	if c.heads == nil {
 		c.heads = make(map[WorkflowName]Head)

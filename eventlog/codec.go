@@ -55,8 +55,9 @@ var scratch = sync.Pool{New: func() any { return new([]byte) }}
 // maxScratch bounds the buffers that are kept.
 const maxScratch = 64 << 10
 
-// maxEncoded is where encoding is given up: far beyond what any log takes. Facts share what they hold (a payload that
-// goes to many topics, the causes of many events), so what they take together when written down has no bound else.
+// maxEncoded is the size at which encoding is given up: far beyond what any log takes. Facts share what they hold (a
+// payload that goes to many topics, the causes of many events), and each of them is written in full, so that their
+// encoded size would have no bound otherwise.
 const maxEncoded = 16 << 20
 
 // Encode returns the transition's stored bytes. ErrTooLarge: no log would take it.
@@ -160,8 +161,8 @@ func decodeFact(f wireFact) (Fact, error) {
 	return fact, nil
 }
 
-// Unpack decodes msgpack that may be malformed, such as what another engine has sent, and leaves out the fields that v
-// has not. It fails with an error, and neither panics nor takes more memory than what is there needs.
+// Unpack decodes msgpack that may be malformed, such as a message from another engine, and ignores the fields that v
+// does not have. Malformed bytes end in an error: it neither panics nor takes more memory than the bytes need.
 func Unpack(b []byte, v any) (err error) {
 	defer malformed(&err)
 	if _, err := wellFormed(b, 0); err != nil {
@@ -187,7 +188,7 @@ func strict(b []byte, v any) (err error) {
 	dec.Reset(r)
 	dec.DisallowUnknownFields(true)
 	if err := dec.Decode(v); err != nil {
-		return err // and the decoder, in whatever state it is, is not used again
+		return err // the decoder may be in any state, so it is not used again
 	}
 	msgpack.PutDecoder(dec)
 	if r.Len() > 0 {

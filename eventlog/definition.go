@@ -12,8 +12,8 @@ import (
 // Version is a workflow's `MAJOR.MINOR`: a deploy raises MAJOR, a repair MINOR.
 type Version string
 
-// Compare is negative where the version was deployed before the other one, 0 for the same, and positive behind it. What
-// is no version stands before all that are.
+// Compare is negative where the version was deployed before the other one, 0 where both are the same, and positive
+// where it was deployed after. A text that is no version comes before all versions.
 func (v Version) Compare(other Version) int {
 	major, minor := v.numbers()
 	otherMajor, otherMinor := other.numbers()
@@ -56,7 +56,7 @@ type Definition struct {
 	Producers  []Producer  `msgpack:"producers" json:"producers"`
 	Consumers  []Consumer  `msgpack:"consumers" json:"consumers"`
 	Operations []Operation `msgpack:"operations" json:"operations"`
-	// Hooks are where other systems post to the workflow.
+	// Hooks are the addresses at which other systems post to the workflow.
 	Hooks []Hook `msgpack:"hooks,omitempty" json:"hooks,omitempty"`
 }
 
@@ -100,8 +100,8 @@ type Consumer struct {
 	Key string `msgpack:"key,omitempty" json:"key,omitempty"`
 	// Rate bounds how often a run begins, as in "10/s"; empty for no bound (C12).
 	Rate string `msgpack:"rate,omitempty" json:"rate,omitempty"`
-	// Approval says whether a person approves its calls although they are granted: each one, those of which its script
-	// says so, or none (O5).
+	// Approval says whether a person approves its calls although they are granted: each call, those for which its
+	// script asks, or none (O5).
 	Approval Approval `msgpack:"approval,omitempty" json:"approval,omitempty"`
 	// DeadLetter is a topic. For each event that the consumer discards, a new event is published there; empty for none
 	// (J7).
@@ -130,7 +130,7 @@ func (d *Definition) Asks() (Handler, bool) {
 // MaxConcurrency is the most that a consumer's Concurrency may be (C1).
 const MaxConcurrency = 256
 
-// Concurrent reports whether each of its runs works on one event, beside others (C1).
+// Concurrent reports whether each of its runs works on one event, at the same time as others (C1).
 func (c Consumer) Concurrent() bool { return c.Concurrency > 0 }
 
 // Subscribes reports whether the consumer takes the topic's events.
@@ -146,26 +146,27 @@ func (c Consumer) Spacing() time.Duration {
 	return rate.Spacing()
 }
 
-// Hook is where another system posts to, at /hooks/{workflow}/{name}: a request that is verified becomes an event.
+// Hook is an address that another system posts to, /hooks/{workflow}/{name}: a request that is verified becomes an
+// event.
 type Hook struct {
 	Name   HookName   `msgpack:"name" json:"name"`
 	Topic  Topic      `msgpack:"topic" json:"topic"`
 	Verify HookVerify `msgpack:"verify" json:"verify"`
-	// ID and Title are templates over the request: those of the event's messageId and title.
+	// ID and Title are templates over the request, for the event's messageId and title.
 	ID    string `msgpack:"id" json:"id"`
 	Title string `msgpack:"title" json:"title"`
-	// Headers are those that become a part of the payload.
+	// Headers names the request headers that become a part of the payload.
 	Headers []string    `msgpack:"headers,omitempty" json:"headers,omitempty"`
 	Respond *HookAnswer `msgpack:"respond,omitempty" json:"respond,omitempty"`
 }
 
-// HookVerify says how a request proves who sent it. Package engine/hook gives it its meaning.
+// HookVerify says how a request proves who sent it. Package engine/hook interprets it.
 type HookVerify struct {
-	// Scheme is that of a known sender, or "hmac", "token" or "none".
+	// Scheme names a known sender's scheme, or is "hmac", "token" or "none".
 	Scheme string `msgpack:"scheme" json:"scheme"`
 	// Secret is the name of a configured secret, empty for scheme none.
 	Secret string `msgpack:"secret,omitempty" json:"secret,omitempty"`
-	// Hash, SecretEncoding, Signed, Signatures and Timestamp are those of scheme hmac.
+	// Hash, SecretEncoding, Signed, Signatures and Timestamp are settings of scheme hmac.
 	Hash           string          `msgpack:"hash,omitempty" json:"hash,omitempty"`
 	SecretEncoding string          `msgpack:"secretEncoding,omitempty" json:"secretEncoding,omitempty"`
 	Signed         string          `msgpack:"signed,omitempty" json:"signed,omitempty"`
@@ -207,7 +208,8 @@ type HookAnswer struct {
 	// Media is the type of Body, empty for the usual answer.
 	Media string `msgpack:"media,omitempty" json:"media,omitempty"`
 	Body  string `msgpack:"body,omitempty" json:"body,omitempty"`
-	// Challenge is a template: a request that has all of it is answered with it, and is no event.
+	// Challenge is a template over the request: a request that has every value it names is answered with the filled
+	// template, and becomes no event.
 	Challenge string `msgpack:"challenge,omitempty" json:"challenge,omitempty"`
 }
 
@@ -268,10 +270,10 @@ func find[T any](list []T, fits func(*T) bool) (found T, ok bool) {
 	return found, false
 }
 
-// secretPrefix stands before the name of a secret in a capability. No connector has the name before the dot.
+// secretPrefix stands before the name of a secret in a capability. No connector is called secret.
 const secretPrefix = "secret."
 
-// SecretCapability is what is granted of a configured secret: `secret.NAME`.
+// SecretCapability is the capability to use a configured secret: `secret.NAME`.
 func SecretCapability(name string) string { return secretPrefix + name }
 
 // SecretOf is the name of the secret that a capability is about, false for any other capability.

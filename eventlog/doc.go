@@ -22,8 +22,8 @@
 //
 // Type names and versions are for ever. A changed shape gets a new version and an upcast in codec.go; a
 // changed name gets an entry in fact.go, and the old name is read for ever and never used again.
-// testdata/golden holds one file per type and version as it was first written, testdata/upcast one per
-// retired name with what it is read as since. Files are added to them and never edited.
+// testdata/golden holds one file per type and version as it was first written, testdata/upcast one per retired name,
+// with what it is read as now. Files are added to them and never edited.
 //
 // How do I add a fact type? Declare it in a file *_events.go (its comment is its text in the feed: `go test ./ops/feed
 // -run Meanings -update`) and give it a row in fact.go. Raise FormatVersion in format.go and name the type there, so

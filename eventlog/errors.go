@@ -9,8 +9,8 @@ import (
 var (
 	// ErrConflict: another writer wrote to the workflow; read on from the head and decide again.
 	ErrConflict = errors.New("workflow was changed by another writer")
-	// ErrUnconfirmed: it is not known whether the entry was written. Append the same entry again
-	// until it is; nothing else may be appended to the workflow before.
+	// ErrUnconfirmed: it is not known whether the entry was written. Append the same entry again until that is known;
+	// nothing else may be appended to the workflow before.
 	ErrUnconfirmed = errors.New("append is not confirmed")
 	// ErrTooLarge: the transition is larger than the log takes; nothing was written.
 	ErrTooLarge = errors.New("transition is too large")
@@ -18,18 +18,18 @@ var (
 	ErrFull = errors.New("log storage is full")
 	// ErrDamaged: the log does not hold what it once acknowledged.
 	ErrDamaged = errors.New("log is damaged")
-	// ErrGone: nothing of a log is left that has existed; it is not created anew.
+	// ErrGone: nothing is left of a log that has existed; it is not created anew.
 	ErrGone = fmt.Errorf("%w", ErrDamaged)
 	// ErrNewerFormat: the log was written by a newer version.
 	ErrNewerFormat = errors.New("log format is newer than this pawl reads")
-	// ErrHeldFormat: the entry needs a newer format than the log may get yet, since not all that read it know that one;
-	// nothing was written.
+	// ErrHeldFormat: the entry needs a newer format than the log may have yet, since not all programs that read the log
+	// know that format; nothing was written.
 	ErrHeldFormat = errors.New("the format of the log is held back")
 	// ErrClosed: the log was closed.
 	ErrClosed = errors.New("log is closed")
 )
 
-// ConflictError is an ErrConflict that says where the workflow's past ends now, as far as known.
+// ConflictError is an ErrConflict that names the workflow and the head on which the refused entry was decided.
 type ConflictError struct {
 	Workflow WorkflowName
 	Expected Head

@@ -104,8 +104,8 @@ func NewFact(t FactType) Fact {
 // VersionOf is the version that a fact of the table has in the log.
 func VersionOf(f Fact) int { return versionOf(f) }
 
-// Versions are those that facts of the type have in the log, the oldest first; none for an unknown type. What a stored
-// fact says decides which of them it is.
+// Versions lists the versions in which facts of the type are stored, the oldest first; none for an unknown type. The
+// content of a fact decides in which of them it is stored.
 func Versions(t FactType) (versions []int) {
 	entry, ok := facts[t]
 	if !ok {
@@ -123,7 +123,7 @@ type versioned interface {
 	needs() int
 }
 
-// versionOf is the version that the fact is written as: without what a later version has added it is
+// versionOf is the version that the fact is written as: a fact that uses nothing that a later version has added is
 // stored as before, byte for byte, and a log that uses nothing new can be read by an older binary.
 func versionOf(f Fact) int {
 	if v, ok := f.(versioned); ok {

@@ -1,8 +1,8 @@
 package eventlog
 
 // FormatVersion is the newest format of a log (`pawl.format` in its metadata) that this version reads; a log with
-// a newer one is refused. A log gets a format with the first message that needs it: without one, an older binary
-// reads the log as ever.
+// a newer one is refused. A log gets a format with the first message that needs it: without such a message, an older
+// binary reads the log as before.
 const FormatVersion = formatDeadLetters
 
 // FormatFirst is the format of a log that holds nothing of what a later one has added.
@@ -12,13 +12,14 @@ const (
 	// formatInstallation: the log also holds Installation, whose messages format 1 does not know.
 	formatInstallation = 2
 	// formatConcurrent: workflows have concurrent consumers. A binary that does not know their facts must not start:
-	// it would stop these workflows in the middle of many calls. Any workflow may have a comment on a mutation since.
+	// it would stop these workflows in the middle of many calls. Since this format any workflow may have a comment on a
+	// mutation.
 	formatConcurrent = 3
 	// formatHooks: workflows have hooks. A binary that does not know them must not start: it would stop these
-	// workflows, and answer their senders that there is nothing.
+	// workflows, and answer their senders that there is no such hook.
 	formatHooks = 4
-	// formatResends: calls may be sent again to find out what became of them. A binary that does not know that would take
-	// such a call for over while it is sent again.
+	// formatResends: calls may be sent again to find out what became of them. A binary that does not know that would
+	// believe that such a call is over while it is sent again.
 	formatResends = 5
 	// formatTraced: events belong to traces of their senders. A binary that does not know that must not start: it would
 	// stop their workflows at the first such event.
@@ -34,8 +35,8 @@ const (
 	formatDeadLetters = 9
 )
 
-// concurrentFacts are the types that concurrent consumers have added, and the versions from which on others say
-// something of them.
+// concurrentFacts are the types that concurrent consumers have added (version 1), and of older types the version from
+// which on they say something of concurrent consumers.
 var concurrentFacts = map[FactType]int{
 	"workflow.deployed":         3,
 	"run.started":               2,

@@ -33,8 +33,8 @@ type (
 		// Uncounted is set when its last failure counts no attempt after all: the target was to blame (C7).
 		Uncounted bool `msgpack:"uncounted,omitempty" json:"uncounted,omitempty"`
 	}
-	// EventDeferred: prepare chose nothing, or trouble of our own ended the run (F11). The event is pending again and
-	// invisible until Until or a deploy, and that was no execution of its job (C6, C8).
+	// EventDeferred: prepare chose nothing, or a fault of Pawl's own storage ended the run (F11). The event is pending
+	// again and invisible until Until or a deploy, and that was no execution of its job (C6, C8).
 	EventDeferred struct {
 		Topic     Topic     `msgpack:"topic" json:"topic"`
 		MessageID MessageID `msgpack:"messageId" json:"messageId"`

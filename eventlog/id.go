@@ -10,7 +10,7 @@ import (
 )
 
 // Distinct id types, so that a run cannot be passed where a mutation is meant.
-// All but message ids are safe as one token of a NATS subject.
+// All but topics and message ids are safe as one token of a NATS subject.
 type (
 	// WorkflowName is a workflow's name and identity: `[A-Za-z0-9][A-Za-z0-9_-]{0,63}`.
 	WorkflowName string

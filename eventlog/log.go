@@ -89,10 +89,9 @@ type Log interface {
 	// this version does not read, by now. A program that writes to a shared log says so before the first such message, so
 	// without this error nothing up to the sequence is newer.
 	Last(ctx context.Context, partition int) (uint64, error)
-	// Read yields the partition's records from sequence from (1 or more) up to the end at the
-	// time of the call. A hole, a record that cannot be read (ErrUnreadable) or a failure is
-	// yielded as an error; a record that cannot be decoded is yielded with its Position and,
-	// where the envelope's address is known, its Workflow.
+	// Read yields the partition's records from the sequence `from` (1 or more) up to the end at the time of the call. A
+	// hole, a record that cannot be read (ErrUnreadable) or a failure is yielded as an error; a record that cannot be
+	// decoded is yielded with its Position and, where the envelope's address is known, its Workflow.
 	Read(ctx context.Context, partition int, from uint64) iter.Seq2[Record, error]
 	// ReadWorkflow is Read for one workflow.
 	ReadWorkflow(ctx context.Context, w WorkflowName, from uint64) iter.Seq2[Record, error]
@@ -104,37 +103,38 @@ type Log interface {
 	Close() error
 }
 
-// PlaceChecker is a Log of which a place can be asked.
+// PlaceChecker is a Log that can be asked whether a record still stands at its place.
 type PlaceChecker interface {
 	Log
-	// CheckPlace reports whether the record with this hash stands at the sequence, as the partition's leader has it: nil,
-	// ErrDamaged when it does not, or that the leader could not be asked.
+	// CheckPlace reports whether the record with this hash stands at the sequence, as the partition's leader has it:
+	// nil where it does, ErrDamaged where it does not, any other error where the leader could not be asked.
 	CheckPlace(ctx context.Context, partition int, seq uint64, hash Hash) error
 }
 
 // FormatHolder is a Log that programs of several versions write to, so that it does not take every format yet.
 type FormatHolder interface {
 	Log
-	// Admits reports whether the partition takes what needs the format: nil, ErrHeldFormat, or that the leader could not
-	// be asked. Once it does, each program that runs on the log reads it.
+	// Admits reports whether the partition takes what needs the format: nil where it does, ErrHeldFormat where it does
+	// not, any other error where the leader could not be asked. Once the partition takes a format, each program that
+	// runs on the log reads that format.
 	Admits(ctx context.Context, partition, format int) error
 }
 
 // GroupLog is a Log that writes several entries of one workflow at once.
 type GroupLog interface {
 	Log
-	// AppendGroup writes entries of one workflow. Each is decided on the head that the one before leaves, of which the
-	// sequence is not known yet and not looked at; the first one's is. It answers once their fate is known: with all of
-	// them, or with the first ones and the error of the one that follows, of Append's errors. After ErrUnconfirmed the
-	// same rest is appended again, on the head of the last one that is written; of the rest nothing else is known. After
-	// any other error nothing of the rest is written.
+	// AppendGroup writes entries of one workflow. Each is decided on the head that the one before leaves. The sequence
+	// in that head is not known yet and not looked at; only that of the first entry's head is. It answers once their
+	// fate is known: with all of them, or with the first ones that are written and, of the next one, one of Append's
+	// errors. After ErrUnconfirmed the same rest is appended again, on the head of the last one that is written;
+	// nothing else is known of the rest. After any other error nothing of the rest is written.
 	AppendGroup(ctx context.Context, entries []Entry) ([]Written, error)
 	// MaxGroup is how many entries are written together at most; 1 where each would be written by itself.
 	MaxGroup() int
 }
 
 // AppendInOrder is AppendGroup on any Log: each entry is written by itself, once the one before is.
-// The first error of Append ends it, beside what is written by then.
+// The first error of Append ends it, and is returned with what is written by then.
 func AppendInOrder(ctx context.Context, l Log, entries []Entry) ([]Written, error) {
 	written := make([]Written, 0, len(entries))
 	for i, e := range entries {
@@ -163,8 +163,8 @@ type StoredRecord struct {
 	Stored []byte
 }
 
-// Aside is a part of a partition that counts no more, though it is there: what a workflow's past
-// consists of from where it cannot be followed on, or a message that is no transition at all.
+// Aside is a part of a partition that is there and counts no more: a workflow's records from the first one that cannot
+// be followed on, or a message that is no transition at all.
 type Aside struct {
 	// Workflow names the workflow whose messages of the range are meant; empty: those of all.
 	Workflow WorkflowName
@@ -182,8 +182,8 @@ type LossKeeper interface {
 	// Unrecorded lists the missing ranges of the partition whose loss was accepted since the last Recorded: the
 	// workflows concerned may have no record of it yet.
 	Unrecorded(partition int) []Missing
-	// Recorded says that each workflow that is known to be concerned by a loss has its record. With namesLost
-	// there may have been others, of which nothing is left, not even their names: from then on, NamesLost.
+	// Recorded says that each workflow that is known to be concerned by a loss has its record. With namesLost there may
+	// have been other workflows of which nothing is left, not even their names: from then on NamesLost reports true.
 	Recorded(ctx context.Context, partition int, namesLost bool) error
 	// NamesLost reports whether workflows of the partition may have been lost with all their records. A name
 	// that the log does not know may be one of them.
@@ -194,9 +194,9 @@ type LossKeeper interface {
 	ReadAll(ctx context.Context, partition int, from uint64) iter.Seq2[Record, error]
 	// Asides returns what was set aside.
 	Asides(partition int) []Aside
-	// SetAside makes readers pass over these messages, and appends follow what stands before them. The
-	// partition then has another Identity, also when there are none. ErrTooLarge: the log cannot
-	// remember all of them. It remembers the first n and returns n.
+	// SetAside makes readers pass over these messages, and lets appends follow what stands before them. The partition
+	// then has another Identity, even where there are no such messages. ErrTooLarge: the log cannot remember all of
+	// them. It remembers the first n and returns n.
 	SetAside(ctx context.Context, partition int, more []Aside) (int, error)
 }
 

@@ -2,7 +2,7 @@ package eventlog
 
 import "encoding/json"
 
-// ResolvedByAcceptedLoss settles what a person has given up with a part of the log.
+// ResolvedByAcceptedLoss is what resolved a mutation that a person has given up with a part of the log.
 const ResolvedByAcceptedLoss = "accepted_loss"
 
 type (

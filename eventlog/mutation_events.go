@@ -2,14 +2,14 @@ package eventlog
 
 import "encoding/json"
 
-// MutationStatus is a mutation's place in the ledger.
+// MutationStatus is how far a mutation has come, or how it ended.
 type MutationStatus string
 
 // The statuses of a mutation. Applied, failed and given up are final.
 const (
 	MutationStatusAwaitingApproval MutationStatus = "awaiting_approval" // nothing has left (O5)
 	MutationStatusInFlight         MutationStatus = "in_flight"         // the request may have left (F6)
-	MutationStatusNeedsReconcile   MutationStatus = "needs_reconcile"   // being asked for, with backoff (F5)
+	MutationStatusNeedsReconcile   MutationStatus = "needs_reconcile"   // its outcome is asked for, with backoff (F5)
 	MutationStatusIndeterminate    MutationStatus = "indeterminate"     // only a person can say
 	MutationStatusApplied          MutationStatus = "applied"
 	MutationStatusFailed           MutationStatus = "failed"

@@ -8,9 +8,9 @@ type (
 	LogRestored struct {
 		// From says where the backup was made.
 		From string `msgpack:"from" json:"from"`
-		// TakenAt is when.
+		// TakenAt is when it was made.
 		TakenAt Instant `msgpack:"takenAt" json:"takenAt"`
-		// Generation is that of the log that was restored: positions of another one mean nothing in it.
+		// Generation names this log since it was restored: positions of another generation mean nothing in it.
 		Generation string `msgpack:"generation" json:"generation"`
 	}
 )

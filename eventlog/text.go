@@ -37,13 +37,13 @@ func Count(n int, noun string) string {
 	return fmt.Sprintf("%d %ss", n, noun)
 }
 
-// MaxDepth is how many levels deep the lists and objects of JSON that comes from outside may stand in each other. A
-// script's process and the readers of its history work on each level, so a few thousand of them, in a few KiB, would
-// stop a workflow. What is in a log already is read whatever its depth.
+// MaxDepth is how many levels deep the lists and objects of JSON that comes from outside may be nested. A script's
+// process and the readers of its history work on each level, so a few thousand of them, in a few KiB, would stop a
+// workflow. What is in a log already is read whatever its depth.
 const MaxDepth = 512
 
-// Deeper reports whether lists and objects in a JSON text stand more levels deep in each other. It takes no memory, and
-// the text need not be valid.
+// Deeper reports whether lists and objects in a JSON text are nested more than so many levels deep. It takes no memory,
+// and the text need not be valid.
 func Deeper(text []byte, levels int) bool {
 	depth, quoted := 0, false
 	for i := 0; i < len(text); i++ {

@@ -101,7 +101,7 @@ type (
 		Topic     Topic     `msgpack:"topic" json:"topic"`
 		MessageID MessageID `msgpack:"messageId" json:"messageId"`
 	}
-	// InputRegistered: something outside that the workflow took in.
+	// InputRegistered: the workflow took in something from outside.
 	InputRegistered struct {
 		Input      InputID `msgpack:"input" json:"input"`
 		Source     string  `msgpack:"source" json:"source"`
@@ -109,7 +109,7 @@ type (
 		ExternalID string  `msgpack:"externalId" json:"externalId"`
 		Title      string  `msgpack:"title" json:"title"`
 	}
-	// InputRetitled: what it stands for has come in again under another title.
+	// InputRetitled: the same input has come in again under another title.
 	InputRetitled struct {
 		Input InputID `msgpack:"input" json:"input"`
 		Title string  `msgpack:"title" json:"title"`

@@ -27,8 +27,8 @@ func write(path string, content []byte, syncDir func(string) error) (err error) 
 	return syncDir(dir)
 }
 
-// Temporary is how the names begin of the files that WriteFile writes beside path and renames. After a kill one may be
-// left.
+// Temporary is how the names of the files begin that WriteFile writes beside path and then renames. A process that is
+// killed may leave one.
 func Temporary(path string) string { return "." + filepath.Base(path) + "." }
 
 // SyncDir makes the names in a directory survive the loss of power, where the system can do that: files that were

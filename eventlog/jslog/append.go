@@ -38,7 +38,7 @@ func (l *Log) AppendGroup(ctx context.Context, entries []eventlog.Entry) ([]even
 	return l.appendAll(ctx, entries)
 }
 
-// maxGroup bounds a group: what others record shall not wait long behind it.
+// maxGroup bounds a group, so that the entries of other workflows do not wait long behind it.
 const maxGroup = 32
 
 // MaxGroup implements eventlog.GroupLog.
@@ -103,7 +103,7 @@ func (l *Log) answers(ctx context.Context, requests []*request) ([]eventlog.Writ
 		select {
 		case res = <-r.done:
 		case <-ctx.Done():
-			// The committer may have it in its hands.
+			// The committer may be sending it at this moment.
 			res.err = fmt.Errorf("%w: %w", eventlog.ErrUnconfirmed, context.Cause(ctx))
 		}
 		l.noteFate(r.entry, res.err)
@@ -139,7 +139,7 @@ func (l *Log) noteFate(e eventlog.Entry, err error) {
 // raiseFormat makes the partition's stream say that it holds what an older version does not know, before
 // the first such message is written: an older one then refuses the log by its format, and does not take
 // that message for damage. It never lowers what the stream says. With held it leaves the stream as it is, and refuses
-// what is newer.
+// an entry that needs a newer format.
 func (l *Log) raiseFormat(ctx context.Context, p, want int, held bool) error {
 	f := &l.partitions[p].format
 	f.raising.Lock()
@@ -150,7 +150,8 @@ func (l *Log) raiseFormat(ctx context.Context, p, want int, held bool) error {
 	return l.raise(ctx, p, want, held)
 }
 
-// raise is raiseFormat whatever the stream is known to say. The caller holds the lock of the format.
+// raise is raiseFormat, but asks the stream even if its format is known already. The caller holds the lock of the
+// format.
 func (l *Log) raise(ctx context.Context, p, want int, held bool) error {
 	says := 0
 	err := l.retry(ctx, func() error {
@@ -247,8 +248,8 @@ func (l *Log) Format(ctx context.Context) (int, error) {
 	return lowest, nil
 }
 
-// lastForeign is the sequence of the last message, under the name of a workflow that has no transition yet, that was
-// set aside for no workflow: a foreign one. The first transition follows it. It is 0 when there is none.
+// lastForeign is for a workflow that has no transition yet: the sequence of the last foreign message under its name,
+// which was set aside since it belongs to no workflow. The first transition follows it. It is 0 when there is none.
 func (l *Log) lastForeign(ctx context.Context, p int, w eventlog.WorkflowName) (uint64, error) {
 	aside, last := l.partitions[p].aside, uint64(0)
 	for _, s := range aside[""] {

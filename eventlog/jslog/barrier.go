@@ -8,9 +8,9 @@ import (
 	"github.com/pawl-run/pawl/eventlog"
 )
 
-// barrier acknowledges the entries after which a request leaves: once the mark that covers them is
-// on the disk, so that what the request followed from is never lost unnoticed. While one sync is on
-// its way the committer goes on, and what gathers meanwhile shares the next one.
+// barrier acknowledges the entries after which a request leaves, once the mark that covers them is on the disk: a power
+// cut then never loses unnoticed what led to the request. The committer goes on during a sync, and the entries that
+// come meanwhile share the next one.
 type barrier struct {
 	log *Log
 

@@ -10,8 +10,8 @@ import (
 	"github.com/pawl-run/pawl/eventlog"
 )
 
-// check looks for what JetStream does not refuse to start with: missing messages, a lost tail,
-// a last message that cannot be read. It returns where the partition ends.
+// check looks for damage with which JetStream starts all the same: missing messages, a lost tail, a last message that
+// cannot be read. It returns where the partition ends.
 func (l *Log) check(ctx context.Context, p int, info *jetstream.StreamInfo) (point, error) {
 	name, part := info.Config.Name, l.partitions[p]
 	part.identity = identity(l.installation, p, info.Config.Metadata[metaEpoch])
@@ -25,13 +25,13 @@ func (l *Log) check(ctx context.Context, p int, info *jetstream.StreamInfo) (poi
 	last := seen.last
 	accepted := part.accepted
 	if len(part.unrecorded) == 0 {
-		// Behind the end sequences are used again: what will stand there is not lost. (An acceptance that was
-		// interrupted has to find that itself.)
+		// Sequences behind the end are used again, so what will stand there is not lost. (Where an acceptance was
+		// interrupted, the repeated one has to find that itself.)
 		accepted = accepted.upTo(last)
 	}
 	missing := seen.missing.without(accepted)
 
-	// Nothing below the mark may be missing: it was acknowledged, a request may have left after it.
+	// Nothing below the mark may be missing: it was acknowledged, and a request may have left after it.
 	acknowledged := point{}
 	if l.mark != nil {
 		acknowledged = l.mark.at(p)
@@ -41,8 +41,8 @@ func (l *Log) check(ctx context.Context, p int, info *jetstream.StreamInfo) (poi
 	}
 	torn := spans(nil)
 	for _, m := range missing {
-		// Above the mark an end may be lost. Where writes were not synced, so may be anything, but what
-		// stands behind a hole does not say whose transitions were in it.
+		// Above the mark anything may be missing from a synced log. Where writes were not synced, only the end may be:
+		// acknowledged transitions may have been in a hole, and what stands behind it does not say whose they were.
 		end := m.to >= last || !l.unsynced()
 		if l.mark == nil && !l.cfg.Unsynced || m.from <= acknowledged.seq || !end {
 			return point{}, fmt.Errorf("%w: stream %s lacks the messages %s%s",
@@ -95,7 +95,7 @@ type survey struct {
 	last      uint64
 	missing   spans
 	lostBytes uint64
-	odd       error // the server's own account of it does not add up
+	odd       error // what the server says of it contradicts itself
 }
 
 func (l *Log) survey(ctx context.Context, p int) (survey, error) {

@@ -60,8 +60,8 @@ type Config struct {
 	// BeforeUpdate is called right before each update of a stream's configuration, which is not made after an error;
 	// updates are made one at a time. A server that may be killed in the middle of one keeps a copy with it. Nil: none.
 	BeforeUpdate func(stream string) error
-	// BeforeAccept is called with what has been found so far, right before each time that an acceptance of a loss writes
-	// something down; after an error it does not. Nil: none.
+	// BeforeAccept is called with what has been found so far, right before each time that an acceptance of a loss
+	// writes something down; after an error nothing is written. Nil: none.
 	BeforeAccept func(Lost) error
 	// Restoring opens a log that is being made from a backup, and no other; nil for one that exists or is new.
 	Restoring *Restoring
@@ -74,8 +74,8 @@ type Config struct {
 	// Otherwise a log gets a format with the first message that needs it.
 	HoldFormat bool
 	// AckTimeout is how long an answer is waited for before the same bytes are sent again;
-	// 0 means 2 s, and 0.5 s where the log has several replicas: a leader that gives up its role answers nothing of
-	// what it has on its way.
+	// 0 means 2 s, and 0.5 s where the log has several replicas: a leader that gives up its role answers none of the
+	// writes that it has in process.
 	AckTimeout time.Duration
 	// ReadTimeout is how long a read waits for a record that must be there before it asks the
 	// leader what became of it; 0 means 5 s.

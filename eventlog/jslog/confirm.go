@@ -47,9 +47,9 @@ func (l *Log) confirm(r *request, a answer) {
 	}()
 }
 
-// confirmFollowers settles, in order, what follows an entry that is written. Each is written behind the one before it,
-// or found there, since a batch whose answer was lost has left it there, or refused, since another writer has written
-// there. Whether another writer has gone on behind them is known of all of them only when it is known of the last.
+// confirmFollowers settles, in order, what follows an entry that is written. Each is written behind the one before it;
+// or it is found there, left by a batch whose answer was lost; or it is refused, since another writer has written
+// there. Whether another writer has gone on behind the group shows only at its last entry, so none is answered before.
 func (l *Log) confirmFollowers(ctx context.Context, first *request, found finding, lostBatch bool) {
 	settled, seqs := []*request{first}, []uint64{found.seq}
 	var failed error

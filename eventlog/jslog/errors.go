@@ -21,9 +21,9 @@ const (
 	accepted verdict = iota
 	// stale: refused by the fence; what stands in the log decides whose write it was.
 	stale
-	// busy: another write with this fence is in process, maybe an own one; the same again.
+	// busy: another write with this fence is in process, maybe one of this log; the same bytes are sent again.
 	busy
-	// lost: no answer, or one that says nothing about the write; the same again.
+	// lost: no answer, or one that says nothing about the write; the same bytes are sent again.
 	lost
 	// full: refused for lack of space.
 	full
@@ -156,8 +156,8 @@ type finalError struct{ error }
 
 func (e finalError) Unwrap() error { return e.error }
 
-// notCreated says why a stream could not be created. For want of space, waiting is no help; nor when
-// the only server that would have it cannot make it, while a cluster has others.
+// notCreated says why a stream could not be created. Waiting does not help where there is no space, nor where the only
+// server cannot create the stream; a cluster has other servers.
 func notCreated(name string, replicas int, err error) error {
 	var api *jetstream.APIError
 	if errors.As(err, &api) {

@@ -51,7 +51,7 @@ func (l *Log) fetch(ctx context.Context, partition int, q query) (stored, error)
 	return *a.Message, nil
 }
 
-// fetchPatiently is fetch for a start: a cluster without a leader is waited for until ctx ends.
+// fetchPatiently is fetch for a start: while the cluster has no leader it asks again, until ctx ends.
 func (l *Log) fetchPatiently(ctx context.Context, partition int, q query) (m stored, err error) {
 	err = l.patiently(ctx, func() error {
 		m, err = l.fetch(ctx, partition, q)
@@ -69,13 +69,13 @@ func (l *Log) fetchAgain(ctx context.Context, partition int, q query) (m stored,
 	return m, err
 }
 
-// absences says until when it is believed at once that a message is missing: for a time after one was found to stay
-// missing.
+// absences says until when the answer that a message is missing is believed at once: for some time after a message was
+// found to stay missing.
 type absences struct{ until atomic.Int64 } // in nanoseconds of the Unix epoch
 
-// fetchSurely is fetchAgain where it matters that a message is missing. In a cluster a leader that was deposed and does
-// not know it yet may lack what is there: it is asked again for as long as that can last. For as long after that,
-// each message that is said to be missing is believed to be so at once.
+// fetchSurely is fetchAgain for a reader that takes a missing message for damage. In a cluster a leader that was
+// deposed and does not know it yet may lack what is there: it is asked again for as long as that can last. For as long
+// after that, each message that is said to be missing is believed to be so at once.
 func (l *Log) fetchSurely(ctx context.Context, partition int, q query, believed *absences) (stored, error) {
 	for said := (failures{least: l.patience}); ; {
 		m, err := l.fetchAgain(ctx, partition, q)

@@ -30,7 +30,8 @@ type Log struct {
 	warnings     []string
 	session      string // random: the batch ids of two engines must differ
 	grouping     bool   // entries of one workflow are written together: each partition takes batches, and has one replica
-	// patience is for a cluster without a leader, or with one that was deposed; it is 0 with one server.
+	// patience is how long a cluster may be without a leader, or answer by one that was deposed; it is 0 with one
+	// server.
 	patience  time.Duration
 	accepting *Lost // what AcceptLoss has found; nil for a log that must be whole
 
@@ -62,7 +63,7 @@ var (
 )
 
 // format is the format that a partition's stream is known to say, 0 while that was not asked. lower counts the answers
-// since that say an older one.
+// since then that named an older one.
 type format struct {
 	raising sync.Mutex
 	known   int

@@ -54,7 +54,8 @@ func (l *Log) acceptIn(ctx context.Context, p int, name string) (point, error) {
 	if err != nil {
 		return point{}, err
 	}
-	// What an acceptance before this one was interrupted with is told again. Behind the end, sequences are used again.
+	// An earlier acceptance may have been interrupted before it told what it found, so that is told again. Sequences
+	// behind the end are used again.
 	part := l.partitions[p]
 	missing = missing.without(part.accepted).with(part.unrecorded.upTo(seen.last)...)
 	found, before := l.accepting, len(l.accepting.Lines)
@@ -143,8 +144,8 @@ func (l *Log) forgetBehind(ctx context.Context, p int, name string, last uint64)
 	return now, nil
 }
 
-// unreadable reads the partition and returns what cannot be read of it: the server does not list
-// among what is missing a message that it finds damaged only when it is asked for.
+// unreadable reads the partition and returns what cannot be read of it. The server's list of missing messages lacks
+// those that it finds damaged only when they are asked for.
 func (l *Log) unreadable(ctx context.Context, p int, seen survey) (spans, error) {
 	part, missing := l.partitions[p], seen.missing
 	// What is known to be missing must not be waited for.

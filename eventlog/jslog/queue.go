@@ -44,8 +44,8 @@ type committer struct {
 // groupFrom is how many messages of a workflow are worth a batch where the server stages batches in files.
 const groupFrom = 4
 
-// weight is how many single messages the requests count for when it is asked whether a batch is worth it. A group
-// counts for enough: its messages would have to wait for each other.
+// weight is how many single messages the requests count for when the committer decides between single messages and a
+// batch. A group counts for enough to be a batch: sent singly, its messages would have to wait for each other.
 func (c *committer) weight(requests ...*request) (n int) {
 	for _, r := range requests {
 		switch size := r.messages(); {
@@ -117,7 +117,7 @@ func (c *committer) take(most, room int) []*request {
 // written lets the next entry of the request's workflow go.
 func (c *committer) written(r *request) { delete(c.writing, r.entry.Workflow) }
 
-// waiting is the weight of what is in the queue; once the log is closed they wait for nothing.
+// waiting is the weight of what is in the queue, and reports whether the log is closed.
 func (c *committer) waiting() (n int, closed bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -153,9 +153,9 @@ func (c *committer) reply(number uint64) string { return c.inbox + strconv.Forma
 // aloneAfterRefusal is how many messages go by themselves after the first refusal.
 const aloneAfterRefusal = 1000
 
-// unstaged takes in that the server refused to stage a batch in memory. Each attempt leaves files behind and
-// costs every caller in the group a round trip, so the next one has to wait, longer each time. Elsewhere such a
-// refusal says little: a cluster that has a new leader has lost the batch, too.
+// unstaged notes that the server refused to stage a batch in memory. Each attempt leaves files behind and costs every
+// caller in the group a round trip, so the next one has to wait, longer each time. Elsewhere such a refusal says
+// little: a cluster that has a new leader has lost the batch, too.
 func (c *committer) unstaged(reason error) {
 	if !c.staged {
 		return

@@ -222,7 +222,7 @@ func (r *reader) consume(ctx context.Context, last uint64, yield func(eventlog.R
 			continue
 		}
 		if seq > last {
-			// The end lies behind: what is between is missing.
+			// The message lies behind the end of this reading: what should have come before it is missing.
 			r.fill(ctx, last+1, yield)
 			return true
 		}

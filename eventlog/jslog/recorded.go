@@ -71,8 +71,8 @@ func (l *Log) ConfirmNames(ctx context.Context, p int) error {
 	return l.recordLoss(ctx, p, now, false)
 }
 
-// recordLoss writes it into the stream's metadata, and the log goes by it once it is there. A new epoch makes every
-// checkpoint on this partition worthless: sequences after a lost end are used again.
+// recordLoss writes the losses into the stream's metadata, and the log goes by them once they are written. A new epoch
+// makes every checkpoint on this partition worthless: sequences after a lost end are used again.
 func (l *Log) recordLoss(ctx context.Context, p int, now losses, newEpoch bool) error {
 	part := l.partitions[p]
 	info, err := l.info(ctx, l.names.stream(p))

@@ -13,11 +13,12 @@ import (
 var (
 	// ErrRestoring: the log holds a part of a backup only, and nothing may run on it.
 	ErrRestoring = errors.New("the restore of this log was not finished")
-	// ErrNotEmpty: a backup is restored where no log is.
+	// ErrNotEmpty: a backup is restored only where there is no log.
 	ErrNotEmpty = errors.New("a backup is restored into an empty installation only")
 )
 
-// mayRestore refuses a log that is being restored to all but its restorer, and every other log to that one.
+// mayRestore refuses a log that is being restored, unless it is opened to go on with that restore. To a restore it
+// refuses every log that is not its own.
 func (l *Log) mayRestore(found map[int]*jetstream.StreamInfo) error {
 	var begun string // the backup of which a part is there
 	streams := 0

@@ -136,7 +136,7 @@ func (l *Log) info(ctx context.Context, name string) (*jetstream.StreamInfo, err
 }
 
 // fromLeader refuses an answer about a stream that does not name its leader: nats-server 2.15.2 lets a server that has
-// no space left, and knows no leader therefore, answer for itself. It lacks what was acknowledged since.
+// no space left, and therefore knows no leader, answer for itself. Such a server lacks what was acknowledged since.
 func fromLeader(info *jetstream.StreamInfo) error {
 	if info.Config.Replicas > 1 && info.Cluster != nil && info.Cluster.Leader == "" {
 		return errNoLeader

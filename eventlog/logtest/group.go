@@ -104,8 +104,8 @@ func groupTorn(t *testing.T, h Harness) {
 	}
 }
 
-// groupTornAndTaken: someone else has written behind what is left of a group. The rest is refused, and what is written
-// is known to be overtaken.
+// groupTornAndTaken: another writer has written behind what is left of a group. The rest is refused, and what is
+// written is known to be overtaken.
 func groupTornAndTaken(t *testing.T, h Harness) {
 	l := grouping(t, h)
 	entries := chainOf(t, "a", eventlog.Head{}, 4)
@@ -121,7 +121,8 @@ func groupTornAndTaken(t *testing.T, h Harness) {
 	mustAppend(t, l, Entry(t, "a", foreign))
 }
 
-// groupLost: no answer comes through. The group again, once answers do: each entry is written once, in order.
+// groupLost: no answer comes through. Once answers do, the same group is appended again: each entry is written once, in
+// order.
 func groupLost(t *testing.T, h Harness) {
 	l := grouping(t, h)
 	head := eventlog.Head{}
@@ -144,7 +145,7 @@ func groupLost(t *testing.T, h Harness) {
 	}
 }
 
-// groupLostAndTaken: no answer to a group comes through, and someone else goes on behind it.
+// groupLostAndTaken: no answer to a group comes through, and another writer goes on behind it.
 func groupLostAndTaken(t *testing.T, h Harness) {
 	l := grouping(t, h)
 	entries := chainOf(t, "a", eventlog.Head{}, 3)

@@ -34,7 +34,7 @@ func Create(ctx context.Context, js jetstream.JetStream, name string, replicas i
 	return Open(ctx, js, name)
 }
 
-// Open finds the bucket. It refuses one whose reads any replica answers.
+// Open finds the bucket. It refuses a bucket whose reads may be answered by any replica.
 func Open(ctx context.Context, js jetstream.JetStream, name string) (*Bucket, error) {
 	stream, err := js.Stream(ctx, StreamName(name))
 	if err != nil {
@@ -87,7 +87,8 @@ func (b *Bucket) Put(ctx context.Context, key string, value []byte, revision uin
 	}
 }
 
-// busyPause is the longest pause before a write is sent again that the server refused since another one was in process.
+// busyPause is the longest pause before a write is sent again after the server has refused it because another write was
+// in process.
 const busyPause = 50 * time.Millisecond
 
 // Keys lists the keys that begin with the prefix, in their order.
