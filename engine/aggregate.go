@@ -24,7 +24,7 @@ import (
 // starts, its replay does so alone. State, stopped, damage and behind are atomic and may be looked at without it.
 type aggregate struct {
 	engine *process.Process
-	// partition is the number of the one it is in, journal what keeps how far that is dealt with.
+	// partition is the number of the workflow's partition, and journal keeps how far that partition is dealt with.
 	partition int
 	journal   journal
 	name      eventlog.WorkflowName
@@ -37,7 +37,8 @@ type aggregate struct {
 
 	// stopped is why this workflow is out of service.
 	stopped atomic.Pointer[error]
-	// damage is what the check of the log has found of the workflow's past: nothing new begins.
+	// damage is what the check of the log has found to be wrong with the workflow's past; while it is set, nothing new
+	// begins.
 	damage atomic.Pointer[DamagedPast]
 	// behind says that the log is known to hold records of the workflow that are not read yet.
 	behind atomic.Bool
@@ -161,8 +162,8 @@ func (a *aggregate) nothingRecorded(why error) error {
 	return fmt.Errorf("record on %s: %w: %w", a.name, process.ErrNothingRecorded, why)
 }
 
-// evict lets go of what a committed checkpoint holds: of finished entities altogether, of a long
-// backlog's pending events but for their places. Under recording.
+// evict removes from memory what a committed checkpoint holds: finished entities altogether, and of a long backlog's
+// pending events all but their places. The caller holds recording.
 func (a *aggregate) evict() {
 	if a.pendingAppend != nil {
 		return // its transition will be applied to the state that was read for it
@@ -198,14 +199,14 @@ func (a *aggregate) held() decide.EngineHold {
 	return decide.NotHeld
 }
 
-// DamagedPast is what was found first of a workflow's damaged past, and when.
+// DamagedPast is the first damage that was found in a workflow's past, and when it was found.
 type DamagedPast struct {
 	Err   error
 	Since eventlog.Instant
 	found Finding
 }
 
-// Finding numbers what was found of damage, in its order.
+// Finding numbers the damage that was found, in the order in which it was found.
 type Finding uint64
 
 // pendingAppend is a group of transitions whose fate is not known: nothing else is appended before it is.

@@ -42,7 +42,7 @@ func (a *aggregate) finishAppend(ctx context.Context) (int, error) {
 			if errors.Is(err, eventlog.ErrConflict) {
 				a.behind.Store(true)
 			}
-			if errors.Is(err, eventlog.ErrDamaged) { // what this workflow's next record follows is lost: the others have theirs
+			if errors.Is(err, eventlog.ErrDamaged) { // the record before this one is lost, which concerns this workflow alone
 				a.stop(err)
 				return n, fmt.Errorf("%w: %w", process.ErrStopped, err)
 			}

@@ -16,8 +16,8 @@ import (
 )
 
 const (
-	// checkPart is how many records a check reads before it rests, for checkRest times as long as that took, at
-	// most maxCheckRest: what is at work goes first.
+	// checkPart is how many records a check reads before it rests, for checkRest times as long as that took, at most
+	// maxCheckRest: the work of the workflows goes first.
 	checkPart    = 256
 	checkRest    = 3
 	maxCheckRest = 100 * time.Millisecond

@@ -106,8 +106,8 @@ func (e *Engine) Deploy(ctx context.Context, actor eventlog.Actor, req DeployReq
 }
 
 // deployed has the deploy recorded, and returns the workflow's state after it. Where another engine has recorded it,
-// this one reads that first, which may take seconds after a leader or a node has changed. ErrNotRead: it has not before
-// ctx ended; to deploy the same again does no harm.
+// this one reads that first, which may take seconds after a leader or a node has changed. ErrNotRead: it has not read
+// it before ctx ended; deploying the same again does no harm.
 func (e *Engine) deployed(ctx context.Context, name eventlog.WorkflowName, cmd decide.Deploy, actor eventlog.Actor,
 	operation string) (*projections.State, error) {
 	noting, recorded := WithRecorded(ctx)
@@ -132,9 +132,8 @@ type checkedScript struct {
 	definition eventlog.Definition
 }
 
-// check reads the script's definition and holds it against the catalog and what the workflow has.
-// Grants are those that come with it, nil for those that the workflow has. For a repair, repairs is the workflow's
-// state.
+// check reads the script's definition and compares it with the catalog and with what the workflow has. Grants are those
+// that come with it, nil for those that the workflow has. For a repair, repairs is the workflow's state.
 func (e *Engine) check(ctx context.Context, source, filename string, grants map[string]eventlog.Grant,
 	repairs *projections.State,
 ) (checkedScript, *projections.State, error) {
@@ -178,7 +177,8 @@ func sourceHash(source string) string {
 	return hex.EncodeToString(hash[:])
 }
 
-// RepairRequest is a repaired script for a workflow that waits for one, or an event of which does (F7, C5).
+// RepairRequest is a repaired script for a workflow that waits for one, or that holds events which wait for one (F7,
+// C5).
 type RepairRequest struct {
 	Source   string
 	Filename string
@@ -201,8 +201,8 @@ func (e *Engine) Repair(ctx context.Context, actor eventlog.Actor, name eventlog
 		return DeployResult{}, unknownWorkflow(name)
 	}
 	if !decide.RepairWanted(&state) {
-		// Said here and not by deciding a refused repair: it may be wanted at this very moment,
-		// and then that would count.
+		// This is said here and not by deciding a refused repair: a repair may be wanted from this very moment on, and
+		// then the refused one would count.
 		return DeployResult{}, decide.RefuseNotRequested(&state, e.process.Config.Policies.Repair.Budget)
 	}
 	if req.Expected != nil && *req.Expected != state.Version {

@@ -26,7 +26,7 @@ type Config = process.Config
 type (
 	// Connectors is what the engine asks of the outside: the registry, or a simulated world.
 	Connectors = process.Connectors
-	// Store is where the engine keeps what it may let go of from memory.
+	// Store keeps what the engine may remove from memory.
 	Store = process.Store
 	// Peers carry requests between the engines of a cluster.
 	Peers = process.Peers
@@ -34,7 +34,7 @@ type (
 	DecideFunc = process.DecideFunc
 )
 
-// How an operation on an Engine ends that the log has not taken.
+// The errors of operations on an Engine, besides refusals (*decide.Refusal).
 var (
 	// ErrUnavailable says that the engine cannot record anything now; ask again later.
 	ErrUnavailable = process.ErrUnavailable
@@ -228,8 +228,8 @@ func (e *Engine) Waits(name eventlog.WorkflowName) []decide.Wait {
 	return slices.Clone(r.resting())
 }
 
-// waitsElsewhere is what a workflow waits for whose partition another engine owns, as its state says; none while it is
-// moving there.
+// waitsElsewhere is what a workflow waits for while another engine owns its partition, as the workflow's state says;
+// none while it is moving there.
 func (p *partition) waitsElsewhere(s *projections.State) (waits []decide.Wait) {
 	owner, ok := p.process.Config.Leases.Holder(p.number)
 	if !ok {

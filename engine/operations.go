@@ -108,13 +108,13 @@ func (e *Engine) decideHere(ctx context.Context, name eventlog.WorkflowName, cmd
 	return decision, err
 }
 
-// Recorded collects where that stands in the log which a caller has had recorded: see WithRecorded.
+// Recorded collects the positions of what was recorded for a caller: see WithRecorded.
 type Recorded struct {
 	mu sync.Mutex
 	at map[int]uint64
 }
 
-// WithRecorded has the positions of what is recorded under the context noted.
+// WithRecorded returns a context under which the positions of what is recorded are noted in the Recorded.
 func WithRecorded(ctx context.Context) (context.Context, *Recorded) {
 	r := &Recorded{at: map[int]uint64{}}
 	return context.WithValue(ctx, recordedKey{}, r), r
@@ -196,7 +196,7 @@ func (e *Engine) CreateToken(ctx context.Context, actor eventlog.Actor, cmd deci
 	return e.operateInstallation(ctx, actor, cmd, "createToken")
 }
 
-// RevokeToken lets that caller in no more, from when it answers on. It fails as CreateToken does.
+// RevokeToken takes that caller's access away, from the moment at which it returns. It fails as CreateToken does.
 func (e *Engine) RevokeToken(ctx context.Context, actor eventlog.Actor, name eventlog.TokenName) error {
 	return e.operateInstallation(ctx, actor, decide.RevokeToken{Name: name}, "revokeToken")
 }
@@ -206,7 +206,7 @@ func (e *Engine) OpenLogin(ctx context.Context, actor eventlog.Actor, cmd decide
 	return e.operateInstallation(ctx, actor, cmd, "openLogin")
 }
 
-// CloseLogin lets that browser in no more, from when it answers on. It fails as CreateToken does.
+// CloseLogin takes that browser's access away, from the moment at which it returns. It fails as CreateToken does.
 func (e *Engine) CloseLogin(ctx context.Context, actor eventlog.Actor, id eventlog.LoginID) error {
 	return e.operateInstallation(ctx, actor, decide.CloseLogin{ID: id}, "closeLogin")
 }

@@ -102,7 +102,7 @@ func (a *aggregate) settled(decided []*proposal, written int, err error) int {
 			if p.isEntry {
 				a.warn(p.cmd, p.decision.Warnings)
 			}
-		case errors.Is(err, eventlog.ErrConflict): // it and the rest were decided on what is not the past
+		case errors.Is(err, eventlog.ErrConflict): // it and the rest were decided on a head that is not the log's
 			return i
 		case p.isEntry:
 			p.err = err

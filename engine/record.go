@@ -111,7 +111,7 @@ func (a *aggregate) ready(life context.Context) error {
 	return nil
 }
 
-// maxGroupBytes bounds what is written together: others wait behind it.
+// maxGroupBytes bounds what is written together: other appends wait behind it.
 const maxGroupBytes = 1 << 20
 
 // decideAll decides the proposals in their order, each on the state that the one before leaves, and makes what is to
@@ -176,7 +176,7 @@ func (a *aggregate) decideAll(group []*proposal) int {
 	return n
 }
 
-// mayRecord says that the command may be decided here: by the owner, but for what became of a call that has left, which
+// mayRecord reports whether the command may be decided here: only the owner decides, except that what became of a call
 // is recorded with or without the lease.
 func mayRecord(cmd decide.Command, owned *process.Tenure) bool {
 	_, settles := cmd.(decide.SettleMutation)
@@ -274,7 +274,7 @@ func nextDue(schedules map[eventlog.Handler]schedule.Schedule, now time.Time) ma
 	return due
 }
 
-// maxBegun bounds the runs that one transition begins: what else is recorded shall not wait long for them.
+// maxBegun bounds the runs that one transition begins, so that what else is recorded does not wait long for them.
 const maxBegun = 32
 
 // freePlaces is how many runs of concurrent consumers may begin with one transition.

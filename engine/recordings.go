@@ -21,7 +21,7 @@ type EffectDiffRequest struct {
 	Filename string
 	// Last is how many of the newest recorded runs are compared; 0 means all.
 	Last int
-	// Since leaves out what ran before; zero for nothing.
+	// Since leaves out runs that were before it; zero leaves out none.
 	Since time.Time
 	// Repair checks the script as a repair.
 	Repair bool
@@ -33,7 +33,7 @@ type EffectDiffRequest struct {
 type EffectDiff struct {
 	Version eventlog.Version
 	Effects []effectdiff.Effect // the newest first
-	// NotCompared names what of the new script the effects say nothing of, in words; empty for nothing.
+	// NotCompared names, in words, the parts of the new script that were not compared; empty where all were.
 	NotCompared string
 	// Problems are the problems of the new script; with Refused it could not be deployed, and nothing is compared.
 	Problems []deploy.Problem
@@ -105,7 +105,7 @@ func (e *Engine) EffectDiff(ctx context.Context, name eventlog.WorkflowName, req
 	return diff, err
 }
 
-// DifferentEffects are those in which the scripts do not do the same.
+// DifferentEffects are the effects of runs in which the two scripts do not do the same.
 func (d *EffectDiff) DifferentEffects() []effectdiff.Effect {
 	return slices.DeleteFunc(slices.Clone(d.Effects), func(e effectdiff.Effect) bool { return e.Kind == effectdiff.Same })
 }

@@ -14,7 +14,7 @@ import (
 )
 
 // replay brings memory and store to the log's head. A store that turns out to be damaged is disposable: it is emptied,
-// and the whole log is read, that of the partitions that were read already too.
+// and the whole log is read, including the partitions that were read already.
 func (e *Engine) replay(ctx context.Context) error {
 	err := e.replayOnto(ctx)
 	if !errors.Is(err, store.ErrDamaged) {

@@ -145,8 +145,8 @@ func (e *Engine) decideAtOwner(ctx context.Context, name eventlog.WorkflowName, 
 }
 
 // formatOf is the format that a log needs for a script, if the log has it: an owner of an older version would record
-// the script without what it does not know of, such as that a person has to approve its calls. ErrHeldFormat: it has
-// not.
+// the script without what it does not know of, such as that a person has to approve its calls. ErrHeldFormat: the log
+// does not have that format.
 func (e *Engine) formatOf(ctx context.Context, p *partition, name eventlog.WorkflowName,
 	cmd decide.Command) (int, error) {
 	deploy, ok := cmd.(decide.Deploy)
@@ -225,7 +225,8 @@ func (e *Engine) learn(ctx context.Context, p *partition, name eventlog.Workflow
 	return decision
 }
 
-// admit says why a command from outside is not recorded here, beside what its decision says.
+// admit refuses a command from outside for reasons that its decision does not look at: disk space, and whether there is
+// such a workflow.
 func (e *Engine) admit(ctx context.Context, p *partition, name eventlog.WorkflowName, cmd decide.Command) error {
 	switch cmd.(type) {
 	case decide.Deploy, decide.CreateToken, decide.RevokeToken, decide.OpenLogin, decide.CloseLogin,
@@ -246,8 +247,8 @@ func (e *Engine) admit(ctx context.Context, p *partition, name eventlog.Workflow
 	return nil
 }
 
-// answer has the requests of peers answered that are about the partition, until stop is called. This engine owns it
-// since that epoch.
+// answer answers the requests of peers about the partition, until stop is called. This engine has owned the partition
+// since the epoch.
 func (p *partition) answer(ctx context.Context, epoch uint64) (stop func(), err error) {
 	return p.process.Config.Peers.Answer(ctx, p.number, epoch, func(ctx context.Context, request []byte) []byte {
 		text, err := msgpack.Marshal(p.reply(ctx, request))

@@ -75,7 +75,7 @@ func (r *runner) linger(ctx context.Context, s *projections.State, todo decide.T
 	if !ok || !r.worked || r.engine.Config.Linger == 0 {
 		return false
 	}
-	r.worked = false // one look of a burst only
+	r.worked = false // only one look of a burst lingers
 	run := s.Run(prepare.Run)
 	if r.engine.AtWork.Load() < lingerMinBusy || !decide.LooksAround(s, run, r.workflow.now()) {
 		return false

@@ -44,8 +44,8 @@ type started struct {
 	overtaken bool            // others have written to the workflow since
 }
 
-// exchange makes the call, unless the right to it has passed, and asks at once where its outcome is not known. A call
-// that has no turn yet waits for it here: an approved one.
+// exchange makes the call, unless the right to it has passed, and asks its connector at once where the outcome is not
+// known. An approved call has no turn yet, and waits for it here.
 func (c *calls) exchange(s started, pinned eventlog.Operation, isPinned bool,
 	turn connector.Turn) decide.SettleMutation {
 	call := c.call(s.Mutation)
@@ -120,8 +120,8 @@ func (c *calls) perform(m *projections.Mutation, call connector.Call) (outcome d
 	return settlementOf(answer), answer.Open
 }
 
-// askInline asks once, by the caller itself, what became of a call (F5). A "failed" that does not count yet leaves what
-// the call itself came to as it is.
+// askInline asks once, by the caller itself, what became of a call (F5). An answer "failed" that does not count yet
+// leaves the outcome of the call itself as it is.
 func (c *calls) askInline(m *projections.Mutation, settlement decide.SettleMutation, open bool) decide.SettleMutation {
 	ctx := c.workflow.engine.Life
 	if open {

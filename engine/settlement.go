@@ -72,8 +72,8 @@ func (c *calls) logUnrecorded(settlement decide.SettleMutation, err error) {
 		append(about, "error", err)...)
 }
 
-// resent is what is known of a call after it was sent again. It has failed only where its target says so: that it was
-// not sent, or was refused, says nothing of the time before.
+// resent is what is known of a call after it was sent again. It counts as failed only where its target says that it was
+// not applied: if the second request was not sent, or was refused, that says nothing about the first.
 func resent(s decide.SettleMutation, open bool) decide.SettleMutation {
 	if s.Outcome.Status == decide.Failed && s.Outcome.Failure.Code != connector.CodeNotApplied {
 		s.Outcome.Status = decide.Uncertain
@@ -99,8 +99,9 @@ func settlementOf(o connector.Outcome) decide.Settlement {
 }
 
 // reconcile asks what became of an uncertain mutation; where its connector cannot be asked, it
-// says whether the call is over, so that a person may decide. Where the same call is sent again to find out, it says
-// that it may be, once nothing of it can be under way: what is recorded then sends it. end is called after that.
+// says whether the call is over, so that a person may decide. Where the same call is sent again to find out, it returns
+// the command that records so, once nothing of the call can be under way; once that is recorded, the call is sent. end
+// is called after the command is recorded.
 func (c *calls) reconcile(ctx context.Context, m *projections.Mutation) (found decide.Command, end func()) {
 	end = func() {}
 	if !c.canReconcile(m) {
@@ -192,8 +193,8 @@ func (c *calls) underWayFor(m *projections.Mutation) time.Duration {
 	}
 	left := x.First.Until(now, deadline.Add(after), callTimeout(m)+after)
 	if recorded := m.OverAt.Time().Sub(now.Clock); m.OverAt != 0 && recorded > left {
-		// What an earlier process has said is kept to, but for no longer than the slowest is given: its clock may
-		// have been ahead.
+		// The time that an earlier process has recorded holds, but for no longer than the slowest call may take: the
+		// clock of that process may have been ahead.
 		return max(left, min(recorded, deadline.Add(decide.ReconcileMargin+ending.Lasting).Sub(now.Clock)))
 	}
 	return left
@@ -241,7 +242,7 @@ func (c *calls) outlook(s *projections.State, id eventlog.MutationID) Outlook {
 	if m == nil || m.Status != eventlog.MutationStatusIndeterminate {
 		return Outlook{} // decide refuses what is resolved otherwise
 	}
-	// A call whose host could not be promised to know it when it was made is not sent again.
+	// Where nothing promised, when the call was made, that its host would know it again, it is not sent again.
 	connectors, call := c.workflow.engine.Config.Connectors, c.call(m)
 	out := Outlook{Asks: connectors.Reconciles(call) && (m.Call.Resends() || connectors.Resends(call) == 0)}
 	now := c.workflow.engine.Moment()

@@ -90,7 +90,7 @@ func (p *partition) unreadable(r eventlog.Record, err error) bool {
 // errPendingAppend: what this engine has handed to the log is not known to be written or refused.
 var errPendingAppend = errors.New("an append of this engine is not settled")
 
-// followRecord applies one record of another engine, or passes over one that is applied.
+// followRecord applies one record of another engine, or passes over one that is applied already.
 func (p *partition) followRecord(ctx context.Context, r eventlog.Record) error {
 	if err := p.lag.Wait(ctx); err != nil {
 		return err
@@ -186,8 +186,8 @@ func (p *partition) watchGaps(ctx context.Context) {
 	}
 }
 
-// gaps are the stretches of the log of which nothing was heard. An owner does not follow its partition, so what others
-// have written at its end shows in a cluster only when it is asked for.
+// gaps are the stretches of the log that this engine has neither written nor read. An owner does not follow its
+// partition: in a cluster, what others have written at the end of the log shows only when the log is asked for its end.
 func (p *partition) gaps(ctx context.Context) []checkpoint.Gap {
 	if p.process.Config.Leases != nil && !p.tenure().Holds() {
 		return nil // it is followed
@@ -207,14 +207,14 @@ func (p *partition) gaps(ctx context.Context) []checkpoint.Gap {
 	return gaps
 }
 
-// inspectGap reads a gap, and logs what the runner of no workflow can deal with.
+// inspectGap reads a gap, and logs what no workflow's runner can deal with.
 func (p *partition) inspectGap(ctx context.Context, g checkpoint.Gap, o *openGap) {
 	at, err := p.readGap(ctx, g)
 	if ctx.Err() != nil {
 		return
 	}
 	if err == nil {
-		o.again = time.Now().Add(o.reading.Again()) // its runners are at it
+		o.again = time.Now().Add(o.reading.Again()) // the runners of its workflows read it now
 		return
 	}
 	pause, shouldLog := o.reading.Failed(err)
@@ -231,8 +231,8 @@ func (p *partition) inspectGap(ctx context.Context, g checkpoint.Gap, o *openGap
 	}
 }
 
-// readGap tells the runner of each record in the gap, which reads on by itself. It returns the first error
-// that concerns no workflow, and its position unless it is a failure to read.
+// readGap wakes the runner of each record in the gap, which then reads on by itself. It returns the first error that
+// concerns no workflow, and its position unless it is a failure to read.
 func (p *partition) readGap(ctx context.Context, g checkpoint.Gap) (first eventlog.Position, trouble error) {
 	for r, err := range p.process.Config.Log.Read(ctx, p.number, g.From) {
 		switch {

@@ -30,8 +30,8 @@ var byHand = []struct{ code, why string }{
 	{"", "what is meant does not show in the text"},
 }
 
-// mend gives each problem the edit that its fix asks for, where its words are code as a whole, and says of each that
-// has none why.
+// mend gives each problem whose fix is nothing but code the edit that the fix asks for. Of each other problem it says
+// why there is no edit.
 func (c *check) mend() {
 	for i := range c.found {
 		p := &c.found[i]

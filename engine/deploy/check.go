@@ -9,9 +9,8 @@ import (
 )
 
 // Check decides on a definition. Accepted is the zero value when [Refused] holds for the problems;
-// beside warnings it is complete. Problems are in the order of the author's lines; those without a
-// line come first. Of an incomplete definition nothing is said that would only follow from what is
-// missing.
+// where there are only warnings it is complete. Problems are in the order of the author's lines; those without a line
+// come first. Of an incomplete definition nothing is said that would only follow from what is missing.
 func Check(in Input) (Accepted, []Problem) {
 	c := check{in: in, findings: findings{found: slices.Clone(in.Found)}}
 	if d := &in.Definition; c.tooMany() ||

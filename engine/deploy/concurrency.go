@@ -15,7 +15,7 @@ import (
 // maxKeyPath bounds the path of a key in bytes.
 const maxKeyPath = 256
 
-// concurrency checks what a consumer says of runs beside each other, and takes it over (C1, C2, C12).
+// concurrency checks what a consumer says of runs at the same time, and takes it over (C1, C2, C12).
 func (c *check) concurrency(d sandbox.ConsumerDefinition, consumer *eventlog.Consumer) {
 	name := eventlog.ClipName(d.Name)
 	consumer.Key, consumer.Rate = d.Key, d.Rate

@@ -143,7 +143,7 @@ func (c *check) consumer(d sandbox.ConsumerDefinition) {
 	c.accepted.Consumers = append(c.accepted.Consumers, consumer)
 }
 
-// deadLetter checks where what the consumer discards goes (J7).
+// deadLetter checks the topic to which what the consumer discards goes (J7).
 func (c *check) deadLetter(d sandbox.ConsumerDefinition, consumer *eventlog.Consumer) {
 	if d.DeadLetter == "" {
 		return

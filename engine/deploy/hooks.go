@@ -18,7 +18,7 @@ import (
 // maxHooks bounds the hooks of a workflow.
 const maxHooks = 100
 
-// hook checks where another system posts to.
+// hook checks a hook and takes it over.
 func (c *check) hook(d sandbox.HookDefinition) {
 	if n := len(c.in.Definition.Hooks); n > maxHooks {
 		if len(c.accepted.Hooks) == 0 {
@@ -76,7 +76,7 @@ func (c *check) hookTopic(d sandbox.HookDefinition) {
 	c.at(c.place("hooks", d.Name, "topic"))
 }
 
-// hookVerify is what the declaration comes to.
+// hookVerify turns what the script declares into what is pinned.
 func (c *check) hookVerify(d sandbox.HookDefinition) eventlog.HookVerify {
 	v := d.Verify
 	switch {
@@ -107,7 +107,7 @@ func (c *check) hookVerify(d sandbox.HookDefinition) eventlog.HookVerify {
 	return out
 }
 
-// What an answer says it is.
+// The media types of answers.
 const (
 	mediaText = "text/plain; charset=utf-8"
 	mediaJSON = "application/json"
@@ -127,7 +127,7 @@ func hookAnswer(a *sandbox.HookAnswer) *eventlog.HookAnswer {
 	return out
 }
 
-// secret refuses one that is not configured, and says how it is granted.
+// secret refuses a secret that is not configured, and warns of one that is not granted.
 func (c *check) secret(d sandbox.HookDefinition, name string) {
 	if eventlog.ValidateConnectorName(name) != nil {
 		return // none is needed, or a problem says that this is no name

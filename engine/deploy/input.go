@@ -12,7 +12,7 @@ type Input struct {
 	Definition sandbox.Definition
 	// Source is the text of the script, in which fixes are made; without it problems come without edits.
 	Source string
-	// Found are the problems that reading the definition came upon; they are answered with the others.
+	// Found are the problems that were found while the definition was read; they are returned with the others.
 	Found []sandbox.Problem
 	// Catalog answers which operations there are; nil means none.
 	Catalog Catalog
@@ -20,7 +20,7 @@ type Input struct {
 	// sandbox.SeverityError. A validation without an engine knows the compiled-in connectors only
 	// and passes sandbox.SeverityWarning; such operations are then not pinned.
 	UnknownConnector string
-	// Secrets are the names of those that are configured.
+	// Secrets are the names of the configured secrets.
 	Secrets []string
 	// Vars are the names of the plain settings that are configured.
 	Vars []string
@@ -39,7 +39,7 @@ type Previous struct {
 	Name       eventlog.WorkflowName
 	Version    eventlog.Version
 	Definition eventlog.Definition
-	// State is what O9 is asked of; nil asks nothing.
+	// State is what O9 is checked on; nil leaves that check out.
 	State *projections.State
 	// Pending counts the pending events of a topic.
 	Pending map[eventlog.Topic]int

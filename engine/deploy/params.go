@@ -30,7 +30,7 @@ func (c *check) calls() {
 		if schema == nil {
 			text := json.RawMessage(pin.Schema)
 			if c.in.Repair {
-				// The pin is older, and a call is held against what its tool says when it is made.
+				// The pin is older: a call is checked against what its tool says when the call is made.
 				text = c.now(call)
 			}
 			schema = connector.ReadParamSchema(call.Connector, call.Operation, text)
@@ -122,7 +122,7 @@ func (c *check) now(call *sandbox.WrittenCall) json.RawMessage {
 	return op.Schema
 }
 
-// partial is what a written value is for a schema.
+// partial is what a schema is asked about a written value.
 func partial(w *sandbox.Written) connector.Partial {
 	p := connector.Partial{Kind: string(w.Kind), Value: w.Value, Open: w.Open, Prefix: w.Prefix}
 	for i := range w.Members {

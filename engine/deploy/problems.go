@@ -62,7 +62,7 @@ func Refused(found []Problem) bool {
 // Problem is a finding about a script.
 type Problem struct {
 	sandbox.Problem
-	// Hint is what there is a command for: in place of the Fix, or besides it. The zero value is none.
+	// Hint names a command that helps: in place of the Fix, or besides it. The zero value is none.
 	Hint hint.Hint
 }
 
@@ -100,10 +100,10 @@ func (p *findings) at(place sandbox.Place) {
 	last.Line, last.Column = place.Line, place.Column
 }
 
-// edit gives the problem that was added last the edit that mends it. It has no hint yet.
+// edit gives the problem that was added last the edit that mends it. The problem has no hint yet.
 func (p *findings) edit(e sandbox.Edit) { p.found[len(p.found)-1].Edit = e }
 
-// hint says what can be done about the problem that was added last. It is in its place by then.
+// hint says what can be done about the problem that was added last. The problem has its place by then.
 func (p *findings) hint(code hint.Code, values ...any) {
 	if p.hints == nil {
 		p.hints = map[sandbox.Problem]hint.Hint{}

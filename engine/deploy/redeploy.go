@@ -32,8 +32,8 @@ func PreviousOf(s *projections.State) *Previous {
 	return p
 }
 
-// redeploy compares with what is there: refusals of F9, and warnings of what is left behind and of
-// what O9 says now. It is decided, and refused, when the deploy is recorded.
+// redeploy compares the script with what the workflow has. It refuses what F9 forbids, and warns of what would be left
+// behind and of what O9 would refuse now; O9 itself is decided when the deploy is recorded.
 func (c *check) redeploy() {
 	if c.in.Previous == nil {
 		if c.in.Repair {

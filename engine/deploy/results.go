@@ -14,8 +14,8 @@ import (
 	"github.com/pawl-run/pawl/sandbox/similar"
 )
 
-// results warns of members that a script takes of what an operation gives, where the schema of its result lists
-// others and not these. A schema that does not list what is there says nothing.
+// results warns where a script reads a member of an operation's result that the schema of the result does not list
+// among its members. Where a schema lists no members, nothing is said.
 func (c *check) results() {
 	if c.in.Catalog == nil {
 		return
@@ -125,7 +125,7 @@ func (a *resultAt) follow(schema any, path []string, steps *int) {
 			a.follow(part, path[1:], steps)
 			return
 		}
-		a.open = true // said where that member is taken
+		a.open = true // a warning about that member is given where it is read itself
 	}
 }
 
@@ -177,7 +177,7 @@ func (a *resultAt) members() (found foundMembers, known bool) {
 				found.list = true
 				found.names = append(found.names, ofLists...)
 			case "string", "number", "integer", "boolean":
-				return found, false // with methods of their own, and their members are not taken by mistake
+				return found, false // these have methods of their own, and are rarely taken for objects
 			}
 		}
 	}
@@ -312,7 +312,7 @@ func insideOf(schema any, r *sandbox.ResultRead, found foundMembers) string {
 	return anything
 }
 
-// holdsAnything reports a part of a result of which the schema says no type.
+// holdsAnything reports whether the schema names no type for a part of a result.
 func holdsAnything(at resultAt) bool {
 	return slices.ContainsFunc(at.schemas, func(s map[string]any) bool { return typesOf(s) == nil && s["enum"] == nil })
 }

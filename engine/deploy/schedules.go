@@ -10,8 +10,8 @@ import (
 	"github.com/pawl-run/pawl/sandbox"
 )
 
-// scheduleFix says which member of a wrong schedule to correct, and into what: a value that is
-// accepted, as near to what was written as it can be made out.
+// scheduleFix says which member of a wrong schedule to correct, and into what: an accepted value that is as near as
+// possible to what was written.
 func scheduleFix(p sandbox.ProducerDefinition) (member, fix string) {
 	const examples = `write interval: "5m", or cron: "0 9 * * 1-5" with timezone: "Europe/Berlin"`
 	switch {
@@ -48,7 +48,7 @@ func isCron(text, zone string) bool {
 // spoken is how people write an interval: "every 5 minutes", "1 hour", "30", "2 hrs".
 var spoken = regexp.MustCompile(`(?i)^\s*(?:every\s+|@every\s+)?(\d{1,6})?\s*([a-z]*)\s*$`)
 
-// SuggestInterval makes a usable interval out of any text; empty where there is none to be made out.
+// SuggestInterval makes a usable interval out of any text; empty where none can be recognised in it.
 func SuggestInterval(text string) string {
 	parts := spoken.FindStringSubmatch(text)
 	if parts == nil {
@@ -91,7 +91,7 @@ func suggestCron(text string) string {
 		return fmt.Sprintf("interval: %q", eventlog.ClipName(text))
 	}
 	fields := strings.Fields(text)
-	// Six fields begin with seconds in most tools that know them; with a year at the end in others.
+	// In most tools that know six fields the first one is the seconds; in others the last one is the year.
 	if len(fields) == 6 {
 		for _, five := range [][]string{fields[1:], fields[:5]} {
 			joined := strings.ReplaceAll(strings.Join(five, " "), "?", "*")

@@ -9,7 +9,8 @@ import (
 type Config struct {
 	Bucket     Bucket
 	Partitions int
-	// Engine is this process; no other one, also no earlier one, has the same name. It is made up when empty.
+	// Engine is the name of this process; no other process, not even an earlier one, has the same. Where it is empty,
+	// the keeper makes one up.
 	Engine string
 	// Node is the name of this engine's node, URL where it takes requests for its partitions.
 	Node, URL string

@@ -61,7 +61,7 @@ type Bucket interface {
 // errChanged says that a value is not the one that was to be replaced.
 var errChanged = errors.New("the entry was changed by another engine")
 
-// errGarbled says that a value is none that this version understands.
+// errGarbled says that this version does not understand a value.
 var errGarbled = errors.New("it is not understood")
 
 // NodePrefix begins the keys of the nodes in the bucket; what follows is the name.

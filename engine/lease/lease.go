@@ -67,7 +67,7 @@ func (l *Lease) GiveBack(ctx context.Context) error {
 	return l.keeper.giveBack(ctx, l)
 }
 
-// renewed notes that a renewal was acknowledged; it holds until then.
+// renewed notes that a renewal was acknowledged; the lease holds until that time.
 func (l *Lease) renewed(until time.Duration, revision uint64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -79,7 +79,7 @@ func (l *Lease) renewed(until time.Duration, revision uint64) {
 	l.timer.Reset(until - l.keeper.cfg.Elapsed())
 }
 
-// expire ends the lease if its time is over: the timer may be early by the clock that counts.
+// expire ends the lease if its time is over by the clock that counts: the timer may ring too early.
 func (l *Lease) expire() {
 	l.mu.Lock()
 	left := l.until - l.keeper.cfg.Elapsed()

@@ -82,7 +82,7 @@ func (k *Keeper) keepNode(ctx context.Context, lacks func() Shortage) error {
 	leaving := k.leaving.Done()
 	seen := map[string]*acquaintance{}
 	said := notice{renew: k.cfg.Renew}
-	revision, due := uint64(0), k.cfg.Elapsed() // of the own entry
+	revision, due := uint64(0), k.cfg.Elapsed() // of this node's entry
 	for {
 		if now := k.cfg.Elapsed(); leaving != nil && said.update(lacks(), now) {
 			own.Lacks, own.Leaving, due = said.told, said.told != "", now
@@ -133,9 +133,9 @@ func (k *Keeper) sayLacks(lacks Shortage) {
 		"lacks", string(lacks))
 }
 
-// announce renews the own entry and returns its revision. The first time, after revision 0, it replaces that of an
-// earlier process. What is older than the own last entry was read from a leader that was deposed and does not know it
-// yet: it says nothing of other processes.
+// announce renews this node's entry and returns its revision. The first time, after revision 0, it replaces the entry
+// of an earlier process. An entry that is older than the last one of this process was read from a leader that was
+// deposed and does not know it yet: it says nothing of other processes.
 func (k *Keeper) announce(ctx context.Context, own *Node, last uint64) (revision uint64, err error) {
 	ctx, cancel := context.WithTimeout(ctx, k.cfg.Renew)
 	defer cancel()

@@ -43,14 +43,14 @@ func (k *Keeper) tend(ctx context.Context, partition int) {
 func (k *Keeper) look(ctx context.Context, partition int, seen *view) {
 	within := k.cfg.Renew
 	if !seen.sighted {
-		within /= 2 // what is asked during an election is never answered
+		within /= 2 // a request that is made during an election is never answered
 	}
 	limited, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
 	entry, revision, err := get[Entry](limited, k.cfg.Bucket, partitionKey(partition))
 	if err != nil {
 		seen.blind()
-		k.failed(ctx, "cannot read who holds a partition", partition, err)
+		k.failed(ctx, "cannot read which engine holds a partition", partition, err)
 		return
 	}
 	seen.see(revision, k.cfg.Elapsed())

@@ -31,14 +31,14 @@ type notice struct {
 
 // update takes what the engine lacks now, and reports whether there is something new to tell.
 func (n *notice) update(lacks Shortage, now time.Duration) bool {
-	patience := 2 * n.renew
+	lasting := 2 * n.renew
 	if lacks == "" {
-		patience = 30 * n.renew
+		lasting = 30 * n.renew
 	}
 	switch {
 	case (lacks == "") == (n.told == ""):
 		n.steady = now
-	case n.begun && now-n.steady < patience:
+	case n.begun && now-n.steady < lasting:
 		return false
 	}
 	n.begun = true

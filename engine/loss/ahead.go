@@ -122,7 +122,7 @@ func (w *Witness) See(r eventlog.Record) {
 // Agrees reports whether everything was found.
 func (w *Witness) Agrees() bool { return w.checkpoint.Seq == 0 && len(w.heads) == 0 }
 
-// read looks at the log from a sequence on. A hole is the log's own affair.
+// read looks at the log from a sequence on. Holes are not looked at here: the log reports them itself.
 func (w *Witness) read(ctx context.Context, log eventlog.Log, partition int, from uint64) error {
 	for r, err := range log.Read(ctx, partition, max(from, 1)) {
 		switch {

@@ -31,9 +31,9 @@ type trace struct {
 	unsure   bool // its revision is not known
 }
 
-// lastOfAnyone is where the last of the lost messages begin that may be any workflow's, 0 when none may. Where
-// workflows lack as many revisions across a range as messages are missing in it, all of those are theirs: nothing
-// of another workflow is missing there.
+// lastOfAnyone is the sequence at which the last missing range begins that may hold messages of any workflow, 0 when
+// there is none. Where workflows lack as many revisions across a range as messages are missing in it, all missing
+// messages are theirs, and nothing of another workflow is missing there.
 func lastOfAnyone(ctx context.Context, log eventlog.Log, partition int, lost []eventlog.Missing) (uint64, error) {
 	lastLost := lost[len(lost)-1].From
 	var holes []missing

@@ -24,9 +24,9 @@ func NamesLost(log eventlog.Log) bool {
 	return false
 }
 
-// ConfirmNames ends that: the actor knows each workflow that there was. The log holds the actor, before a name is no
-// longer held. It may be repeated. What is held already stays so until a person resumes it. No engine may run on the
-// log.
+// ConfirmNames ends that: the actor confirms that each workflow that there was is known. The actor is in the log before
+// a name is no longer held. It may be repeated. What is held already stays so until a person resumes it. No engine may
+// run on the log.
 func ConfirmNames(
 	ctx context.Context, log eventlog.Log, actor eventlog.Actor, at eventlog.Instant, cause eventlog.Cause,
 ) error {

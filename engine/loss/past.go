@@ -16,8 +16,8 @@ import (
 // pasts is what the log of a partition holds of its workflows, as far as a loss is concerned.
 type pasts struct {
 	all map[eventlog.WorkflowName]*past
-	// lastLost is where the last missing messages begin, 0 when none are; anyones where the last of them begin
-	// that may be any workflow's.
+	// lastLost is where the last missing range begins, 0 when there is none; anyones is where the last one begins that
+	// may hold messages of any workflow.
 	lastLost, anyones uint64
 	// namesLost: workflows may be lost of which nothing is left, and the local store does not know all names.
 	namesLost bool
@@ -40,7 +40,7 @@ type past struct {
 	end      uint64 // the sequence of the workflow's last message
 	// aside is what cannot be followed; nil when all can.
 	aside *SetAside
-	// state is where it leads to; with all of the workflow's history.
+	// state is the state at its end, with all of the workflow's history.
 	state projections.State
 	// remains is what is known of the part that is given up.
 	remains decide.Remains
@@ -125,7 +125,7 @@ func surveyPasts(ctx context.Context, log eventlog.Log, partition int, loss Loss
 			delete(s.all, past.name)
 		}
 		if !s.concerned(past, loss) {
-			past.state = projections.State{} // memory: most workflows are not
+			past.state = projections.State{} // frees memory: most workflows are not concerned
 		}
 	}
 	return s, nil
