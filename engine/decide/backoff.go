@@ -36,8 +36,8 @@ func closed(class eventlog.Class) eventlog.Class {
 // a job limit is tried one run at a time: then it is not the events' fault (J2).
 const probeAfter = 3
 
-// charge lets the jobs of a run bear its failure (J2): each backs off, or is discarded once its attempts
-// are used up, and the workflow goes on, unless it is the third run in a row that fails so on other events.
+// charge counts the failure of a run against its jobs (J2): each backs off, or is discarded once its attempts are used
+// up, and the workflow goes on, unless it is the third run in a row that fails so on other events.
 func (d *decision) charge(run *projections.Run, held []*projections.TopicEvent, limit int, f eventlog.Failure) {
 	probing := d.probing(run.Handler)
 	inRow := d.failuresInRow(run, held, f)
@@ -50,7 +50,7 @@ func (d *decision) charge(run *projections.Run, held []*projections.TopicEvent, 
 			d.discard(run, e, f)
 		default:
 			longest := d.env.Policies.Transient.Max
-			if probing { // nothing counts then, and the return of the target must not be waited out
+			if probing { // no failure counts then, and the next probe must not wait long for a job
 				longest = min(longest, maxBetweenProbes)
 			}
 			wait := max(schedule.JobBackoff(e.Tries+1, d.env.Jitter, longest), retryAfter(f))
@@ -264,7 +264,7 @@ func (d *decision) deployedAt() uint64 {
 }
 
 // endProbingIfProven ends probing at the commit of a run that has done its work since: it took its event, and began
-// after the trip.
+// after the probing did.
 func (d *decision) endProbingIfProven(run *projections.Run, e *projections.TopicEvent) {
 	h := d.state().Handler(run.Handler)
 	if h.Probing != nil && run.RetryOf == "" && run.StartRevision > h.Probing.Began &&

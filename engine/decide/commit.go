@@ -218,7 +218,7 @@ func (d *decision) publishAll(run *projections.Run, c CommitRun) {
 	}
 }
 
-// noState is C4: runs beside each other could only overwrite what the others have saved.
+// noState is C4: runs that are active at the same time would overwrite each other's state.
 func noState(run *projections.Run) *eventlog.Failure {
 	return failure(eventlog.Logic, "concurrency.state",
 		"next of %s returns a state, but a consumer with concurrency has none; publish what has to be kept", run.Handler)

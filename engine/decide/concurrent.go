@@ -115,7 +115,7 @@ func retries(s *projections.State, c eventlog.Consumer) (n int) {
 	return n
 }
 
-// retried reports whether the active run is a retry: something of its event has failed before.
+// retried reports whether the active run is a retry: an attempt of its event, or of its next, has failed before.
 func retried(s *projections.State, run *projections.Run) bool {
 	if run.RetryOf != "" {
 		return run.Tries > 0
@@ -154,8 +154,8 @@ type Standing struct {
 	Consumer eventlog.Consumer
 	// Active are its runs that have a place, Returning those that wait for one from now on.
 	Active, Returning int
-	// Offers is how many of its events nothing but time and a place keeps from beginning, Behind how many wait for
-	// others of their key (C2).
+	// Offers is how many of its events wait for nothing but their time and a place, Behind how many wait for others of
+	// their key (C2).
 	Offers, Behind int
 	// Waits are the reasons why it begins no further run now; those that only a person ends come first. Without reasons
 	// the next run is about to begin, or nothing waits.
@@ -246,7 +246,7 @@ func soonestBeginning(s *projections.State, c eventlog.Consumer, at Present) (Wa
 		tried, again := s.SoonestOffer(c, true)
 		probes := h.Probing != nil && h.Probing.At > at.Now
 		switch {
-		case probes && (isNew || again): // it tries one whatever time that has
+		case probes && (isNew || again): // a probe takes one whatever its time
 			own(ReasonProbing, h.Probing.At)
 		case isNew && untried <= at.Now: // it was not put off
 			own(ReasonBackoff, untried)

@@ -80,7 +80,7 @@ const (
 	TooMany                     // too much waits already (429)
 )
 
-// Refusal is an operation that changes nothing, with the reason that its caller is told.
+// Refusal says why an operation was refused, and changed nothing; its caller is told.
 type Refusal struct {
 	Kind    RefusalKind
 	Code    string
@@ -151,7 +151,7 @@ type decision struct {
 	pushed   []PushResult
 	bulk     *BulkResult
 	queue    *Queued
-	// neverSent: what failed says nothing of the target (C7).
+	// neverSent is set where a call has never left: its failure says nothing of the target (C7).
 	neverSent bool
 	// deadPayloads is how many bytes of payloads are discarded (J7).
 	deadPayloads int
@@ -268,8 +268,8 @@ func (d *decision) endSession(result eventlog.SessionResult) {
 	}
 }
 
-// block sets the system's hold. A hold that only a person's resume may end stays in its place
-// (F12); Resume puts what is still true then behind it.
+// block sets the system's hold. A hold that only a person's resume may end is not replaced (F12); Resume then sets the
+// hold that is still due.
 func (d *decision) block(reason eventlog.BlockReason, run eventlog.RunID, format string, args ...any) {
 	if b := d.state().Blocked; b != nil && (b.Reason == eventlog.BlockContradiction || b.Reason == eventlog.BlockLoss) {
 		return

@@ -193,7 +193,7 @@ func samePins(a, b eventlog.Definition) bool {
 }
 
 // RefuseHeld is O9: it refuses a definition without a consumer or subscription whose run holds
-// reservations, is past prepare or owes a retry. It returns nil when nothing stands against it.
+// reservations, is past prepare or owes a retry. It returns nil when there is no such run.
 func RefuseHeld(s *projections.State, def *eventlog.Definition) *Refusal {
 	for _, run := range []*projections.Run{s.CurrentRun(), s.RetryRun()} {
 		if run == nil || run.Type != eventlog.ConsumerHandler {

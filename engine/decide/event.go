@@ -74,7 +74,7 @@ var actions = map[EventAction]struct {
 	},
 }
 
-// Changes reports whether the action changes a job that stands so. Redriving also frees what is held for a person or a
+// Changes reports whether the action changes a job in that state. Redriving also frees what is held for a person or a
 // repair (J3); held is empty where nothing holds the event.
 func (a EventAction) Changes(job projections.JobState, held eventlog.HeldReason) bool {
 	frees := a == ActionRedrive && (held == eventlog.HeldPerson || held == eventlog.HeldRepair)
@@ -87,7 +87,7 @@ func (a EventAction) Meant(narrowed bool, job projections.JobState, held eventlo
 	return narrowed || a.Changes(job, held)
 }
 
-// Done reports whether the action has nothing left to do for a job that stands so: repeating it is no error.
+// Done reports whether the action has nothing left to do for a job in that state: repeating it is no error.
 func (a EventAction) Done(job projections.JobState) bool { return actions[a].done == job }
 
 // CodeJobState is the code of an action that the job's state does not allow (J3, J4, O7).
@@ -150,7 +150,7 @@ func (c RedriveJob) decide(d *decision) error {
 	return d.change(ActionRedrive, ref, "")
 }
 
-// change does it, or returns why not (a typed nil must not become an error).
+// change carries out the action, or returns why not (a typed nil must not become an error).
 func (d *decision) change(action EventAction, ref eventlog.EventRef, reason string) error {
 	if no := d.changeEvent(action, ref, reason); no != nil {
 		return no
@@ -240,7 +240,7 @@ func RefuseUnknown(n int) *Refusal {
 		hint(hint.IncludingUnknown)
 }
 
-// heldStill refuses an event that is not held for the reason any more; an empty reason is any event.
+// heldStill refuses an event that is not held for the reason any more; with an empty reason it refuses none.
 func (d *decision) heldStill(reason eventlog.HeldReason, ref eventlog.EventRef) *Refusal {
 	e := d.event(ref.Topic, ref.MessageID)
 	switch {
@@ -295,7 +295,8 @@ func (d *decision) cancel(e *projections.TopicEvent, reason string) *Refusal {
 	return nil
 }
 
-// redrive is J3: it brings back what has ended. What waits for its retry comes by itself (J2), so it is said when.
+// redrive is J3: it brings back what has ended. What waits for its retry comes by itself (J2), so the refusal says
+// when.
 func (d *decision) redrive(e *projections.TopicEvent) *Refusal {
 	s := d.state()
 	consumer, _ := s.Definition().Subscriber(e.Topic)

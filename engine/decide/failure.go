@@ -48,7 +48,7 @@ func (c FailRun) decide(d *decision) error {
 		return nil
 	}
 	d.endSession(eventlog.SessionFailed)
-	d.dispose(run, uncharged) // our own trouble never counts against a job
+	d.dispose(run, uncharged) // a fault of the engine never counts against a job
 	d.affect(run.ID, f)
 	return nil
 }
@@ -161,7 +161,7 @@ func (d *decision) undoOne(run *projections.Run, f eventlog.Failure) {
 	}
 }
 
-// deferForTrouble gives back what a run had reserved when trouble of the engine made it end. No attempt is counted, and
+// deferForTrouble gives back what a run had reserved when a fault of the engine ended it. No attempt is counted, and
 // the next try comes after a delay (F11, C8).
 func (d *decision) deferForTrouble(run *projections.Run, f eventlog.Failure) {
 	wait, _, _ := d.nextTry(0, f)
@@ -191,7 +191,7 @@ func (d *decision) dispose(run *projections.Run, f eventlog.Failure) (jobsTookIt
 	return false
 }
 
-// uncharged is the failure of a run that must not count against its events: a crash, or trouble of the engine (J6).
+// uncharged is the failure of a run that must not count against its events: a crash, or a fault of the engine (J6).
 var uncharged = eventlog.Failure{}
 
 // release gives the run's events back. With a job limit a definite transient or logic failure is its

@@ -20,7 +20,7 @@ type (
 		// Hash is the SHA-256 of the token, hex; Last4 are its last characters.
 		Hash, Last4 string
 	}
-	// RevokeToken lets that caller in no more. The name may be given to another token then.
+	// RevokeToken takes that caller's access away. The name may be given to another token then.
 	RevokeToken struct{ Name eventlog.TokenName }
 )
 
@@ -85,25 +85,26 @@ type (
 		User     eventlog.Actor
 		Role     eventlog.TokenRole
 		Workflow eventlog.WorkflowName
-		// Token, unless empty, is the named token of the user: the login ends with it.
+		// Token, unless empty, is the named token of the user: the login ends when it is revoked.
 		Token eventlog.TokenName
 	}
-	// CloseLogin lets that browser in no more.
+	// CloseLogin takes that browser's access away.
 	CloseLogin struct{ ID eventlog.LoginID }
 )
 
 // LoginLife is how long a login lasts.
 const LoginLife = 24 * time.Hour
 
-// maxLogins bounds the logins: each transition of the installation rewrites their row. One too many closes the oldest
+// maxLogins bounds the logins: each transition of the installation rewrites their row. One more closes the oldest login
 // of the maker that has the most.
 const maxLogins = 100
 
-// maxLoginsEach bounds the logins of one maker, so that none closes those of others. One too many closes its oldest.
+// maxLoginsEach bounds the logins of one maker, so that no maker closes the logins of others. One more closes its
+// oldest.
 const maxLoginsEach = 10
 
-// loginMaker is on whose behalf a login was made: a named token's, or that of the name that was claimed with the
-// engine's own one.
+// loginMaker is the user for whom a login was made: a named token, or the name that was claimed with the engine's own
+// token.
 type loginMaker struct {
 	token eventlog.TokenName
 	user  eventlog.Actor

@@ -136,7 +136,7 @@ type parts struct {
 	n, bytes           int
 }
 
-// calls puts those into the ledger that are not settled there.
+// calls records the calls as given up that are not settled in the state.
 func (p *parts) calls(r *Remains) {
 	for _, id := range r.calls {
 		if p.full() {
@@ -182,7 +182,7 @@ func (p *parts) waiting(r *Remains, kept bool) {
 		case x == nil && waits:
 		default:
 			f := x.outcome(ref)
-			f.Title, f.Payload = e.Title, nil // it has them
+			f.Title, f.Payload = e.Title, nil // the state has the payload
 			p.add(f, 0)
 		}
 	}
@@ -222,7 +222,7 @@ func (p *parts) reopened(e *projections.TopicEvent, x *remnant, whole bool) {
 			return // it is known to wait
 		}
 		f := x.outcome(eventlog.EventRef{Topic: e.Topic, MessageID: e.MessageID})
-		f.Title, f.Payload = e.Title, nil // it has them
+		f.Title, f.Payload = e.Title, nil // the state has the payload
 		p.add(f, 0)
 	}
 }

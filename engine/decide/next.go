@@ -230,7 +230,7 @@ func oldestVisible(s *projections.State, c eventlog.Consumer, now eventlog.Insta
 	return oldest, found
 }
 
-// soonest finds what time itself will bring.
+// soonest finds what becomes due first by time alone.
 func soonest(s *projections.State, now eventlog.Instant) Wait {
 	wait := Wait{Reason: ReasonIdle}
 	consider := func(at eventlog.Instant, reason Reason, subject string) {

@@ -18,7 +18,7 @@ func (d *decision) failOne(run *projections.Run, f eventlog.Failure) {
 }
 
 // disposeOne decides what becomes of the event of a one-event run that ended, by the cases of R16 in their order. f has
-// no class where the run crashed or ended because of trouble of the engine: that is no failure of the event.
+// no class where the run crashed or ended because of a fault of the engine: that is no failure of the event.
 func (d *decision) disposeOne(run *projections.Run, f eventlog.Failure) {
 	if d.err != nil {
 		return
@@ -73,7 +73,7 @@ func (d *decision) releaseOne(run *projections.Run, f eventlog.Failure) {
 	released := &eventlog.EventReleased{Topic: e.Topic, MessageID: e.MessageID, Run: run.ID}
 	switch {
 	case f.Class == "":
-		// What did not come to choose its event was no execution (C8).
+		// A run that did not come to choose its event was no execution (C8).
 		released.Uncounted = run.Phase == eventlog.PhasePreparing
 		d.emit(released)
 	case f.Class == eventlog.Transient:
@@ -198,8 +198,8 @@ func (d *decision) ownEvent(run *projections.Run) *projections.TopicEvent {
 	return nil
 }
 
-// freeAtResume frees what waits for a person, and gives the rows of failures another start (C3, C5, F8): that of
-// repairs too, where the budget begins anew (F9).
+// freeAtResume frees what waits for a person, ends probing, and begins the count of uncertain calls anew (C3, C5, F8).
+// With budget it begins the counts of failed repairs anew, too (F9).
 func (d *decision) freeAtResume(budget bool) {
 	for _, e := range d.heldEvents() {
 		if e.Held.Reason == eventlog.HeldPerson {

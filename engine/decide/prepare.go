@@ -105,7 +105,7 @@ func (d *decision) preparedOne(run *projections.Run, c FinishPrepare) error {
 	return d.goOn(run, consumer, c)
 }
 
-// goOn leads a run behind its prepare: to mutate, if prepare has chosen something, else straight to next (R3).
+// goOn leads a run on after its prepare: to mutate, if prepare has chosen something, else straight to next (R3).
 func (d *decision) goOn(run *projections.Run, consumer eventlog.Consumer, c FinishPrepare) error {
 	if len(c.Prepared.Reservations) == 0 {
 		d.emit(&eventlog.RunAdvanced{Run: run.ID, Phase: eventlog.PhaseEmitting})

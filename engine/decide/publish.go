@@ -104,7 +104,7 @@ func (c Push) decide(d *decision) error {
 	return nil
 }
 
-// CodeTooDeep is the code of JSON from outside whose lists and objects stand too deep in each other.
+// CodeTooDeep is the code of JSON from outside whose lists and objects are nested too deep.
 const CodeTooDeep = "json.tooDeep"
 
 // CodeNumber is the code of JSON from outside with a number that a script would read as Infinity.
@@ -113,9 +113,9 @@ const CodeNumber = "json.number"
 // CodeBacklogFull is the code of a push that the backlog's bound refuses.
 const CodeBacklogFull = "backlog.full"
 
-// backlogFull refuses a push whose new events, which are in the draft already, pass the bound. A
-// repeat (R11) is none. What waits in topics without a subscriber does not count, but in the very
-// topic of the push: nothing will ever work it off, so it must not close the others.
+// backlogFull refuses a push whose new events, which are in the draft already, pass the bound. A repeat (R11) is no new
+// event. What waits in topics without a subscriber counts only for pushes to the same topic: nothing will ever work it
+// off, so it must not block pushes to other topics.
 func (d *decision) backlogFull(topic eventlog.Topic, created int) error {
 	if created == 0 {
 		return nil
@@ -183,8 +183,8 @@ func (d *decision) causes(run *projections.Run) []eventlog.InputID {
 	return union
 }
 
-// standIn registers the input that stands for an event from outside. It is called as the event is:
-// when that comes again, the last title wins for both (R11).
+// standIn registers the input that stands for an event from outside. It has the event's title: when the event comes
+// again, the last title wins for both (R11).
 func (d *decision) standIn(in Input) eventlog.InputID {
 	id := in.ID()
 	if known := d.input(id); known != nil && known.Title != in.Title {
@@ -242,8 +242,8 @@ func (d *decision) dirtySubscriber(topic eventlog.Topic) {
 	}
 }
 
-// discard puts the event aside for a person. Where the consumer has a dead-letter topic, an event there stands for it
-// from the same transition on, with the same inputs (J2, J7).
+// discard puts the event aside for a person. Where the consumer has a dead-letter topic, the same transition publishes
+// an event there in its place, with the same inputs (J2, J7).
 func (d *decision) discard(run *projections.Run, e *projections.TopicEvent, f eventlog.Failure) {
 	d.emit(&eventlog.EventDiscarded{Topic: e.Topic, MessageID: e.MessageID, Run: run.ID})
 	to := d.consumer(run).DeadLetter
@@ -269,7 +269,7 @@ func (d *decision) discard(run *projections.Run, e *projections.TopicEvent, f ev
 		run.ID, e.CausedBy)
 }
 
-// deadLetter is the payload of the event that stands for a discarded one.
+// deadLetter is the payload of the event that is published in the place of a discarded one.
 type deadLetter struct {
 	Topic     eventlog.Topic     `json:"topic"`
 	MessageID eventlog.MessageID `json:"messageId"`
@@ -310,7 +310,8 @@ const (
 	maxDeadEvents = 100
 )
 
-// deadLetterID is the id of the event that stands for one that the run discards: it comes once for each time.
+// deadLetterID is the id of the dead letter of an event that the run discards. Another run that discards the event
+// again writes another letter.
 func deadLetterID(run eventlog.RunID, e eventlog.EventRef) eventlog.MessageID {
 	id := eventlog.MessageID(string(e.Topic) + "/" + string(e.MessageID) + "/" + string(run))
 	if id.ValidatePublished() != nil {

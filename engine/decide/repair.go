@@ -118,7 +118,7 @@ func (d *decision) escalate(run eventlog.RunID, last string) bool {
 }
 
 // countedBefore marks the handler whose failure was counted before one of another handler: the count then ends with a
-// success of both, or a script that breaks now the one and now the other would never spend its budget (F9).
+// success of both, or a script that breaks them in turn would never spend its budget (F9).
 func (d *decision) countedBefore(failing eventlog.Handler) {
 	s := d.state()
 	last := s.Handler(s.RepairHandler)
@@ -129,7 +129,8 @@ func (d *decision) countedBefore(failing eventlog.Handler) {
 
 // repaired ends the failures in a row once what has failed works again (F9): at a commit of the handler that failed
 // last, if those that had failed before it have committed since. Every repair makes all handlers run, so the success of
-// another one proves nothing. Nor does that a handler is gone: a person ends the count then.
+// another one proves nothing. A handler that the script has no more proves nothing either: then a person ends the
+// count.
 func (d *decision) repaired(run *projections.Run, taken int) {
 	s := d.state()
 	h := s.Handler(run.Handler)
@@ -150,8 +151,8 @@ func (d *decision) repaired(run *projections.Run, taken int) {
 	d.emit(&eventlog.RepairCounted{})
 }
 
-// worked reports whether a committed run has done what its handler is for. One that took nothing, although events were
-// waiting, may only have looked away from what it fails on.
+// worked reports whether a committed run has done what its handler is for. A run that took nothing, although events
+// were waiting, may only have avoided what it fails on.
 func (d *decision) worked(run *projections.Run, taken int) bool {
 	if run.Type == eventlog.ProducerHandler || run.RetryOf != "" {
 		return true

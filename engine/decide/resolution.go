@@ -99,7 +99,7 @@ func (c Resolve) decide(d *decision) error {
 		d.emit(&eventlog.RunAdvanced{Run: run.ID, Phase: eventlog.PhaseMutated})
 		d.unblockUncertain(run)
 	case TryAgain:
-		// A connector that could not be asked when the call was made may have got a way since.
+		// A connector that could not be asked when the call was made may be able to answer now.
 		if !m.Call.Reconciles && !d.env.Asks {
 			return refuse(Conflict, "mutation.noReconcile", "%s.%s cannot be asked what became of it", m.Call.Connector,
 				m.Call.Operation).

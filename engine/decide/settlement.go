@@ -198,8 +198,8 @@ func (d *decision) failed(run *projections.Run, m *projections.Mutation, c Settl
 	if d.undo(run, f) || run.Event != nil {
 		return
 	}
-	// Being settled unblocks by itself (O4), so its class makes no new hold; a fresh run meets the
-	// cause again if it lasts. Only not in a hurry.
+	// Being settled unblocks by itself (O4), so its class makes no new hold, only a back-off; a fresh run meets the
+	// cause again if it lasts.
 	if f.Class != eventlog.Transient {
 		f = *failure(eventlog.Transient, f.Code, "%s", f.Message)
 	}

@@ -59,7 +59,7 @@ func (c Resume) decide(d *decision) error {
 	if b := s.Blocked; b != nil && b.Reason != eventlog.BlockReconcile && b.Reason != eventlog.BlockIndeterminate &&
 		b.Reason != eventlog.BlockApproval {
 		d.emit(&eventlog.WorkflowUnblocked{})
-		// What a contradiction stood in front of holds on.
+		// What the contradiction's hold kept from being set is set now.
 		if run := s.RetryRun(); run != nil {
 			if m := s.Mutation(run.Mutation); run.Mutation != "" && m != nil && m.Status.Unresolved() {
 				d.holdFor(m, run.ID)
@@ -85,8 +85,8 @@ func (c Resume) decide(d *decision) error {
 }
 
 // decide of Archive lets nothing leave any more: a call that awaits approval is refused, a run
-// that has not come to its call is aborted. What may have left already is settled as ever, and a
-// run past its mutation completes (O6, O7).
+// that has not come to its call is aborted. What may have left already is settled as always, and a run past its
+// mutation completes (O6, O7).
 func (Archive) decide(d *decision) error {
 	s := d.state()
 	if s.Archived {
