@@ -8,7 +8,7 @@ import (
 	"github.com/pawl-run/pawl/projections"
 )
 
-// abreast follows a record of a workflow that has or had a concurrent consumer, and holds it against C1 to C12.
+// abreast follows a record of a workflow that has or had a concurrent consumer, and checks it against C1 to C12.
 func (j *judge) abreast(b *book, r eventlog.Record, after *projections.State) {
 	if !j.sim.concurrent {
 		return

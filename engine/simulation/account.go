@@ -5,7 +5,7 @@ import (
 	"github.com/pawl-run/pawl/projections"
 )
 
-// abreast is the judge's own account of a workflow's concurrent consumers.
+// abreast is what the judge itself knows of a workflow's concurrent consumers.
 type abreast struct {
 	runs map[eventlog.RunID]*abreastRun
 	// of has the one run of each event that is not over.
@@ -14,7 +14,7 @@ type abreast struct {
 	hidden   map[eventlog.EventRef]hiding
 	attempts map[eventlog.EventRef]*attempts
 	handlers map[eventlog.Handler]*abreastHandler
-	// began are the runs that the record begins which is looked at; deployed is the revision of the current version.
+	// began are the runs that begin with the record that is checked; deployed is the revision of the current version.
 	began    []*abreastRun
 	deployed uint64
 }
@@ -28,7 +28,7 @@ type abreastRun struct {
 	key     string
 	// start is the revision at which it began.
 	start uint64
-	// waiting for a person or for a place; failed: it has ended otherwise than with its process.
+	// waiting: for a person or for a place; failed: it has ended, and not with its process.
 	retry, ended, waiting, failed bool
 }
 
@@ -77,7 +77,7 @@ func newAbreast() abreast {
 	}
 }
 
-// abreastOf is the account that a state gives, of a workflow a part of whose past is lost.
+// abreastOf takes what the judge knows from a state, after a part of the workflow's past was lost.
 func abreastOf(s projections.State) abreast {
 	a := newAbreast()
 	for run := range s.OpenRuns() {

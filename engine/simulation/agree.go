@@ -11,7 +11,7 @@ import (
 	"github.com/pawl-run/pawl/projections"
 )
 
-// compare holds an engine's memory and its workers' waits against the log.
+// compare checks an engine's memory and its workers' waits against the log.
 func (j *judge) compare(n *node) {
 	s := j.sim
 	if n.over() && !n.dead && n.err != nil && !errors.Is(n.err, eventlog.ErrFull) {
@@ -41,7 +41,7 @@ func (j *judge) compare(n *node) {
 	}
 }
 
-// dealtWith: what an engine takes for dealt with it has read, and its store's checkpoint covers no more.
+// dealtWith: an engine has read all that it takes to be dealt with, and its store's checkpoint covers no more.
 func (j *judge) dealtWith(n *node) {
 	for p := range j.next {
 		reached := n.engine.ProcessedSeq(p)
@@ -149,8 +149,8 @@ func (j *judge) explained(n *node, state *projections.State, w eventlog.Workflow
 	}
 	if s.concurrent {
 		todos := s.owed(n, state)
-		// An engine that has stood still for longer than its lease lasts tries once more before it knows. It may wait for
-		// a call beside that.
+		// An engine that has stood still for longer than its lease lasts tries once more before it knows. It may also
+		// wait for a call.
 		lapsed := s.sharing != nil && slices.ContainsFunc(n.engine.Waits(w), func(wait decide.Wait) bool {
 			return wait.Reason == decide.ReasonEngine
 		})

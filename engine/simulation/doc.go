@@ -24,24 +24,24 @@
 // itself, whether or not the caller still waits; it takes no more of the log for dealt with than it has read, and
 // its store's checkpoint covers no more; what was refused with a time to come again is left alone until then and
 // counts against nothing; and a worker that does nothing owes nothing and says why. Once the faults stop, operators
-// help and everything must come to rest with nothing left to do: in some seeds with one of the engines that are
-// there, which has to find out what the others have written.
+// help and everything must come to rest with nothing left to do. In some seeds one of the engines that ran before does
+// that, and has to find out what the others have written.
 //
 // A receiver may be busy with a request for some time after its call has ended, and may say meanwhile that there is no
 // trace of it: no call is recorded as failed before that is over, also where the process that made it has died. A
-// connector may listen on after the deadline, to a bounded number of calls: before such an exchange has ended a no
-// counts as little. In one of five seeds a receiver knows calls by their keys: then the same is sent again, each time
-// behind a record, within its time, once nothing of it can be under way. Some seeds make happen again and again what
-// seldom comes together by chance (Focus).
+// connector may listen on after the deadline, to a bounded number of calls: before such an exchange has ended, such an
+// answer does not count either. In one of five seeds a receiver knows calls by their keys: then the same is sent again,
+// each time behind a record, within its time, once nothing of it can be under way. Some seeds make happen again and
+// again what seldom comes together by chance (Focus).
 //
-// In two of five seeds consumers may have runs beside each other, with keys, rates and limits of attempts that deploys
-// change; their target goes down and comes back. There it holds as well that no two runs that are not over have one
-// event; that as many are active as there are places, of a key the oldest first, retries on half of the places at most;
-// that what failed is held, hidden until a time or discarded, and is given to no run before that ends; that what is
-// held is held for what its run and its call say, is named where the engine says what it waits for, and is freed by
-// each way out that there is; that three first failures in a row, counted apart from the engine's own count, and no
-// others, let the consumer probe, one run at a time, until a run has done its work; and that three calls in a row
-// whose outcome is not known let nothing begin.
+// In two of five seeds consumers may be concurrent, with keys, rates and limits of attempts that deploys change; their
+// target goes down and comes back. There it holds as well that no two runs that are not over have one event; that as
+// many are active as there are places, of a key the oldest first, retries on half of the places at most; that what
+// failed is held, hidden until a time or discarded, and is given to no run before that ends; that what is held is held
+// for what its run and its call say, is named where the engine says what it waits for, and is freed by each way out
+// that there is; that three first failures in a row, counted apart from the engine's own count, and no others, let the
+// consumer probe, one run at a time, until a run has done its work; and that three calls in a row whose outcome is not
+// known let nothing begin.
 //
 // A record may become unreadable, messages may be missing in the sequence of a stream, or the end of the log may not
 // be known to be whole: then every process ends, a person accepts the loss, and what stands after it is set aside.

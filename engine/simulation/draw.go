@@ -74,8 +74,8 @@ func (s *sim) performAnswer(o *op) (performAnswer, string) {
 	return performAnswer{outcome: connector.Outcome{Status: connector.Applied, Result: r.result()}}, "applied"
 }
 
-// resendAnswer is that of a receiver which knows a call by its key: it carries it out once at most, and says that it
-// never will only if that is so.
+// resendAnswer is the answer of a receiver that knows a call by its key: it carries the call out once at most, and says
+// that it never will only if that is true.
 func (s *sim) resendAnswer(o *op) (performAnswer, string) {
 	r := s.send(o)
 	deadline := s.judge.deadlines[r.key].Time()
@@ -124,8 +124,8 @@ func (s *sim) resendAnswer(o *op) (performAnswer, string) {
 	return performAnswer{outcome: connector.Outcome{Status: connector.Applied, Result: r.result()}}, "sent again: applied"
 }
 
-// reconcileAnswer is honest: applied only if it was, failed only once it can never be any more. But for a
-// careless receiver: that one says failed of what it is still busy with.
+// reconcileAnswer is honest: applied only if it was, failed only once it can never be any more. A careless receiver is
+// not: it says failed of a request that it is still busy with.
 func (s *sim) reconcileAnswer(o *op) (connector.Reconciliation, string) {
 	r := s.world.request(o.call)
 	started := s.judge.started[r.key]
@@ -196,7 +196,7 @@ func (s *sim) scriptAnswer(o *op) (scriptAnswer, string) {
 	}
 }
 
-// given reads what a mutate or next was given and holds it against the chain's past.
+// given reads what a mutate or next was given and checks it against the chain's past.
 func (s *sim) given(o *op) prepared {
 	var in struct{ Data prepared }
 	if err := json.Unmarshal(o.script.Prepared, &in); err != nil {
@@ -311,7 +311,7 @@ func (s *sim) messageID() eventlog.MessageID {
 	return eventlog.MessageID(fmt.Sprintf("e%d", s.ids))
 }
 
-// prepareOne draws what prepare comes to that is given one event: it confirms that, cancels it, chooses nothing, or
+// prepareOne draws what a prepare does that is given one event: it confirms the event, cancels it, chooses nothing, or
 // wants another one.
 func (s *sim) prepareOne(answer scriptAnswer, o *op) (scriptAnswer, string) {
 	s.tags++

@@ -13,7 +13,7 @@ func (r *request) listening() bool {
 	return r.exchange != nil && r.exchange.joined && !r.exchange.noted
 }
 
-// leftOpen reports whether the request's exchange was open at its deadline and has not ended but with its process.
+// leftOpen reports whether the request's exchange was open at its deadline, and has not ended or only with its process.
 func (r *request) leftOpen() bool {
 	return r.exchange != nil && r.exchange.opened.Load() && r.exchange.over.Load() == nil
 }
@@ -98,8 +98,8 @@ func lateNo(r *request) string {
 	return "world.lateNo"
 }
 
-// stillOpen takes in that it is on record that a call was open after its deadline: its receiver may take as long as
-// that is waited for, also if its process dies now.
+// stillOpen notes that the log says that a call was open after its deadline. Its receiver may then take as long as
+// engines wait for such a call, even if the call's process dies now.
 func (s *sim) stillOpen(r *request, deadline eventlog.Instant) {
 	if r != nil && r.listening() && r.busy(s.clock.Now()) {
 		r.until = deadline.Time().Add(s.lasting())

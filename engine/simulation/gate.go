@@ -44,8 +44,8 @@ type op struct {
 	call   connector.Call
 	script sandbox.Invocation
 
-	// looked and seen are the judge's: it has noted the arrival, and for a prepare what it could
-	// see and how often that had become pending.
+	// looked and seen belong to the judge: whether it has noted the arrival; and of a prepare, which events it could
+	// see and how often each had become pending.
 	looked bool
 	seen   map[eventlog.EventRef]int
 

@@ -18,7 +18,7 @@ func (j *judge) offered(b *book, ref eventlog.EventRef) {
 	}
 }
 
-// beganWell holds what the record begins against places, keys, order, times and holds.
+// beganWell checks what the record begins against places, keys, order, times and holds.
 func (j *judge) beganWell(b *book, r eventlog.Record, run *abreastRun, after *projections.State) {
 	s, a := j.sim, &b.abreast
 	about := func(why string, args ...any) {

@@ -10,7 +10,7 @@ import (
 	"github.com/pawl-run/pawl/sandbox"
 )
 
-// book is the judge's own account of a workflow.
+// book is what the judge itself knows of a workflow.
 type book struct {
 	name eventlog.WorkflowName
 	// past[n] is the fold after revision n+1, seqs[n] where that stands.
@@ -22,7 +22,7 @@ type book struct {
 	consumed map[eventlog.EventRef]bool
 	// again are the consumed events that a person let happen again: their consumption was lost.
 	again map[eventlog.EventRef]bool
-	// calls, publications and consumptions are the starts and so on that the log cannot tell of any more.
+	// calls, publications and consumptions are the facts of these kinds that cannot be read in the log any more.
 	calls        unreadable[eventlog.MutationID]
 	publications unreadable[eventlog.EventRef]
 	consumptions unreadable[eventlog.EventRef]
@@ -30,7 +30,7 @@ type book struct {
 	keys         map[eventlog.MutationID]string
 	written      map[*node]uint64 // the last revision of each engine's own
 	lost         int              // the place of the first record that is lost and not cut off yet; 0 for none
-	writer       *node            // of the record that is looked at; nil for one of the dead
+	writer       *node            // of the record that is checked; nil for a dead one
 	wakes        wakes
 	abreast      abreast
 }
@@ -95,8 +95,8 @@ type barrier struct {
 	revision uint64
 }
 
-// unreadable are the facts whose own record cannot be read any more, by what they are about. An acceptance cannot
-// know them, unless a later record or a store tells of them; those that one has learned of, later ones know too.
+// unreadable are the facts whose own record cannot be read any more, by what they are about. An acceptance cannot know
+// them, unless a later record or a store tells of them. What one acceptance has learned, later ones know too.
 type unreadable[K comparable] struct{ record, learned map[K]bool }
 
 func newUnreadable[K comparable]() unreadable[K] {
@@ -120,15 +120,15 @@ func (u unreadable[K]) unknown(k K, known bool) bool {
 	return u.record[k] && !u.learned[k]
 }
 
-// judge reads the log as it grows and holds every record against the rules, by its own books and
-// by the fold.
+// judge reads the log as it grows and checks every record against the rules, by its own books and by the fold.
 type judge struct {
 	sim         *sim
 	next        []uint64 // the next sequence to read, by partition
 	transitions int
 	books       map[eventlog.WorkflowName]*book
 	started     map[string]*eventlog.MutationStarted // by idempotency key
-	// deadlines are those of the latest requests that may leave, and resends how many may beside the first.
+	// deadlines are the deadlines of the latest requests that may leave, and resends is how many may leave after the
+	// first.
 	deadlines map[string]eventlog.Instant
 	resends   map[string]int
 	// undone are the keys whose mutation is recorded as not having happened, not by a person.
@@ -171,7 +171,7 @@ func (j *judge) book(w eventlog.WorkflowName) *book {
 	return b
 }
 
-// sent holds a request that leaves against its record: its start is durable, with these bytes.
+// sent checks a request that leaves against its record: its start is durable, with these bytes.
 func (j *judge) sent(r *request) {
 	j.entitled(r)
 	started, ok := j.started[r.key]

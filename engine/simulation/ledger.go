@@ -9,7 +9,7 @@ import (
 	"github.com/pawl-run/pawl/projections"
 )
 
-// mutation checks the facts of the ledger against what happened in the world.
+// mutation checks the facts about mutations against what happened in the world.
 func (j *judge) mutation(b *book, r eventlog.Record, f eventlog.Fact) {
 	s := j.sim
 	switch f := f.(type) {

@@ -82,7 +82,7 @@ func (s *sim) goesOn(b *book) bool {
 	return false
 }
 
-// spoil makes a record of the workflow unreadable, and notes what it alone told.
+// spoil makes a record of the workflow unreadable, and notes what only that record told.
 func (s *sim) spoil(b *book, n int) {
 	s.forget(b, n)
 	s.memory.Spoil(eventlog.Position{Partition: s.memory.PartitionOf(b.name), Seq: b.seqs[n]})
@@ -90,7 +90,7 @@ func (s *sim) spoil(b *book, n int) {
 	s.did("record spoilt")
 }
 
-// lose takes some messages out of a log stream, from a record of the workflow on, and notes what they alone told. It
+// lose takes some messages out of a log stream, from a record of the workflow on, and notes what only they told. It
 // returns the workflows that lack any. Of each workflow the first record stays: without one, nothing would know its
 // name.
 func (s *sim) lose(b *book, n int) map[eventlog.WorkflowName]bool {
@@ -124,7 +124,7 @@ func (j *judge) owner(partition int, seq uint64) (*book, int) {
 	return nil, 0
 }
 
-// forget notes what a record that will be gone alone told.
+// forget notes what is told only by a record that will be gone.
 func (s *sim) forget(b *book, n int) {
 	for r, err := range s.memory.ReadWorkflow(context.Background(), b.name, b.seqs[n]) {
 		if err != nil {
@@ -148,7 +148,7 @@ func (s *sim) forget(b *book, n int) {
 	}
 }
 
-// keeper is the log that a loss is recorded in. Those that break an engine on purpose may keep no losses.
+// keeper is the log that a loss is recorded in. A log that breaks an engine on purpose may keep none.
 func (s *sim) keeper() eventlog.LossKeeper {
 	if keeper, ok := s.below.(eventlog.LossKeeper); ok {
 		return keeper
@@ -156,8 +156,8 @@ func (s *sim) keeper() eventlog.LossKeeper {
 	return s.memory
 }
 
-// cutBack lets the judge's account of the workflow end before what was set aside of it or is lost. What happened
-// outside is not forgotten: what was consumed stays so.
+// cutBack lets the judge's book of the workflow end before what was set aside of it or is lost. What happened outside
+// is not forgotten: what was consumed stays so.
 func (b *book) cutBack(asides []eventlog.Aside) {
 	for _, aside := range asides {
 		if n, _ := slices.BinarySearch(b.seqs, aside.From); aside.Workflow == b.name && n < len(b.seqs) &&

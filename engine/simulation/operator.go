@@ -84,7 +84,7 @@ func (s *sim) push(n *node, w *workflow) {
 	})
 }
 
-// resubscribe takes topic b its consumer, or gives it back.
+// resubscribe takes the consumer of topic b away, or gives it back.
 func (s *sim) resubscribe(n *node, w *workflow) {
 	w.widely = !w.widely
 	p := program{Name: string(w.name), Version: w.versions + 1, Shape: 2}
@@ -137,7 +137,7 @@ func (s *sim) repair(n *node, w *workflow, state *projections.State) {
 	})
 }
 
-// change does something to topic events that are there, or are not.
+// change does something to topic events, of which some do not exist.
 func (s *sim) change(n *node, w *workflow) {
 	topic := s.topic()
 	state := s.judge.book(w.name).state()
@@ -218,7 +218,7 @@ func sourceOf(state *projections.State) sandbox.Source {
 	return sandbox.Source{}
 }
 
-// readAfter has a client read through any engine, and holds that it sees no less than it has seen before.
+// readAfter has a client read through any engine, and checks that it sees no less than it has seen before.
 func (s *sim) readAfter(n *node, w *workflow) {
 	s.ask(n, w, "read", func(ctx context.Context) error {
 		s.sharing.mu.Lock()

@@ -8,7 +8,8 @@ import (
 	"github.com/pawl-run/pawl/projections"
 )
 
-// failedAbreast holds the failure of a concurrent consumer's run against C7, by an own account of the rows.
+// failedAbreast checks the failure of a concurrent consumer's run against C7, by the judge's own count of failures in a
+// row.
 func (j *judge) failedAbreast(b *book, r eventlog.Record, f *eventlog.RunFailed, run *abreastRun,
 	after *projections.State) {
 	a := &b.abreast
@@ -143,7 +144,7 @@ func (j *judge) probes(b *book, r eventlog.Record, f *eventlog.HandlerProbeSched
 	h.probing.attempt = f.Attempt
 }
 
-// proves: the commit of a run that began after the trip ends the probing (C7).
+// proves: the commit of a run that began after the probing did ends it (C7).
 func (j *judge) proves(b *book, r eventlog.Record, run *abreastRun) {
 	h := b.abreast.handler(run.handler)
 	h.proven = max(h.proven, run.start)

@@ -29,7 +29,7 @@ func (s *sim) drawProfile() profile {
 	return p
 }
 
-// focusBeside makes of a seed with concurrent consumers what it is about.
+// focusBeside adapts the profile of a seed with concurrent consumers to its focus.
 func (s *sim) focusBeside(p *profile) {
 	p.outage = pick(s, 0, 0.03, 0.15)
 	s.slowLog = s.chance(0.4)

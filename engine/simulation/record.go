@@ -29,7 +29,7 @@ func (j *judge) look() {
 	}
 }
 
-// acknowledged holds every push that an engine took against the log.
+// acknowledged: every push that an engine has acknowledged is in the log.
 func (j *judge) acknowledged() {
 	j.sim.mu.Lock()
 	acked := j.sim.acked

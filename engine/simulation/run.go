@@ -65,7 +65,7 @@ func Run(cfg Config) (Report, error) {
 	return s.report, err
 }
 
-// life is that of the simulation: faults first, then a calm in which all must come to rest.
+// life is the course of the simulation: faults first, then a calm in which all must come to rest.
 func (s *sim) life() error {
 	if err := s.gather(); err != nil {
 		return err
@@ -89,8 +89,8 @@ func (s *sim) life() error {
 // calmMoves is within how many moves everything comes to rest once nothing goes wrong any more.
 const calmMoves = 2000
 
-// settleDown ends all faults and processes, starts one engine, lets operators help, and holds
-// that everything comes to rest.
+// settleDown ends all faults and processes, starts one engine, lets operators help, and checks that everything comes to
+// rest.
 func (s *sim) settleDown() error {
 	if err := s.look(); err != nil {
 		return err
@@ -155,8 +155,8 @@ func (s *sim) settleDown() error {
 	return s.look()
 }
 
-// survivor ends all processes but one that has to find out by itself what the others have written, or all
-// for a new one.
+// survivor ends all processes but one, which has to find out by itself what the others have written; or it ends all and
+// starts a new one.
 func (s *sim) survivor() (*node, error) {
 	var last *node
 	if s.watching && s.chance(0.9) {
@@ -188,8 +188,8 @@ func (s *sim) survivor() (*node, error) {
 	return n, err
 }
 
-// known is, for each partition that holds anything, a workflow that the engine knows and that is not archived, if
-// there is one to its end; nil where there is none.
+// known lists, for each partition that holds anything, a workflow that the engine knows and that is not archived, nil
+// where there is none. A workflow of which the engine has read all is preferred.
 func (s *sim) known(n *node) []*workflow {
 	var known []*workflow
 	for p, last := range s.judge.next {
@@ -211,8 +211,8 @@ func (s *sim) known(n *node) []*workflow {
 	return known
 }
 
-// catchUp holds that an engine that is left alone gets to know all that the log holds, and answers every
-// caller that asked before. It is told nothing but that something of its own stands at the end.
+// catchUp checks that an engine that is left alone gets to know all that the log holds, and answers every caller that
+// asked before. It is told nothing but that something of its own stands at the end.
 func (s *sim) catchUp(n *node) error {
 	for _, w := range s.known(n) {
 		if w == nil {
@@ -248,7 +248,7 @@ func (s *sim) reachedAll(n *node) bool {
 	return true
 }
 
-// finish holds that nothing is left, stops the engine, and compares its store with the fold.
+// finish checks that nothing is left, stops the engine, and compares its store with the fold.
 func (s *sim) finish(n *node) error {
 	for _, w := range s.workflows {
 		s.nothingLeft(w)
@@ -276,7 +276,7 @@ func (s *sim) finish(n *node) error {
 	return s.look()
 }
 
-// awaitOwner holds that an engine which is left alone comes to own every partition.
+// awaitOwner checks that an engine which is left alone comes to own every partition.
 func (s *sim) awaitOwner(n *node) error {
 	if s.sharing == nil {
 		return nil

@@ -22,7 +22,7 @@ type program struct {
 	MaxAttempts *int `json:"maxAttempts,omitempty"`
 	// Broken scripts throw in prepare until another version is deployed.
 	Broken bool `json:"broken,omitempty"`
-	// X and Y let these consumers have runs beside each other; nil leaves them plain.
+	// X and Y make these consumers concurrent; nil leaves them plain.
 	X *beside `json:"x,omitempty"`
 	Y *beside `json:"y,omitempty"`
 }
@@ -164,14 +164,14 @@ func (x *scripts) Invoke(ctx context.Context, call sandbox.Invocation, host sand
 // Close implements sandbox.Executor.
 func (x *scripts) Close() error { return nil }
 
-// beside is what a consumer declares whose runs are at work beside each other (C1, C2, C12).
+// beside is what a concurrent consumer declares (C1, C2, C12).
 type beside struct {
 	N    int    `json:"n"`
 	Key  string `json:"key,omitempty"`
 	Rate string `json:"rate,omitempty"`
 }
 
-// declare makes the definition of a consumer with concurrency of one without.
+// declare makes the defined consumer concurrent, unless b is nil.
 func (b *beside) declare(c *sandbox.ConsumerDefinition) {
 	if b != nil {
 		c.Concurrency, c.Key, c.Rate = &b.N, b.Key, b.Rate
@@ -179,7 +179,7 @@ func (b *beside) declare(c *sandbox.ConsumerDefinition) {
 }
 
 // drawConcurrent decides whether the seed has concurrent consumers. It draws apart from all else, so that the other
-// seeds stay the histories that they were.
+// seeds keep their histories.
 func (s *sim) drawConcurrent() bool {
 	switch {
 	case s.cfg.Focus == Sharing:
@@ -199,7 +199,7 @@ func (s *sim) drawBeside(p float64) *beside {
 		"20/m")}
 }
 
-// beside says what the handler declares; nil for a plain one.
+// beside is what the handler declares; nil for a plain one.
 func (p program) beside(handler string) *beside {
 	switch handler {
 	case "x":
@@ -232,7 +232,7 @@ func (s *sim) program(w *workflow) program {
 	return p
 }
 
-// lay lets the consumers of a seed with concurrency work on their events side by side, mostly.
+// lay makes most consumers concurrent in a seed with concurrency.
 func (s *sim) lay(p *program) {
 	if s.concurrent {
 		p.X, p.Y = s.drawBeside(0.8), s.drawBeside(0.3)

@@ -34,7 +34,7 @@ func newSharing() *sharing {
 		epochs: map[string]uint64{}}
 }
 
-// breath is how much time passes with each move: what is between the engines takes a part of it.
+// breath is how much time passes with each move; a message between engines takes a part of it.
 const breath = 5 * time.Millisecond
 
 // breathe lets messages between the engines arrive.
@@ -107,7 +107,8 @@ func (s *sim) keptBack(o *op) *eventlog.Failure {
 	return failure
 }
 
-// noticing ends when the process notices that ctx has: not while it stands still, and then not before all else.
+// noticing ends when the process notices that ctx has ended: not while the process stands still, and after that only a
+// moment later, so that it may do other things before.
 func (s *sim) noticing(ctx context.Context, n *node) (context.Context, func()) {
 	if n.link == nil {
 		return ctx, func() {}

@@ -143,7 +143,7 @@ type sim struct {
 	cfg     Config
 	rng     *rand.Rand
 	profile profile
-	// concurrent: consumers of this seed may have runs beside each other (C1).
+	// concurrent: consumers of this seed may be concurrent (C1).
 	concurrent bool
 	// slowLog: most of what is to be written waits until nothing else can go on.
 	slowLog  bool
@@ -173,7 +173,7 @@ type sim struct {
 	away, mute atomic.Bool
 	// tight: no run and no call starts, and no push is taken.
 	tight atomic.Bool
-	// roomyAt is when engines have noticed that it is over.
+	// roomyAt is when engines have noticed that there is space again.
 	roomyAt time.Time
 	// down is the class as which every call fails now, empty for none.
 	down  eventlog.Class
@@ -191,7 +191,7 @@ type sim struct {
 	// pausedUntil is when engines have ended their pauses after unsettled appends; resent counts those.
 	pausedUntil time.Time
 	resent      map[eventlog.TransitionID]int
-	stalled     map[eventlog.TransitionID]int // until how many moves are made the log does not insist
+	stalled     map[eventlog.TransitionID]int // the number of moves before which the log does not insist
 	successor   bool                          // another engine starts with the next move, while a log is held up
 	ids, tags   int
 	// denied are the mutations of which a person has said in the calm that they did not happen.

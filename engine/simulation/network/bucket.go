@@ -90,8 +90,8 @@ func (l *Link) Watch(ctx context.Context, written func(key string, value []byte)
 	}
 }
 
-// put writes over a revision, 0 for none, and returns the new one, or 0. sent is when its sender has sent it. It is
-// under mu.
+// put writes over a revision, 0 for none, and returns the new one, or 0. sent is when its sender has sent it. The
+// caller holds mu.
 func (n *Network) put(key string, value []byte, revision uint64, sent time.Duration) uint64 {
 	if n.revisions[key] != revision {
 		return 0
@@ -107,7 +107,7 @@ func (n *Network) put(key string, value []byte, revision uint64, sent time.Durat
 	return n.last
 }
 
-// hold takes in what is written about a partition. It is under mu.
+// hold takes in what is written about a partition. The caller holds mu.
 func (n *Network) hold(number string, value []byte, sent time.Duration) {
 	partition, err := strconv.Atoi(number)
 	var e lease.Entry
@@ -139,7 +139,7 @@ func (n *Network) hold(number string, value []byte, sent time.Duration) {
 	n.holdings[partition] = holding{e.Engine, e.Epoch, until}
 }
 
-// violate keeps the first thing that must not be. It is under mu.
+// violate keeps the first violation. The caller holds mu.
 func (n *Network) violate(format string, args ...any) {
 	if n.bad == "" {
 		n.bad = fmt.Sprintf(format, args...)
@@ -164,8 +164,8 @@ func (n *Network) Taken() int {
 	return n.taken
 }
 
-// Bad says what the bucket has seen that must not be: a partition that was taken while another engine could hold it, or
-// an epoch that does not grow. Empty for nothing.
+// Bad is the first violation that the bucket has seen: a partition that was taken while another engine could hold it,
+// or an epoch that does not grow. Empty for none.
 func (n *Network) Bad() string {
 	n.mu.Lock()
 	defer n.mu.Unlock()

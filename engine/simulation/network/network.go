@@ -59,7 +59,7 @@ func New(holdFor time.Duration) *Network {
 	}
 }
 
-// Close ends what waits for an answer, that of the dead too.
+// Close ends all that waits for an answer, also in dead processes.
 func (n *Network) Close() { close(n.over) }
 
 // Rest lets time pass in the caller's bubble, until the network is closed.
@@ -72,7 +72,7 @@ func (n *Network) Rest(d time.Duration) {
 	}
 }
 
-// Elapsed is the time since the network was made, which no one can set.
+// Elapsed is the time since the network was made, by a clock that cannot be set.
 func (n *Network) Elapsed() time.Duration { return time.Since(n.begun) }
 
 // Way is a way that may be cut.
