@@ -198,8 +198,8 @@ func (r *Registry) Waiting(workflow eventlog.WorkflowName) (all []Waiting) {
 	return all
 }
 
-// Ending says when nothing of the call can be under way any more. A connector that is not there now
-// cannot say otherwise than the default.
+// Ending says when nothing of the call can be under way any more. For a connector that is not there now the default
+// holds.
 func (r *Registry) Ending(call Call) Ending {
 	c, _, ok := r.lookup(call.Connector, call.Operation)
 	if ender, says := c.(CallEnder); ok && says {

@@ -18,7 +18,7 @@ const (
 	List Kind = "list"
 	// Get reads one thing by its id or unique key.
 	Get Kind = "get"
-	// Mutate changes the outside: sent at most once per run, ledgered.
+	// Mutate changes the outside: sent at most once per run, and recorded before that.
 	Mutate Kind = "mutate"
 )
 
@@ -31,7 +31,7 @@ type Operation struct {
 	Kind Kind
 	// Schema is the JSON Schema of the parameters; empty accepts any JSON object.
 	Schema json.RawMessage
-	// Result is the JSON Schema of the result, for the authors of scripts: it is not pinned, and nothing is held
+	// Result is the JSON Schema of the result, for the authors of scripts: it is not pinned, and no result is checked
 	// against it here. Empty says nothing. A large result is cut, and a person may settle a call without one.
 	Result json.RawMessage
 	// Timeout bounds one call; 0 means DefaultTimeout.
@@ -65,8 +65,8 @@ type Call struct {
 	// Traceparent is the context of the trace that the call belongs to, as W3C Trace Context writes it, for connectors
 	// whose requests have headers; empty where nothing is traced.
 	Traceparent string
-	// Reach is asked before a read follows to another host than the call names: a failure says why it
-	// may not. nil lets it go to each.
+	// Reach is asked before a read follows a redirect to another host than the call names: a failure says why it may
+	// not. nil lets it follow to every host.
 	Reach func(host string) *eventlog.Failure
 }
 
@@ -115,8 +115,8 @@ type Outcome struct {
 // connector does not say otherwise.
 const DefaultQuiet = 5 * time.Second
 
-// DefaultListen is how long an exchange may stay open after the deadline of its call, when its connector
-// does not say otherwise: so long may the outside need for the call.
+// DefaultListen is how long an exchange may stay open after the deadline of its call, when its connector does not say
+// otherwise: the outside may need that long for the call.
 const DefaultListen = 5 * time.Minute
 
 // Ending says when nothing of a call can be under way any more: that is when a reconcile's "failed"
@@ -136,8 +136,8 @@ type Ending struct {
 	Detached bool
 }
 
-// DefaultEnding holds where nothing is known of the outside: what was slow before it was cut off may go on
-// for as long as its exchange would have been waited for.
+// DefaultEnding holds where nothing is known of the outside: a slow call that was cut off may go on for as long as its
+// exchange would have been listened to.
 func DefaultEnding() Ending {
 	return Ending{Quiet: DefaultQuiet, Unseen: DefaultQuiet, Lasting: DefaultListen + DefaultQuiet}
 }
@@ -202,9 +202,9 @@ type CallReconciler interface {
 }
 
 // CallResender is implemented by a connector that finds out what became of some calls by sending them once more, with
-// the same key, since their target is promised to know it. Perform gets such a call with Resend: it answers Applied
-// only where the call has taken effect, and Failed with CodeNotApplied only where it never will. Any other failure is
-// one of this request alone. Ask through Registry.Resends.
+// the same key, since the operator promises that their target knows it. Perform gets such a call with Resend: it
+// answers Applied only where the call has taken effect, and Failed with CodeNotApplied only where it never will. Any
+// other failure is one of this request alone. Ask through Registry.Resends.
 type CallResender interface {
 	// CallResends is for how long after its start the target knows the call by its key; 0 where it is not sent again. It
 	// does no I/O.

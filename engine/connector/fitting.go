@@ -14,8 +14,8 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6/kind"
 )
 
-// fitting holds a partly known value against a schema. A part of the schema is looked at only where the
-// whole requires it, and about a part of the value only what holds whatever the rest may be.
+// fitting checks a partly known value against a schema. It looks at a part of the schema only where the whole requires
+// that part, and reports only what is wrong whatever the unknown rest of the value is.
 type fitting struct {
 	*ParamSchema
 	found []Violation
@@ -85,7 +85,7 @@ func (f *fitting) object(schema *jsonschema.Schema, w *Partial, at []string, dep
 			strange := strangers(written, known)
 			from, to := "", missing[0]
 			if len(missing) == 1 && len(strange) == 1 && f.mayBe(schema, w, strange[0], to) {
-				from = strange[0] // the one that is too much is the one that lacks
+				from = strange[0] // the one unknown member is meant to be the one that is missing
 				fixes[0] = fmt.Sprintf("rename %s to %s", clip(from), clip(to))
 			} else if near := similar.Names(to, strange, 1); len(missing) == 1 && len(near) > 0 {
 				from = near[0]
@@ -122,8 +122,8 @@ func (f *fitting) object(schema *jsonschema.Schema, w *Partial, at []string, dep
 	}
 }
 
-// stranger reports a member that the schema does not list. Whatever its value is, it has another name here or has to
-// go; one whose value is not known may be undefined, and is not there then.
+// stranger reports a member that the schema does not list. Whatever its value is, the member has another name here or
+// has to go. A member whose value is not known may be undefined, and then it is not sent.
 func (f *fitting) stranger(schema *jsonschema.Schema, w *Partial, m *PartialMember, at []string) {
 	written := make([]string, 0, len(w.Members))
 	for i := range w.Members {
@@ -228,8 +228,8 @@ func (f *fitting) last(where []string) *Violation {
 	return &f.found[len(f.found)-1]
 }
 
-// validate holds a whole value against a part of the schema, as far as there are steps for it: what is not
-// found here is found by the call.
+// validate checks a fully known value against a part of the schema, as far as there are steps for it: what is not found
+// here is found by the call.
 func (f *fitting) validate(part *jsonschema.Schema, value any) error {
 	if bounded(value, maxValueLevels) != nil {
 		return nil
@@ -261,7 +261,7 @@ func (f *fitting) report(where []string, fix string, at []string, what jsonschem
 	f.add(where, fix, ParamProblem(at, what))
 }
 
-// add says each thing once, whichever parts of the schema say it.
+// add reports each problem once, even where several parts of the schema find it.
 func (f *fitting) add(where []string, fix string, problems ...string) {
 	if len(f.found) == maxViolations {
 		return

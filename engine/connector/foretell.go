@@ -14,8 +14,8 @@ type CallChecker interface {
 	CallCheck(call Call) *eventlog.Failure
 }
 
-// CallAnswerer is implemented by a connector to whose calls an answer may come that says that they have failed, as a
-// status does. Ask through Registry.Answer.
+// CallAnswerer is implemented by a connector whose target may answer that a call has failed, as by a status of HTTP.
+// Ask through Registry.Answer.
 type CallAnswerer interface {
 	// CallAnswer is what Read or Perform makes of a complete answer, which is written in the form of a result. It does
 	// no I/O.
@@ -32,8 +32,8 @@ func (r *Registry) Check(call Call) *eventlog.Failure {
 	return nil
 }
 
-// Answer is what the call's connector makes of an answer that is written in the form of a result: most take each as
-// the result that it says.
+// Answer is what the call's connector makes of an answer that is written in the form of a result. Most connectors take
+// it as the result.
 func (r *Registry) Answer(call Call, answer json.RawMessage) Outcome {
 	c, _, ok := r.lookup(call.Connector, call.Operation)
 	if answerer, judges := c.(CallAnswerer); ok && judges {

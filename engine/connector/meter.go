@@ -14,14 +14,14 @@ import (
 )
 
 // What one check of a value against a schema may cost. A schema comes from a tool, and the nesting of a few
-// references makes a check exponential: one step is counted for each part of the schema that is held against
-// a part of the value, before it is.
+// references makes a check exponential: one step is counted before each check of a part of the value against a part of
+// the schema.
 const (
 	// baseSteps and stepsPerPart, for each part of the value, bound the steps.
 	baseSteps    = 50_000
 	stepsPerPart = 32
-	// checkTime bounds a check whose steps are dearer than they should be. It is far beyond what an honest one takes,
-	// also on a machine that has other work: such a check must not fail for that.
+	// checkTime bounds a check whose steps take longer than they should. It is far beyond what an honest check takes,
+	// also on a busy machine, since an honest check must not fail there.
 	checkTime = 10 * time.Second
 	// lookEvery is how many steps there are between two looks at the clock.
 	lookEvery = 256
@@ -94,15 +94,15 @@ func parts(value any) int {
 	return n
 }
 
-// cost is what one part of a schema costs where it is held against one part of a value.
+// cost is what one check of a part of a value against a part of a schema costs.
 type cost struct {
-	// itself is paid when its turn comes, values before that: what it must equal is compared first, so the
-	// part that leads to it pays for that.
+	// itself is paid when the part's turn comes. values is paid before that, by the part that leads to it: the values
+	// that the part must equal are compared first.
 	itself, values int
 }
 
-// install makes each part of a compiled schema count before it leads to other parts. A format is looked at
-// before anything that does, so the count is made with it.
+// install makes each part of a compiled schema count before it leads to other parts. A format is checked before
+// anything that leads to other parts, so the count is made with the format.
 func (m *meter) install(all map[*jsonschema.Schema]cost) {
 	dearest := 0
 	for _, c := range all {
@@ -149,7 +149,7 @@ func (m *meter) install(all map[*jsonschema.Schema]cost) {
 	}
 }
 
-// inPlace are the parts that are held against the same value, or against one member or item of it.
+// inPlace are the parts that check the same value, or one member or item of it.
 func inPlace(s *jsonschema.Schema) []*jsonschema.Schema {
 	list := slices.Concat(s.AllOf, s.AnyOf, s.OneOf, s.PrefixItems, []*jsonschema.Schema{s.Ref, s.Not, s.If, s.Then,
 		s.Else, s.ContentSchema})
@@ -167,7 +167,7 @@ func inPlace(s *jsonschema.Schema) []*jsonschema.Schema {
 	return list
 }
 
-// onEach are the parts that are held against each member or item of a value.
+// onEach are the parts that check each member or item of a value.
 func onEach(s *jsonschema.Schema) []*jsonschema.Schema {
 	list := []*jsonschema.Schema{s.PropertyNames, s.Items2020, s.Contains, s.UnevaluatedProperties, s.UnevaluatedItems}
 	for _, part := range s.PatternProperties {
@@ -206,7 +206,7 @@ func costOf(schema map[string]any) cost {
 // cheap is how many comparisons cost a step.
 const cheap = 16
 
-// comparisons counts what it takes to compare with a value; numbers are compared exactly, which is dear.
+// comparisons counts what it takes to compare with a value; numbers are compared exactly, which is expensive.
 func comparisons(value any) int {
 	n := 1
 	switch value := value.(type) {

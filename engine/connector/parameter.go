@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// Parameter is one parameter of an operation, as a person reads of it.
+// Parameter is one parameter of an operation, described for a person.
 type Parameter struct {
 	Name string
 	// Type says what it can be, with its values and bounds.
@@ -40,7 +40,7 @@ func Parameters(schema json.RawMessage) []Parameter {
 	return all
 }
 
-// description is what is told of a JSON Schema.
+// description holds the keywords of a JSON Schema that are described.
 type description struct {
 	Title                string                     `json:"title"`
 	Description          string                     `json:"description"`
@@ -60,13 +60,13 @@ type description struct {
 	Maximum              *float64                   `json:"maximum"`
 }
 
-// described reads a schema as far as it can: schemas come from connectors in any language, and true is one too.
+// described reads a schema as far as it can: schemas come from connectors in any language, and `true` is a schema, too.
 func described(schema json.RawMessage) (d description) {
-	_ = json.Unmarshal(schema, &d) // what has another type than it should is not told
+	_ = json.Unmarshal(schema, &d) // a keyword of the wrong type is left out
 	return d
 }
 
-// maxDescribedDepth bounds how deep a schema is told, maxDescribedParts how many values or parts of it are listed.
+// maxDescribedDepth bounds how deep a schema is described, maxDescribedParts how many values or parts of it are listed.
 const (
 	maxDescribedDepth = 4
 	maxDescribedParts = 20

@@ -9,7 +9,7 @@ import (
 
 // Partial is a JSON value of which perhaps only a part is known.
 type Partial struct {
-	// Kind is its type, named as in a JSON Schema; empty for anything, also for nothing at all.
+	// Kind is its type, named as in a JSON Schema; empty where it may be anything, or may not be there at all.
 	Kind string
 	// Value is a scalar's JSON, empty where only its type is known.
 	Value json.RawMessage

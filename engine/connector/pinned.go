@@ -11,14 +11,14 @@ import (
 	"github.com/pawl-run/pawl/eventlog"
 )
 
-// Pinned holds parameters against the schemas that deploys have pinned, before anything of a call is
-// recorded as under way (F14). The zero value is ready to use; it is safe for concurrent use.
+// Pinned checks parameters against the schemas that deploys have pinned, before anything of a call is recorded as under
+// way (F14). The zero value is ready to use; it is safe for concurrent use.
 type Pinned struct {
 	schemas sync.Map // *compiled by the hash of the schema's text
 }
 
 // Check says why the parameters do not fit the pinned schema, or nil. A schema that cannot be used, or not
-// within ctx, says nothing: the gate holds every call against the live one again.
+// within ctx, refuses nothing: the Registry checks every call against the live schema again.
 func (p *Pinned) Check(ctx context.Context, op eventlog.Operation, params json.RawMessage) *eventlog.Failure {
 	key := eventlog.HashOf(op.Schema)
 	kept, ok := p.schemas.Load(key)

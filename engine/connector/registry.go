@@ -26,7 +26,8 @@ const (
 // CodeDatabase is the failure of a call of the sql connector that names a database which is not configured.
 const CodeDatabase = "sql.database"
 
-// Configured is the setting of the engine whose correction alone ends failures of the code; empty for other codes.
+// Configured names the setting of the engine that has to be corrected to end failures of the code; empty for other
+// codes.
 func Configured(code string) (setting string) {
 	switch code {
 	case CodeHost, CodeHostPrivate, CodeHostInsecure, CodeReads:

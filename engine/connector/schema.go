@@ -77,8 +77,8 @@ func CompileSchema(raw json.RawMessage) (*Schema, error) {
 		return nil, fmt.Errorf("read JSON Schema: it has %d parts, at most %d are allowed", n, maxSchemaParts)
 	}
 	s := &Schema{meter: &meter{}, turn: make(chan struct{}, 1)}
-	// Compiled twice: the first time as it stands, which says whether it is one. The vocabulary of the second
-	// time, whose only purpose is to be told of every part, would switch other checks of a schema off.
+	// The schema is compiled twice. The first time, as it stands, shows whether it is a schema. The second time uses a
+	// vocabulary of its own, only to be told of every part; that vocabulary would switch other checks of a schema off.
 	if _, err := s.compile(doc, nil); err != nil {
 		return nil, err
 	}
@@ -129,7 +129,7 @@ func (s *Schema) Validate(ctx context.Context, value any) error {
 	return s.meter.run(ctx, s.compiled, value, baseSteps+stepsPerPart*parts(value))
 }
 
-// bounded says what is too deep, or too long a number, to be looked at.
+// bounded refuses what is nested too deep, and numbers that are too long.
 func bounded(value any, levels int) error {
 	if levels == 0 {
 		return errors.New("it is nested too deeply")

@@ -12,8 +12,7 @@ import (
 	"github.com/pawl-run/pawl/sandbox/similar"
 )
 
-// Violation is one thing because of which parameters do not fit an operation, whatever becomes of what is
-// not known of them.
+// Violation is one reason why parameters do not fit an operation, whatever the parts of them are that are not known.
 type Violation struct {
 	// Where is the location of the value or member that it is about.
 	Where []string
@@ -75,8 +74,8 @@ type ParamSchema struct {
 	steps int
 }
 
-// ReadParamSchema compiles a schema once for many calls. It is silent about one that cannot be used: that
-// is what its calls report.
+// ReadParamSchema compiles a schema once for many calls. It reports nothing about a schema that cannot be used: the
+// calls report that.
 func ReadParamSchema(connector, operation string, schema json.RawMessage) *ParamSchema {
 	s := &ParamSchema{connector: connector, operation: operation, steps: maxSchemaSteps}
 	for _, dynamic := range []string{`"$dynamicRef"`, `"$recursiveRef"`} {
@@ -90,7 +89,7 @@ func ReadParamSchema(connector, operation string, schema json.RawMessage) *Param
 	return s
 }
 
-// Violations holds partly known parameters against the schema.
+// Violations checks partly known parameters against the schema.
 func (s *ParamSchema) Violations(params *Partial) []Violation {
 	if s.schema == nil {
 		return nil
@@ -107,7 +106,7 @@ var otherNames = map[string][]string{"json": {"body"}, "data": {"body", "values"
 	"message": {"text", "content", "body"}, "content": {"text", "body"}, "recipient": {"to"}, "recipients": {"to"},
 	"filename": {"path", "file"}, "file": {"path"}, "name": {"path"}, "row": {"values"}, "statement": {"sql"}}
 
-// nameHere is what a parameter is called here that other libraries call name; empty for none.
+// nameHere is the parameter's name here, for the name that other libraries give it; empty for none.
 func nameHere(name string, free []string) string {
 	for _, candidate := range otherNames[name] {
 		if slices.Contains(free, candidate) {

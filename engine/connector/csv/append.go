@@ -70,7 +70,7 @@ func (c *Connector) append(ctx context.Context, call connector.Call, s *sheet, f
 		}
 		return connector.Outcome{Status: connector.Applied, Result: rowResult(written)}
 	}
-	// First what is torn, or half a character of our own would count as another encoding.
+	// A torn row is cut off first: half a character in it would count as another encoding.
 	if x, failure = s.cutTorn(f, x, nil); failure == nil {
 		failure = x.checkText(f)
 	}

@@ -126,8 +126,8 @@ func (x *index) tornAt(f *openFile, expected []byte) (int64, *eventlog.Failure) 
 	return -1, nil
 }
 
-// isPrefix says whether the file's bytes in [from, to) are how row begins. After a power loss the
-// last of them may be NUL, written nowhere else.
+// isPrefix says whether the file's bytes in [from, to) are the beginning of row. After a power loss the last of them
+// may be NUL, written nowhere else.
 func isPrefix(f *openFile, from, to int64, row []byte) (bool, *eventlog.Failure) {
 	piece := make([]byte, to-from)
 	if _, err := f.ReadAt(piece, from); err != nil {

@@ -18,8 +18,8 @@ type layout struct {
 	header  []string
 	comma   byte
 	lineEnd string
-	// names are what the columns are called: as in the header, read as cells are, and of a name that stands
-	// there twice the second is called `name (2)`, so that none hides another.
+	// names are the names of the columns: the header's cells, read as all cells are. Where a name stands there twice,
+	// the second is called `name (2)`, so that none hides another.
 	names []string
 	// key is the index of keyColumn in header, or -1.
 	key int
@@ -205,8 +205,8 @@ func cellText(value any, column string) (string, *eventlog.Failure) {
 // formulaStarts begin what a spreadsheet may run (OWASP, CSV injection), the full-width forms included.
 const formulaStarts = "=+-@\t\r\n＝＋－＠"
 
-// startsFormula says whether s, whatever apostrophes stand before it, begins like a formula. So does what has a byte
-// order mark before one: a program that finds it at the beginning of the file drops it.
+// startsFormula says whether s, whatever apostrophes stand before it, begins like a formula. So does text with a byte
+// order mark before it: a program that finds the mark at the beginning of the file drops it.
 func startsFormula(s string) bool {
 	s = strings.TrimLeft(s, "'\ufeff")
 	return s != "" && strings.ContainsAny(string([]rune(s[:min(len(s), 4)])[:1]), formulaStarts)

@@ -61,7 +61,7 @@ func (m *marks) forgotten(call connector.Call) bool {
 	return call.StartedAt.IsZero() || time.Since(call.StartedAt) > keepMarks-24*time.Hour
 }
 
-// names of a key's mark and of its content before the rename.
+// names returns the names of a key's mark and of its content before the rename.
 func (m *marks) names(key string) (mark, content string) {
 	sum := sha256.Sum256([]byte(key))
 	mark = filepath.Join(markFolder, hex.EncodeToString(sum[:16]))

@@ -61,7 +61,7 @@ func (c *Connector) watch(ctx context.Context, call connector.Call) (any, *event
 	if failure != nil {
 		return nil, failure
 	}
-	// Asked before the folder is looked at: what changes while it is looked at has not come to rest.
+	// The time is asked before the folder is looked at: what changes while it is looked at has not come to rest.
 	var rested time.Time
 	if p.Settled > 0 {
 		rested = c.clock().Add(-time.Duration(p.Settled) * time.Second)

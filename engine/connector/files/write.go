@@ -193,7 +193,7 @@ func (c *Connector) reconcileWrite(call connector.Call) connector.Reconciliation
 	return c.compare(mark, w, answer)
 }
 
-// compare tells by the content: what has it was written. Anything else is open, since another
+// compare decides by the content: a file that has the call's content was written. Anything else is open, since another
 // program may have written the file after the call did.
 func (c *Connector) compare(mark string, w writeCall, answer json.RawMessage) connector.Reconciliation {
 	data, failure := c.dir.Read(w.path, maxFile)

@@ -19,8 +19,8 @@ import (
 	"github.com/pawl-run/pawl/eventlog"
 )
 
-// carry puts the secrets that the parameters name into the target's URL and headers, and into the body. No text about
-// the call is made of these.
+// carry puts the secrets that the parameters name into the target's URL and headers, and into the body. Messages about
+// the call are made without them.
 func (c *Connector) carry(p *params, t *target) *eventlog.Failure {
 	values, failure := c.named.values(p.Secret.names(), *t)
 	if failure != nil {

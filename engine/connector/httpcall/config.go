@@ -27,7 +27,8 @@ type Config struct {
 	// Hosts are the only hosts that may be called: `api.example.com` for the default ports of
 	// https and http, `127.0.0.1:9000` for exactly that port.
 	Hosts map[string]HostConfig `yaml:"hosts"`
-	// HostsUnknown says that Hosts stand in for others: a check without an engine does not know them, and judges none.
+	// HostsUnknown says that Hosts are not the engine's: a check without an engine does not know those, and refuses no
+	// host.
 	HostsUnknown bool `yaml:"-"`
 	// Secrets are the values that were filled in from outside the configuration, wherever they stand in
 	// it. They are blanked out of everything that comes back.

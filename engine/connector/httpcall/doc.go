@@ -28,9 +28,10 @@
 // configuration names.
 //
 // After a timeout the host may still be at work. The engine believes no "failed" of a reconcile while the
-// connection is open, nor for the host's quiet time after it was closed without an answer of its own. Nor, after
-// the process that held the connection has ended or a proxy has answered 408 or 502 and above, for as long after
-// the deadline as it would have listened. The host's quiet time replaces that where it is configured.
+// connection is open, nor for the host's quiet time after it was closed without an answer of its own. Where the process
+// that held the connection has ended, or a proxy has answered 408 or 502 and above, it believes none before as much
+// time has passed after the deadline as it would have listened. The host's quiet time replaces that where it is
+// configured.
 //
 // A read by another method than GET goes only where the operator has listed method and path as one that changes
 // nothing; the path is compared decoded, and what could be read as another path is refused. No read may carry a
