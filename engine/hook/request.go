@@ -97,7 +97,7 @@ func (r *Request) read() (*content, error) {
 	return c, nil
 }
 
-// maxLevels is how deep the lists and objects of a body may stand in each other: it becomes a member of the payload.
+// maxLevels is how deep the lists and objects of a body may be nested: the body becomes a member of the payload.
 const maxLevels = eventlog.MaxDepth - 1
 
 func (c *content) isForm() bool { return c.media == "application/x-www-form-urlencoded" }

@@ -11,7 +11,7 @@ import (
 // Methods are those that a request may have.
 var Methods = []string{http.MethodDelete, http.MethodGet, http.MethodPatch, http.MethodPost, http.MethodPut}
 
-// Taken is what a verified request is: an event, or a challenge, which is answered and is none.
+// Taken is what a verified request is: an event, or a challenge, which is answered and becomes no event.
 type Taken struct {
 	Event     Event
 	Challenge string

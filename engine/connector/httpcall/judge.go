@@ -11,9 +11,9 @@ import (
 	"github.com/pawl-run/pawl/eventlog"
 )
 
-// Judge names a host that no call may go to, where the text of a script shows the whole of it: in an address that is
-// written, or in the beginning of one that is put together. It names a read by another method than GET, too, that the
-// configuration does not list, and a secret that is not configured or must not be sent to the host.
+// Judge names a host that no call may go to, where the text of a script shows the whole host: in an address that is
+// written out, or in the beginning of one that is put together. It names a read by another method than GET, too, that
+// the configuration does not list, and a secret that is not configured or must not be sent to the host.
 func (c *Connector) Judge(operation string, params *connector.Partial) []connector.Violation {
 	if c.unknown {
 		return nil
@@ -106,8 +106,8 @@ func holdsHost(beginning string) bool {
 	return found && strings.ContainsAny(rest, "/?#")
 }
 
-// CallCheck refuses what Read and Perform refuse before they connect, and an address that its URL shows to be none of
-// a public host. Addresses that names stand for are not looked up.
+// CallCheck refuses what Read and Perform refuse before they connect, and a URL that names an address which is not
+// public. Names are not looked up.
 func (c *Connector) CallCheck(call connector.Call) *eventlog.Failure {
 	p, t, failure := c.parse(call)
 	if failure != nil {
@@ -127,7 +127,7 @@ func (c *Connector) CallCheck(call connector.Call) *eventlog.Failure {
 	return c.blanks.now.Load().Failure(failure)
 }
 
-// CallAnswer judges the status of an answer, as that of a real one. One without a status is a result.
+// CallAnswer judges the status of a written answer as that of a real one. An answer without a status is a result.
 func (c *Connector) CallAnswer(call connector.Call, written json.RawMessage) connector.Outcome {
 	applied := connector.Outcome{Status: connector.Applied, Result: written}
 	var given struct {

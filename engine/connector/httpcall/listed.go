@@ -11,7 +11,7 @@ import (
 	"github.com/pawl-run/pawl/eventlog"
 )
 
-// readMethods are the methods of reads that are no GET: those that a script may write, and a host be configured with.
+// readMethods are the methods of reads that are no GET: scripts may use them, and hosts may be configured with them.
 var readMethods = []string{"POST", "QUERY", "SEARCH", "REPORT", "PROPFIND"}
 
 // listedReads are the requests, "METHOD /path", of which the operator has said that they change nothing.

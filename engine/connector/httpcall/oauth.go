@@ -52,7 +52,7 @@ type oauth struct {
 
 	byClient  *clientcredentials.Config
 	byRefresh *oauth2.Config
-	// kept keeps refresh tokens over restarts, nil for not at all; configured is what the configured one is called there,
+	// kept keeps refresh tokens over restarts, nil for not at all; configured is the name of the configured one there,
 	// and sealed seals them.
 	kept       RefreshTokens
 	configured string
@@ -181,8 +181,8 @@ func (o *oauth) where() string {
 	return o.at.Scheme + "://" + o.at.Host + o.at.EscapedPath()
 }
 
-// noToken says why there is no token. The call was not sent. What the other side says is not repeated, but for the code
-// that the standard defines: it may hold what was sent.
+// noToken says why there is no token. The call was not sent. What the other side says is not repeated, since it may
+// hold what was sent; only a code that the standard defines is.
 func (o *oauth) noToken(ctx context.Context, call connector.Call, err error) *eventlog.Failure {
 	if ended := connector.ContextFailure(ctx, call); ended != nil {
 		ended.Message += fmt.Sprintf(": no access token for %s from %s", o.host, o.where())
@@ -219,7 +219,7 @@ func (o *oauth) noToken(ctx context.Context, call connector.Call, err error) *ev
 var standardCodes = map[string]bool{"invalid_request": true, "invalid_client": true, "invalid_grant": true,
 	"unauthorized_client": true, "unsupported_grant_type": true, "invalid_scope": true}
 
-// authorized is a request with an access token; of the zero value it has none.
+// authorized is the access token that a request was given; the zero value is none.
 type authorized struct {
 	by     *oauth
 	header string

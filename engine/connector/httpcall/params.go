@@ -27,7 +27,7 @@ type params struct {
 	// IfMatch and IfNoneMatch are the headers of these names: the ETag of an earlier answer, or *.
 	IfMatch     *string `json:"ifMatch"`
 	IfNoneMatch *string `json:"ifNoneMatch"`
-	// Expect are statuses that are results beside those of 2xx.
+	// Expect are statuses that are results besides those of 2xx.
 	Expect []int `json:"expect"`
 	// ResponseEncoding is how the body of the result is written: "base64", or as JSON or text.
 	ResponseEncoding string `json:"responseEncoding"`
@@ -37,8 +37,8 @@ type params struct {
 	Secret *placed `json:"secret"`
 }
 
-// placed says where a call carries named secrets. Names stand in the parameters, and so in the ledger; the values are
-// put into the request alone.
+// placed says where a call carries named secrets. Names stand in the parameters, and so in the log; the values are put
+// into the request alone.
 type placed struct {
 	Header map[string]string `json:"header"` // by the header's name
 	Query  map[string]string `json:"query"`  // by the parameter's name

@@ -86,9 +86,9 @@ func (c *Connector) perform(ctx context.Context, call connector.Call) connector.
 	return outcomeOf(ctx, call, placeOf(method, t), a, p)
 }
 
-// outcomeOfResend reads the answer to a call that was sent again to find out what became of it: 2xx is the answer to a
-// call that has taken effect, by now or before, and the status that the configuration names to one that never will.
-// Every other answer is one to this request alone.
+// outcomeOfResend reads the answer to a call that was sent again to find out what became of it: 2xx says that the call
+// has taken effect, now or before; the status that the configuration names says that it never will. Every other answer
+// says something of this request alone.
 func outcomeOfResend(ctx context.Context, call connector.Call, where string, a answer, p params,
 	rules *ReconcileConfig) connector.Outcome {
 	switch {
@@ -144,7 +144,7 @@ func (c *Connector) ReconcilesCall(call connector.Call) bool {
 	return ok && t.host.reconcile != nil
 }
 
-// CallResends is for how long the call's host is promised to know a call by its key.
+// CallResends is for how long, as the operator promises, the call's host knows a call by its key.
 func (c *Connector) CallResends(call connector.Call) time.Duration {
 	if t, ok := c.targetOf(call); ok && t.host.reconcile != nil && t.host.reconcile.Resend {
 		return t.host.reconcile.Within
@@ -187,7 +187,7 @@ func (c *Connector) CallHost(call connector.Call) string {
 }
 
 // hostOf is a target's host as grants write it: without the ports of the schemes, whichever scheme the target has. A
-// host that is configured without a port may be called at both, by both.
+// host that is configured without a port may be called at both ports, by both schemes.
 func hostOf(t target) string {
 	name, err := canonicalHost(t.url.Hostname())
 	port := t.url.Port()

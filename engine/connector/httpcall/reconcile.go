@@ -37,7 +37,7 @@ func (c *Connector) reconcile(ctx context.Context, call connector.Call) connecto
 		return connector.RetryWith(connector.Failf(eventlog.Internal, "http.reconcile",
 			"connectors.http.hosts.%s.reconcile.get gives no usable address", t.host.name))
 	}
-	t.url, t.wire = asked, nil // of the secrets, headers alone go along: they name the caller
+	t.url, t.wire = asked, nil // of the secrets only those in headers are sent: they name the caller
 	ctx, cancel := context.WithTimeout(ctx, t.host.timeout)
 	defer cancel()
 	headers := make(http.Header)

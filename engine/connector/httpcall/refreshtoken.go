@@ -17,8 +17,9 @@ import (
 	"github.com/pawl-run/pawl/eventlog"
 )
 
-// RefreshTokens keeps refresh tokens that took the place of configured ones: many services take each of them once, and
-// some revoke all where an old one comes again. They are sealed: only with the configured one can they be read.
+// RefreshTokens keeps refresh tokens that took the place of configured ones: many services take each token once, and
+// some revoke all of them when an old one is used again. They are sealed: they can be read only with the configured
+// one.
 type RefreshTokens interface {
 	// Load returns the newest of those that took the place of a configured one, which goes by this name; empty for none.
 	Load(configured string) (sealed string, err error)
@@ -50,7 +51,7 @@ func shareRefreshTokens(all hosts) {
 	}
 }
 
-// sealer seals what took the place of a configured refresh token, with a key that is made of that.
+// sealer seals what took the place of a configured refresh token, with a key that is made of the configured one.
 func sealer(configured string) (cipher.AEAD, error) {
 	key, err := hkdf.Key(sha256.New, []byte(configured), nil, "pawl: what took the place of a refresh token", 32)
 	if err != nil {

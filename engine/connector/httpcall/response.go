@@ -226,7 +226,7 @@ func (a answer) refusal(where string) (failure *eventlog.Failure, definite bool)
 }
 
 // RetryAfter reads the header Retry-After of an answer: seconds, or a moment. A moment is counted from the answer's
-// own Date, since the host's clock may be another than ours. 0 means that it says nothing.
+// own Date, since the host's clock may differ from this machine's. 0 means that it says nothing.
 func RetryAfter(header http.Header, now time.Time) time.Duration {
 	text := header.Get("Retry-After")
 	if wish := connector.RetryAfter(text); wish > 0 {

@@ -9,8 +9,8 @@ import (
 	"github.com/pawl-run/pawl/engine/connector/redact"
 )
 
-// secretsIn lists what of a header's value is taken for a secret although it stands in the
-// configuration itself: by the header's name, in case a secret was written there directly.
+// secretsIn lists the parts of a header's value that count as secrets although they stand in the configuration itself.
+// The header's name decides, since a secret may have been written there directly.
 func secretsIn(header, value string) []string {
 	lower := strings.ToLower(header)
 	for _, word := range []string{"auth", "cookie", "key", "token", "secret", "password", "credential"} {

@@ -24,7 +24,7 @@ const (
 	maxFlag  = 100
 )
 
-// about is what a server says of a mail, beside its content.
+// about is what a server says of a mail, besides its content.
 type about struct {
 	number imap.UID
 	// size is what the server says: the content may be longer or shorter.

@@ -24,8 +24,8 @@ const (
 	startTag = "S"
 )
 
-// greeted reads the greeting of a server, and the library then reads it once more. The library alone does not always
-// tell what a server says that ends the connection at once.
+// greeted reads the greeting of a server, and the library then reads it once more. Where a server ends the connection
+// at once, the library alone does not always tell what the server said.
 func (s *server) greeted(conn net.Conn) (net.Conn, io.Reader, error) {
 	lines := bufio.NewReaderSize(conn, maxLine)
 	greeting, err := readLine(lines)

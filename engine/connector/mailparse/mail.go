@@ -28,7 +28,7 @@ const (
 	maxText = 256 << 10
 	// maxAttachments bounds how many attachments are described.
 	maxAttachments = 200
-	// attachmentRoom bounds what they are called together, in bytes as JSON.
+	// attachmentRoom bounds their names together, in bytes as JSON.
 	attachmentRoom = 96 << 10
 	// headerRoom bounds the headers that were asked for together, in bytes as JSON.
 	headerRoom = 64 << 10
@@ -42,7 +42,8 @@ const (
 const (
 	// MaxMemory is what it may hold, in bytes.
 	MaxMemory = 512 << 20
-	// frugalMemory is what it may hold where the system has ended one that might hold MaxMemory: there may be no more.
+	// frugalMemory is what it may hold where the system has ended a process that might hold MaxMemory: the machine may
+	// not have so much.
 	frugalMemory = 128 << 20
 	// cpuPerMail and cpuPerMiB are the processor time that a mail may take: together many times what a
 	// good one of that size does.

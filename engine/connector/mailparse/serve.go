@@ -16,7 +16,7 @@ const (
 	// dataLimit is the private memory that the system lets the process map. It ends what allocates much
 	// between two looks of the watch.
 	dataLimit = MaxMemory + 128<<20
-	// thrifty is which part of its memory the process holds before it collects its garbage at every turn.
+	// thrifty is the divisor of the memory limit at which the process begins to collect its garbage all the time.
 	thrifty = 4
 	// keep is how much it may hold between two mails.
 	keep = 64 << 20

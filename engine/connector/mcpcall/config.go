@@ -24,11 +24,11 @@ type Config struct {
 	URL string `yaml:"url"`
 	// Headers are sent with every request to URL, such as Authorization. Scripts cannot set or see them.
 	Headers map[string]string `yaml:"headers"`
-	// Dir is where it runs. Empty is a folder of its own that goes with it.
+	// Dir is where it runs. Where it is empty, the process has a folder of its own, which is removed when it ends.
 	Dir string `yaml:"dir"`
-	// Env is its environment, beside PATH.
+	// Env is its environment, besides PATH.
 	Env map[string]string `yaml:"env"`
-	// Read are folders that it may read, beside those of the system, and Write those that it may change.
+	// Read are folders that it may read, besides those of the system, and Write those that it may change.
 	Read  []string `yaml:"read"`
 	Write []string `yaml:"write"`
 	// Network lets it make connections.
@@ -46,7 +46,7 @@ type Config struct {
 	// Confined makes the process that confines itself to what is named here and becomes the command; nil runs the
 	// command as it is.
 	Confined func(Config) (*exec.Cmd, error) `yaml:"-"`
-	// Logger is told what the server is not offered for; slog.Default() when nil.
+	// Logger is told why the server or one of its tools is not offered; slog.Default() when nil.
 	Logger *slog.Logger `yaml:"-"`
 }
 
@@ -69,7 +69,7 @@ type Verify struct {
 	Failed    Match          `yaml:"failed"`
 }
 
-// Match says which answer is meant. One with nothing in it never fits.
+// Match says which answer is meant. An empty Match fits none.
 type Match struct {
 	// Error wants an error of the tool.
 	Error bool `yaml:"error"`
@@ -149,7 +149,7 @@ func (v *Verify) validate(kind connector.Kind) error {
 	case v.Tool == "":
 		return errors.New("it names no tool")
 	case v.Applied.empty():
-		return errors.New("applied says of no answer that the call took effect")
+		return errors.New("applied is missing: which answer says that the call took effect")
 	}
 	return nil
 }

@@ -10,6 +10,6 @@ func groupOfItsOwn(*exec.Cmd) {}
 // endGroup ends the process; nil is none.
 func endGroup(cmd *exec.Cmd) {
 	if cmd != nil && cmd.Process != nil {
-		_ = cmd.Process.Kill() // one that has ended is as it should be
+		_ = cmd.Process.Kill() // it may have ended already
 	}
 }

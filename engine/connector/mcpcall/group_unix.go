@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// groupOfItsOwn makes the process the first of a group, which all belong to that it starts.
+// groupOfItsOwn makes the process the first of a group, to which all processes belong that it starts.
 func groupOfItsOwn(cmd *exec.Cmd) {
 	if cmd.SysProcAttr == nil {
 		cmd.SysProcAttr = &syscall.SysProcAttr{}
@@ -18,6 +18,6 @@ func groupOfItsOwn(cmd *exec.Cmd) {
 // endGroup ends the process and all of its group; nil is none.
 func endGroup(cmd *exec.Cmd) {
 	if cmd != nil && cmd.Process != nil {
-		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // a group that has ended is as it should be
+		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // it may have ended already
 	}
 }

@@ -34,7 +34,7 @@ func init() {
 func TestHungServerIsEnded(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	b.server.patience = 200 * time.Millisecond
+	b.server.pingTimeout = 200 * time.Millisecond
 	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 	defer cancel()
 	if out := b.Perform(ctx, b.call("freeze")); out.Status != connector.Uncertain {

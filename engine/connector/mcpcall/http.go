@@ -36,16 +36,16 @@ func (c Config) where() string {
 // client asks the server at the URL, and no other: redirects are not followed.
 func (c Config) client() *http.Client {
 	return &http.Client{
-		Transport: &road{config: c, reads: c.connections(false), changes: c.connections(true)},
+		Transport: &roundTripper{config: c, reads: c.connections(false), changes: c.connections(true)},
 		CheckRedirect: func(*http.Request, []*http.Request) error {
 			return fmt.Errorf("%s sends requests on to another address; name that one as url", c.where())
 		},
 	}
 }
 
-// connections makes connections to the server. One for a change is used for it alone, and asks its gate before the
-// first byte. HTTP/2 would send several requests on one. Without encryption, which the headers may need, they lead to
-// this machine alone, whatever its name is resolved to.
+// connections makes connections to the server. A connection for a change is used for that change alone, and asks its
+// gate before the first byte; HTTP/2 is off, since it would send several requests on one. Connections without
+// encryption lead to this machine alone, whatever its name is resolved to.
 func (c Config) connections(changes bool) *http.Transport {
 	plain := &net.Dialer{Timeout: dialTimeout, Control: publicnet.LoopbackOnly}
 	encrypted := &tls.Dialer{NetDialer: &net.Dialer{Timeout: dialTimeout}}
@@ -68,14 +68,14 @@ func (c Config) connections(changes bool) *http.Transport {
 	}
 }
 
-// road carries requests to the server of the configuration.
-type road struct {
+// roundTripper carries requests to the server of the configuration.
+type roundTripper struct {
 	config         Config
 	reads, changes *http.Transport
 }
 
 // RoundTrip implements http.RoundTripper.
-func (r *road) RoundTrip(request *http.Request) (*http.Response, error) {
+func (r *roundTripper) RoundTrip(request *http.Request) (*http.Response, error) {
 	request = request.Clone(request.Context())
 	for name, value := range r.config.Headers {
 		request.Header.Set(name, value)

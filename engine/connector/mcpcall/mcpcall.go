@@ -16,7 +16,7 @@ import (
 	"github.com/pawl-run/pawl/eventlog"
 )
 
-// The members of _meta in which a server is told what a mutation is, in the words of design.
+// The members of _meta in which a server is told the key, the deadline, the workflow and the run of a mutation.
 const (
 	metaKey      = "run.pawl/idempotencyKey"
 	metaDeadline = "run.pawl/deadline"
@@ -52,7 +52,7 @@ func New(ctx context.Context, config Config) (*Connector, error) {
 	if config.Logger == nil {
 		config.Logger = slog.Default()
 	}
-	c := &Connector{config: config, server: &server{config: config, logger: config.Logger, patience: pingTimeout},
+	c := &Connector{config: config, server: &server{config: config, logger: config.Logger, pingTimeout: pingTimeout},
 		secret: redact.New(config.Secrets), listen: connector.DefaultListen}
 	if _, err := c.server.connected(ctx); err != nil {
 		config.Logger.Warn("an MCP server does not answer, so its tools are not there", "connector", config.Name,

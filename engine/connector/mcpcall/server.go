@@ -31,10 +31,10 @@ const endTimeout = 2 * time.Second
 type server struct {
 	config Config
 	logger *slog.Logger
-	// patience is how long a server may take to answer a ping.
-	patience time.Duration
+	// pingTimeout is how long a server may take to answer a ping.
+	pingTimeout time.Duration
 
-	// starting is held while a process is started: others wait for it, and none for the lists of what there is.
+	// starting is held while a process is started: other calls wait for that, but the lists of tools can be read.
 	starting sync.Mutex
 
 	mu      sync.Mutex
@@ -91,7 +91,7 @@ func (s *server) connected(ctx context.Context) (*mcp.ClientSession, error) {
 	s.session, s.process = session, cmd
 	s.mu.Unlock()
 	go func() {
-		_ = session.Wait() // why it ended is what the calls say that were open
+		_ = session.Wait() // the calls that were open say why it ended
 		s.ended(session)
 	}()
 	return session, nil
@@ -129,7 +129,7 @@ func (s *server) ended(session *mcp.ClientSession) {
 // endHung ends a session whose server answers nothing at all, and its process with all that it has started: the next
 // call begins another one.
 func (s *server) endHung(session *mcp.ClientSession) {
-	ctx, cancel := context.WithTimeout(context.Background(), s.patience)
+	ctx, cancel := context.WithTimeout(context.Background(), s.pingTimeout)
 	defer cancel()
 	if session.Ping(ctx, nil) == nil || ctx.Err() == nil {
 		return // it is slow with that call alone, or has ended
@@ -189,7 +189,7 @@ func (s *server) command() (*exec.Cmd, error) {
 	return cmd, nil
 }
 
-// letters are what the name of an operation may hold.
+// letters are what the name of an operation may not hold.
 var letters = regexp.MustCompile(`[^A-Za-z0-9_]`)
 
 // look lists the server's tools. A tool that cannot be an operation is left out, and the log says why.

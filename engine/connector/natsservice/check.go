@@ -37,7 +37,7 @@ type CheckConfig struct {
 	Name string
 	// Trials are by operation; an operation without one is not called.
 	Trials map[string]Trial
-	// Yes allows to call mutations, which change the outside.
+	// Yes allows mutations to be called, which change the outside.
 	Yes bool
 	// Timeout bounds one call; 0 means the operation's own.
 	Timeout time.Duration

@@ -43,8 +43,8 @@ type Config struct {
 	// Interval is how often services are looked for; 0 means 5 s. They are also looked for when
 	// the connection comes back, when a call finds no listener, and on Refresh.
 	Interval time.Duration
-	// Quiet is how long no answer must have come before the services found are taken for all there
-	// are; 0 means 400 ms. A tool must be nearer than that.
+	// Quiet is how long no answer must have come until the services found count as all that there are; 0 means 400 ms.
+	// A tool must be nearer than that.
 	Quiet time.Duration
 	// Listen is how long a mutation's reply is waited for after its deadline (F12); 0 means 10
 	// minutes.

@@ -19,8 +19,8 @@ type Config struct {
 	// Host is what holds for its host, as for one of the http connector.
 	Host httpcall.HostConfig `yaml:"host"`
 
-	// Offline says that nothing is called, only what is offered and what is refused counts: the secrets in Host are not
-	// used then.
+	// Offline says that nothing is called: the connector only says what it offers and what it refuses. The secrets in
+	// Host are not used then.
 	Offline bool `yaml:"-"`
 
 	// Name is the connector's.

@@ -99,7 +99,7 @@ func (c *Connector) Name() string { return c.name }
 // Operations implements connector.Connector.
 func (c *Connector) Operations() []connector.Operation { return c.operations }
 
-// request is the call of the http connector that an operation's call is.
+// request translates an operation's call into one of the http connector.
 func (c *Connector) request(call connector.Call) (connector.Call, *eventlog.Failure) {
 	o := c.described[call.Operation]
 	if o == nil {

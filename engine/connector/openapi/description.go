@@ -17,7 +17,8 @@ import (
 // maxOperations bounds what one description offers.
 const maxOperations = 1000
 
-// read makes the operations of a description. One that cannot be called as it is described is told to leaveOut.
+// read makes the operations of a description. An operation that cannot be called as it is described is given to
+// leaveOut.
 func read(text []byte, base string, leaveOut func(operation string, why error)) (all []*operation, err error) {
 	loader := openapi3.NewLoader() // it reads no other file and no address
 	described, err := loader.LoadFromData(text)
@@ -60,7 +61,7 @@ func read(text []byte, base string, leaveOut func(operation string, why error)) 
 	return all, nil
 }
 
-// methods are the http connector's operations that send them.
+// methods has the http connector's operation for each method.
 var methods = map[string]string{
 	http.MethodGet: "get", http.MethodPost: "post", http.MethodPut: "put", http.MethodPatch: "patch",
 	http.MethodDelete: "delete",

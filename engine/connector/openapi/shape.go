@@ -76,8 +76,8 @@ func (s *shapes) of(ref *openapi3.SchemaRef, sent bool) map[string]any {
 	return made
 }
 
-// combined writes what a schema is made of. A oneOf becomes an anyOf: which of them it is says the service, and a part
-// that is left open here would fit several.
+// combined writes what a schema is made of. A oneOf becomes an anyOf: the service says which of them it is, and a part
+// whose schema is left open here would fit several.
 func (s *shapes) combined(schema *openapi3.Schema, made map[string]any, sent bool) {
 	var all []any
 	for _, one := range schema.AllOf {

@@ -22,8 +22,8 @@ const shortestInside = 8
 // mark stands where a secret was.
 const mark = "***"
 
-// Redactor blanks secrets out of what scripts, log and ledger get to see, in the forms in which answers
-// repeat them: as they are, percent-encoded, in JSON and in base64.
+// Redactor blanks secrets out of what scripts and the log get to see, in the forms in which answers repeat them: as
+// they are, percent-encoded, in JSON and in base64.
 type Redactor struct {
 	forms    []string // longest first
 	replacer *strings.Replacer

@@ -27,7 +27,8 @@ type Config struct {
 	// From are the addresses that mails may be sent from, each with or without a name. The first is that of a mail
 	// which names none. Required.
 	From []string `yaml:"from"`
-	// SendersUnknown says that From stands in for others: a check without an engine does not know them, and refuses none.
+	// SendersUnknown says that From is not the engine's: a check without an engine does not know the senders, and
+	// refuses none.
 	SendersUnknown bool `yaml:"-"`
 	// Hello is the name by which the server is greeted; empty means "localhost".
 	Hello string `yaml:"hello"`

@@ -12,7 +12,7 @@ import (
 type Config struct {
 	// Databases are those that scripts may use, by the names that scripts call them.
 	Databases map[string]DatabaseConfig `yaml:"databases"`
-	// DatabasesUnknown says that Databases stand in for others: a check without an engine does not know them, and
+	// DatabasesUnknown says that Databases are not the engine's: a check without an engine does not know those, and
 	// refuses none.
 	DatabasesUnknown bool `yaml:"-"`
 	// Secrets are the values that were filled in from outside the configuration, wherever they stand in it. They are

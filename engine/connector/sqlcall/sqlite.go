@@ -26,8 +26,8 @@ const (
 	// most columns of a result: the driver reads a whole row before its size is seen.
 	maxLength  = 4 << 20
 	maxColumns = 200
-	// lockPatience is longer than any call: a call that waits for a lock waits until its own time is over.
-	lockPatience = 24 * time.Hour
+	// lockTimeout is longer than any call: a call that waits for a lock waits until its own time is over.
+	lockTimeout = 24 * time.Hour
 )
 
 // sqliteFile is a database of SQLite.
@@ -49,7 +49,7 @@ func newSQLite(path, table string) *sqliteFile {
 }
 
 func openSQLite(path string, settings url.Values) *sql.DB {
-	settings.Set("_busy_timeout", strconv.FormatInt(lockPatience.Milliseconds(), 10))
+	settings.Set("_busy_timeout", strconv.FormatInt(lockTimeout.Milliseconds(), 10))
 	settings.Set("_defensive", "1")
 	settings.Set("_error_rc", "1") // an error says what it is about, and never what an earlier one was about
 	// The driver takes a file that begins with a folder; on Windows that has a letter and no slash before it.

@@ -26,8 +26,8 @@ func (q *Queue) Ask(ctx context.Context, call connector.Call) *eventlog.Failure 
 	return failure
 }
 
-// setAside is when the turn comes that is set aside for the question with the key. Where it has passed, and another one
-// was taken since, it is the next one that is free.
+// setAside returns when the turn comes that is set aside for the question with the key. Where that turn has passed, and
+// another one was taken since, it is the next free one.
 func (q *Queue) setAside(key string) (at time.Time, mine bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -38,8 +38,8 @@ func (q *Queue) setAside(key string) (at time.Time, mine bool) {
 	return q.aside, true
 }
 
-// free is the turn at that time, or the next one that is free where another was taken since; no call gets that one. It
-// is under mu.
+// free is the turn at that time, or the next free one where another was taken since; no call gets that turn. The caller
+// holds mu.
 func (q *Queue) free(at time.Time) time.Time {
 	free := q.last.Add(q.bounds.Spacing)
 	if !free.After(at) {

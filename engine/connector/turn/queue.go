@@ -10,7 +10,7 @@ import (
 )
 
 // latest is how late a turn may be taken without the next one being later too: timers are late on a busy machine. It is
-// short, so that an idle time saves up no turn.
+// short, so that no turns are saved up while nothing is called.
 const latest = 50 * time.Millisecond
 
 // Bounds of a target. The zero value of each number sets no bound.
@@ -35,8 +35,8 @@ type Queue struct {
 	// taken is how many places are taken.
 	taken            int
 	calls, questions ring
-	// next is when the next turn of the rate comes, last when the last one was taken. afterQuestion says that that was a
-	// question's.
+	// next is when the next turn of the rate comes, last when the last one was taken. afterQuestion says that a
+	// question had that turn.
 	next, last    time.Time
 	afterQuestion bool
 	timer         *time.Timer
@@ -80,7 +80,7 @@ func (t *Turn) End() {
 	})
 }
 
-// dispatch gives turns to those that may have one now. It is under mu.
+// dispatch gives turns to those that may have one now. The caller holds mu.
 func (q *Queue) dispatch() {
 	for {
 		w := q.first()

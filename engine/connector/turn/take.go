@@ -109,8 +109,8 @@ func (q *Queue) ahead(w *waiter) int {
 	return n + min(other.n, n+1)
 }
 
-// heldBack is under mu. It sets a turn aside for a question, and tells a call when to come again: each at another time,
-// so that they do not all come at once.
+// heldBack sets a turn aside for a question, and tells a call when to come again: each at another time, so that they do
+// not all come at once. The caller holds mu.
 func (q *Queue) heldBack(ctx context.Context, w *waiter, turn time.Time, why string) *eventlog.Failure {
 	now := time.Now()
 	wait := time.Duration(0)
@@ -137,7 +137,7 @@ func (q *Queue) promise(turn time.Time) time.Time {
 }
 
 // setAsideFor sets a turn aside for a question that is held back, if none is set aside for another one: the next turn,
-// or the one behind it where the last was a question's. It is under mu.
+// or the one behind it where the last was a question's. The caller holds mu.
 func (q *Queue) setAsideFor(w *waiter) (time.Time, bool) {
 	if !w.question || q.bounds.Spacing == 0 || w.call.Key == "" {
 		return time.Time{}, false
