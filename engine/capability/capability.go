@@ -98,7 +98,7 @@ func meaning(grant eventlog.Grant, mutates, exact bool) eventlog.Grant {
 	return eventlog.GrantDeny
 }
 
-// stricter of two grants; the empty one is none.
+// stricter returns the stricter of two grants; the empty grant counts as none.
 func stricter(a, b eventlog.Grant) eventlog.Grant {
 	for _, grant := range []eventlog.Grant{eventlog.GrantDeny, eventlog.GrantAsk, eventlog.GrantAllow} {
 		if a == grant || b == grant {

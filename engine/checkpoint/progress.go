@@ -6,12 +6,12 @@ import (
 	"github.com/pawl-run/pawl/projections/store"
 )
 
-// Progress is how far a partition's log is dealt with. Records are dealt with in any order, one workflow
-// beside the other; a checkpoint may only cover a stretch without a gap.
+// Progress is how far a partition's log is dealt with. Records of different workflows are dealt with in any order; a
+// checkpoint may only cover a stretch without a gap.
 type Progress struct {
 	// Low is the last record before which everything is dealt with.
 	Low store.Checkpoint
-	// Next is the first sequence that is not: it follows Low, but for sequences that are lost.
+	// Next is the first sequence that is not dealt with: it follows Low, apart from sequences that are lost.
 	Next uint64
 	// ahead are the stretches from there on that are dealt with already, in order, with a gap before each.
 	// However long a gap stays open, they are as few as there are gaps.
@@ -24,7 +24,7 @@ type stretch struct {
 	last store.Checkpoint
 }
 
-// Gap is a part of the log that nothing was heard of, though something behind it was. Both ends are included.
+// Gap is a part of the log that is not dealt with, though something behind it is. Both ends are included.
 type Gap struct{ From, To uint64 }
 
 // From begins after a checkpoint; a zero one is the beginning of the log.
@@ -60,7 +60,7 @@ func (p *Progress) Pass(cp store.Checkpoint) {
 }
 
 // SkipTo takes in that the log holds nothing between what is dealt with and seq: that was accepted as lost.
-// It must not be told so of a record that comes later.
+// It must not be called for a record that is still to come.
 func (p *Progress) SkipTo(seq uint64) {
 	p.Next = max(p.Next, seq)
 	p.advance()
@@ -80,7 +80,7 @@ func (p *Progress) advance() {
 	p.ahead = slices.Delete(p.ahead, 0, passed)
 }
 
-// End is the first sequence behind everything that was heard of.
+// End is the first sequence behind everything that is dealt with.
 func (p *Progress) End() uint64 {
 	if n := len(p.ahead); n > 0 {
 		return p.ahead[n-1].last.Seq + 1

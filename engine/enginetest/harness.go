@@ -31,7 +31,7 @@ type Harness struct {
 	Log    eventlog.Log
 	Store  *store.Store
 	World  *World
-	Others []connector.Connector // beside World
+	Others []connector.Connector // besides World
 	// Scripts runs the workflows and is closed by its owner; nil runs them in this process.
 	Scripts sandbox.Executor
 	Config  engine.Config // copied for each Start; Log, Store, Scripts and Connectors are set
@@ -40,13 +40,13 @@ type Harness struct {
 	Logger *slog.Logger
 }
 
-// New makes a bench with an empty memory log without faults and an empty store.
+// New makes a harness with an empty memory log without faults and an empty store.
 func New(tb testing.TB) *Harness {
 	tb.Helper()
 	return NewOn(tb, memlog.New(memlog.Config{}))
 }
 
-// NewOn makes a bench on a given log.
+// NewOn makes a harness on a given log.
 func NewOn(tb testing.TB, log eventlog.Log) *Harness {
 	tb.Helper()
 	st, err := store.Open(store.Config{InMemory: true})
@@ -59,7 +59,7 @@ func NewOn(tb testing.TB, log eventlog.Log) *Harness {
 	return b
 }
 
-// Engine is a running engine of a bench.
+// Engine is a running engine of a harness.
 type Engine struct {
 	*engine.Engine
 	tb   testing.TB
@@ -69,7 +69,7 @@ type Engine struct {
 	err  error
 }
 
-// catalog gives the registry the shape that the engine asks for.
+// catalog adapts the registry to the engine's interface.
 type catalog struct {
 	deploy.Catalog
 	*connector.Registry
@@ -80,7 +80,7 @@ func (c catalog) Operation(name, operation string) (connector.Operation, bool) {
 }
 func (c catalog) Similar(name string) []string { return c.Registry.Similar(name) }
 
-// Start runs an engine on the bench until Stop or the end of the test.
+// Start runs an engine on the harness until Stop or the end of the test.
 func (b *Harness) Start() *Engine {
 	b.TB.Helper()
 	registry, err := connector.NewRegistry(append([]connector.Connector{b.World}, b.Others...)...)

@@ -16,7 +16,7 @@ import (
 	"github.com/pawl-run/pawl/sandbox"
 )
 
-// Config is what the callers of an engine share. All but RunLog is required.
+// Config is what the callers of an engine share. Vars, RunLog and Recordings may be nil.
 type Config struct {
 	Scripts    sandbox.Executor
 	Connectors Connectors
@@ -82,8 +82,8 @@ var (
 // ErrPaging says that pending events could not be read from the store: no fault of the script.
 var ErrPaging = errors.New("pending events cannot be read from the local store")
 
-// Caller calls the handlers of one workflow. Runs of one event (C1) may be called beside each other and beside one
-// other run.
+// Caller calls the handlers of one workflow. Runs of one event (C1) may be called at the same time as each other and as
+// one other run.
 type Caller struct {
 	cfg      *Config
 	name     eventlog.WorkflowName

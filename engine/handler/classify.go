@@ -9,8 +9,8 @@ import (
 )
 
 // classify turns the error of a handler call into a failure, by its type alone (F1, F3): thrown by
-// the script is logic, a connector's read says its own class or is internal, our own side's
-// troubles are transient.
+// the script is logic, a connector's read says its own class or is internal, faults of the engine's own storage are
+// transient.
 func classify(err error) *eventlog.Failure {
 	var fault *sandbox.Error
 	if !errors.As(err, &fault) {

@@ -38,7 +38,7 @@ func (h *host) getByIDs(ctx context.Context, params json.RawMessage) (json.RawMe
 	return answer, err
 }
 
-// ownReadTimeout is that of a connector's read.
+// ownReadTimeout is how long a read of the local store may take: as long as a read of a connector.
 const ownReadTimeout = 30 * time.Second
 
 func (h *host) eventsOf(ctx context.Context, query sandbox.IDsQuery) (json.RawMessage, error) {
@@ -105,7 +105,7 @@ func (h *host) peekAfter(ctx context.Context, params json.RawMessage) (json.RawM
 // maxLastError bounds the message of an earlier failure that a script is given: prepare is given a thousand events.
 const maxLastError = 300
 
-// Shown is the event as prepare sees it, with the try that it is at (J1) and what the last failed one ended with.
+// Shown is the event as prepare sees it, with the number of its attempt (J1) and the error of the last failed one.
 func Shown(e *projections.TopicEvent) sandbox.Event {
 	shown := sandbox.Event{
 		MessageID: string(e.MessageID), Topic: string(e.Topic), Title: e.Title, Payload: e.Payload,

@@ -37,7 +37,7 @@ func (c *Caller) Prepare(ctx context.Context, s *projections.State, run *project
 		return done
 	}
 	consumer, _ := s.Script(run.Version).Definition.Consumer(run.Handler)
-	if run.Event == nil { // one that has runs beside each other has none (C4)
+	if run.Event == nil { // a concurrent consumer has no state (C4)
 		call.State = handlerState(s, run)
 	}
 	seen, pending, out, err := c.look(ctx, s, run, consumer, call)

@@ -48,7 +48,7 @@ func (m *Memory) Applied(s projections.State) {
 	m.current.Store(&s)
 }
 
-// markDirty is under mu.
+// markDirty notes entities that have changed. The caller holds mu.
 func (m *Memory) markDirty(keys ...projections.Key) {
 	if m.dirty == nil {
 		m.dirty = make(map[projections.Key]struct{}, len(keys))
@@ -97,7 +97,7 @@ func (m *Memory) MayEvict(rows []any) {
 	}
 }
 
-// Evict lets go of what the store has as memory has it.
+// Evict removes from memory what the store has as memory has it.
 func (m *Memory) Evict(window projections.Window) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -113,7 +113,7 @@ func (m *Memory) Evict(window projections.Window) {
 	m.evictable, m.flushed = nil, false
 }
 
-// stored reports whether the store has the entity as memory has it. Under mu.
+// stored reports whether the store has the entity as memory has it. The caller holds mu.
 func (m *Memory) stored(k projections.Key) bool {
 	_, changed := m.dirty[k]
 	// A change on its way to the store is not there yet: after an eviction now, the next decision would

@@ -31,8 +31,8 @@ type Connectors interface {
 	Perform(ctx context.Context, call connector.Call) connector.Outcome
 	// Reconciles reports whether Reconcile can settle this very call.
 	Reconciles(call connector.Call) bool
-	// Resends is for how long after its start the other side is promised to know this very call by its key, so that it is
-	// sent again to find out what became of it; 0 where it is asked otherwise, or not at all.
+	// Resends is for how long after its start, as the operator promises, the other side knows this very call by its
+	// key, so that it is sent again to find out what became of it; 0 where that is asked in another way, or not at all.
 	Resends(call connector.Call) time.Duration
 	Reconcile(ctx context.Context, call connector.Call) connector.Reconciliation
 	// Ending says when nothing of this very call can be under way any more.
@@ -102,8 +102,8 @@ type Config struct {
 	// the calls are over; 0 means 30 s. The next start reconciles the calls whose outcome is not recorded by then.
 	SettleTimeout time.Duration
 	// InTurn has the scripts, questions and calls of a workflow's runs go on one after the other, in the order of their
-	// starts, so that the same events lead to the same log each time. It is for tests: all that C1 promises of
-	// runs beside each other is only their order then.
+	// starts, so that the same events lead to the same log each time. It is for tests: concurrent runs do not overlap
+	// then, and keep only the order that C1 promises.
 	InTurn bool
 	// MaxGroup is how many transitions of a workflow are written together at most (C10); 0 means as many as the log takes.
 	MaxGroup int
@@ -170,9 +170,8 @@ func (c *Config) Validate() error {
 	return c.Policies.Validate()
 }
 
-// Store is where the engine keeps what it may let go of from memory, and how far it has got with the log. It
-// is disposable: what it holds follows from the log. All of it is as [store.Store] has it; a simulation breaks
-// it on purpose.
+// Store keeps what the engine may remove from memory, and how far it has got with the log. It is disposable: what it
+// holds follows from the log. All of it is as [store.Store] has it; a simulation breaks it on purpose.
 type Store interface {
 	Checkpoint(partition int) (store.Checkpoint, bool, error)
 	Commit(store.Batch) error

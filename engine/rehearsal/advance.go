@@ -14,7 +14,7 @@ func (s *stage) operate(ctx context.Context, cmd decide.Command) error {
 	return s.engine.Operate(ctx, tester, s.workflow, cmd, "test")
 }
 
-// grant grants the secrets of hooks, and what the case grants beside all that the script uses.
+// grant grants the secrets of hooks, and what the case grants besides all that the script uses.
 func (s *stage) grant(ctx context.Context, secrets []string) error {
 	changes := map[string]*eventlog.Grant{}
 	for _, name := range secrets {

@@ -55,7 +55,7 @@ func (r *running) expectEvents(ctx context.Context, step *Step) ([]Problem, erro
 	return []Problem{{Message: message, Differences: differences}}, nil
 }
 
-// see notes which events the case has listed, and of which it has said how they stand.
+// see notes which events the case has listed, and whose status it has named.
 func (r *running) see(step *Step, events []shownEvent) {
 	for i, e := range events {
 		var expected struct {

@@ -83,7 +83,7 @@ func failureOf(state *projections.State, e *projections.TopicEvent) *eventlog.Fa
 	return last.Failure
 }
 
-// heldEvent is one that waits for itself, with what its last try has ended with, nil for nothing.
+// heldEvent is an event that waits by itself, with the failure of its last try, nil for none.
 type heldEvent struct {
 	*projections.TopicEvent
 	failure *eventlog.Failure

@@ -28,7 +28,7 @@ func authorLine(line int) int { return max(line-1, 0) }
 // framePlace is where a frame of a stack is.
 var framePlace = regexp.MustCompile(`:([0-9]+):[0-9]+`)
 
-// lineOf is the author's line of a fault: of an error that the builder throws, that of its caller.
+// lineOf is the author's line of a fault. For an error that the builder throws it is the line of the builder's caller.
 func lineOf(fault *sandbox.Error) int {
 	if line := authorLine(fault.Line); line > 0 {
 		return line

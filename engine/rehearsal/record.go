@@ -126,8 +126,9 @@ func (w *caseWriter) add(r *Recorded) error {
 	return nil
 }
 
-// reads writes what reads were answered. Of several answers that fit a call the newest is taken: so those for more
-// parameters stand behind those for fewer, and an earlier one of the same call behind a later one, for one call each.
+// reads writes what reads were answered. Of several answers that fit a call, a case takes the one that was written
+// last. So answers for more parameters are written behind answers for fewer. Of several answers to the same call the
+// first is written last, and each is for one call.
 func (w *caseWriter) reads(reads []recording.Read) error {
 	reads = slices.Clone(reads)
 	slices.Reverse(reads)

@@ -27,7 +27,7 @@ func (r *Report) OK() bool {
 	return len(r.Refused) == 0
 }
 
-// Outcome is what one case came to: it has passed without a problem.
+// Outcome is what one case came to. A case without problems has passed.
 type Outcome struct {
 	Name     string    `json:"name"`
 	Problems []Problem `json:"problems,omitempty"`

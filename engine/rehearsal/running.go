@@ -12,7 +12,7 @@ type running struct {
 	expected int // how many of the changes were expected so far
 	// awaited is what the case has said that the workflow waits for, since something was done.
 	awaited []*Step
-	// seen are the events that the case has listed, true for those of which it has said how they stand.
+	// seen are the events that the case has listed, true for those whose status it has named.
 	seen    map[eventlog.EventRef]bool
 	crashed int  // the line of the newest crash step
 	stopped bool // the case has let one run end, and done nothing since

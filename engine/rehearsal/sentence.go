@@ -8,11 +8,11 @@ import (
 	"github.com/goccy/go-yaml/ast"
 )
 
-// sentence is how a step stands in the YAML form: its name with its first argument, and the keys beside it.
+// sentence is how a step is written in the YAML form: its name with its first argument, and the keys beside it.
 type sentence struct {
 	// alone steps have no first argument, optional ones may have one.
 	alone, optional bool
-	// second is the key of the second argument; spread makes the items of its list arguments of their own.
+	// second is the key of the second argument; spread makes each item of its list an argument.
 	second string
 	spread bool
 	// members are the keys that together are the second argument.

@@ -67,7 +67,7 @@ type stage struct {
 // tester is the actor of what a case does.
 var tester = eventlog.Actor{Kind: "user", Name: "test"}
 
-// catalog gives the registry the shape that the engine asks for.
+// catalog adapts the registry to the engine's interface.
 type catalog struct {
 	deploy.Catalog
 	*connector.Registry

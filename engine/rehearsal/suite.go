@@ -25,7 +25,7 @@ type Case struct {
 	Clock time.Time `json:"clock,omitzero"`
 	// State is what handlers have returned last.
 	State map[eventlog.Handler]json.RawMessage `json:"state,omitempty"`
-	// Grants are granted beside all that the script uses.
+	// Grants are granted besides all that the script uses.
 	Grants map[string]eventlog.Grant `json:"grants,omitempty"`
 	Steps  []Step                    `json:"steps"`
 }

@@ -116,7 +116,8 @@ func mappingOf(node ast.Node, what string, known []string) (map[string]ast.Node,
 	return members, nil
 }
 
-// argument writes a value as JavaScript: JSON, which is parsed as such so that a key is never more than a key.
+// argument writes a value as JavaScript. Lists and objects are parsed from JSON, where a key such as __proto__ is a key
+// like any other.
 func argument(node ast.Node) (string, error) {
 	var text strings.Builder
 	if err := writeJSON(&text, node); err != nil {

@@ -14,7 +14,7 @@ const MaxYAML = 1 << 20
 // a file that is nearly all signs would take 800 times its size. A usual file of MaxYAML bytes has fewer.
 const maxYAMLTokens = 150_000
 
-// maxYAMLDepth is how deep its lists and mappings may stand in each other.
+// maxYAMLDepth is how deep its lists and mappings may be nested.
 const maxYAMLDepth = 64
 
 // BoundYAML refuses a file that is too large, has too many tokens or is nested too deep, with a *ReadError. It is read
@@ -82,8 +82,8 @@ func (n *nesting) add(t *token.Token) int {
 	return n.flow + len(n.columns) + n.marks
 }
 
-// block keeps account of the blocks: each begins with the first token of a line, with what stands behind a dash or a
-// question mark, and with a key behind those.
+// block follows the blocks: each begins with the first token of a line, with what stands behind a dash or a question
+// mark, and with a key behind those.
 func (n *nesting) block(kind token.Type, line, column int) {
 	newLine := line != n.line
 	begins := column

@@ -8,9 +8,9 @@ import (
 	"strings"
 )
 
-// Secret is one that is configured. It has several values while one is being replaced: what is received may be made
-// with any of them, what is sent is made with the first.
-// The values stand behind functions: code that prints a structure with a secret deep inside prints addresses.
+// Secret is a configured secret. It has several values while one is being replaced: what is received may be made with
+// any of them, what is sent is made with the first. The values stand behind functions: code that prints a structure
+// with a secret deep inside prints addresses.
 type Secret struct{ values, hosts func() []string }
 
 // Of makes a secret of its values, which may be sent to the hosts. The error says what is wrong, without a value.

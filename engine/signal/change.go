@@ -8,7 +8,7 @@ import (
 // Change lets callers wait until a condition holds that something else brings about. The zero value is ready for use.
 type Change struct {
 	mu      sync.Mutex
-	changed chan struct{} // closed by the next Tell while there is a waiter
+	changed chan struct{} // closed by the next Notify while there is a waiter
 }
 
 // Notify has the waiters look at their conditions again.

@@ -26,8 +26,8 @@ type Sighting struct {
 	Known Moment
 	// Own says that this process has sent it.
 	Own bool
-	// Ended is when the exchange of an own call was over. Answered says that a complete answer ended it, Relayed
-	// that another party on the way may have.
+	// Ended is when the exchange of a call of this process was over. Answered says that a complete answer ended it,
+	// Relayed that another party on the way may have.
 	Ended    Moment
 	Over     bool
 	Answered bool
@@ -51,7 +51,7 @@ func (s *Sightings) Begin(m *projections.Mutation, now Moment, state *projection
 	s.put(m.ID, Sighting{Deadline: m.Deadline, First: now, Known: s.known(m.ID, now), Own: true})
 }
 
-// End notes that the exchange of an own call is over.
+// End notes that the exchange of a call of this process is over.
 func (s *Sightings) End(id eventlog.MutationID, now Moment, outcome connector.Outcome) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -73,7 +73,7 @@ func (s *Sightings) See(m *projections.Mutation, now Moment) Sighting {
 	return x
 }
 
-// Open lists the own calls whose exchange has not ended, oldest first.
+// Open lists the calls of this process whose exchange has not ended, oldest first.
 func (s *Sightings) Open() []eventlog.MutationID {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -87,7 +87,7 @@ func (s *Sightings) Open() []eventlog.MutationID {
 	return open
 }
 
-// known is since when the call is known. It is under mu.
+// known is since when the call is known. The caller holds mu.
 func (s *Sightings) known(id eventlog.MutationID, now Moment) Moment {
 	if x, ok := s.of[id]; ok {
 		return x.Known
@@ -95,7 +95,7 @@ func (s *Sightings) known(id eventlog.MutationID, now Moment) Moment {
 	return now
 }
 
-// put is under mu.
+// put keeps what is known of a call. The caller holds mu.
 func (s *Sightings) put(id eventlog.MutationID, x Sighting) {
 	if s.of == nil {
 		s.of = make(map[eventlog.MutationID]Sighting)
