@@ -42,7 +42,7 @@ func (a *aggregate) finishAppend(ctx context.Context) (int, error) {
 			if errors.Is(err, eventlog.ErrConflict) {
 				a.behind.Store(true)
 			}
-			if errors.Is(err, eventlog.ErrDamaged) { // the record before this one is lost, which concerns this workflow alone
+			if errors.Is(err, eventlog.ErrDamaged) { // the record before this one is lost, for this workflow alone
 				a.stop(err)
 				return n, fmt.Errorf("%w: %w", process.ErrStopped, err)
 			}

@@ -143,7 +143,7 @@ func (e *Engine) CheckLog(ctx context.Context) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	trouble := schedule.Pacer{Pauses: process.StoragePauses}
+	retries := schedule.Pacer{Pauses: process.StoragePauses}
 	for left := slices.Clone(e.partitions); ; {
 		var failed error
 		left = slices.DeleteFunc(left, func(p *partition) bool {
@@ -162,7 +162,7 @@ func (e *Engine) CheckLog(ctx context.Context) error {
 		case ctx.Err() != nil:
 			return ctx.Err()
 		}
-		pause, shouldLog := trouble.Failed(failed)
+		pause, shouldLog := retries.Failed(failed)
 		if shouldLog {
 			e.process.Log.Warn("the log cannot be checked for damage; it is tried again", "in", pause, "error", failed)
 		}

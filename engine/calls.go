@@ -15,12 +15,12 @@ import (
 
 // calls are the mutation calls of one workflow: they leave, end, are asked about and are settled.
 //
-// Locking: none but the sightings' own. Each call runs in a goroutine of its own, which looks at the workflow's
-// state without a lock, and its settlement is recorded like any other decision.
+// Locking: none but that of underWay. Each call runs in a goroutine of its own, which looks at the workflow's state
+// without a lock, and its settlement is recorded like any other decision.
 type calls struct {
-	workflow  *aggregate
-	sightings underway.Sightings
-	turns     turns
+	workflow *aggregate
+	underWay underway.Calls
+	turns    turns
 }
 
 // turns keeps the turn that a call got before its start was recorded, until send uses it. The key is the mutation's id,

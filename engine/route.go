@@ -17,8 +17,8 @@ import (
 )
 
 const (
-	// OwnerPatience is how long a request waits for a partition whose lease moves, and for the answer of its owner.
-	OwnerPatience = 15 * time.Second
+	// OwnerTimeout is how long a request waits for a partition whose lease moves, and for the answer of its owner.
+	OwnerTimeout = 15 * time.Second
 	// ownerPause lies between two attempts to find the owner.
 	ownerPause = 100 * time.Millisecond
 )
@@ -117,7 +117,7 @@ func decodeQuestion(text []byte) (q question, cmd decide.Command, err error) {
 }
 
 // decideAtOwner has a command recorded by the engine that owns the workflow's partition: this one, or a peer. While the
-// lease moves it waits, up to OwnerPatience.
+// lease moves it waits, up to OwnerTimeout.
 func (e *Engine) decideAtOwner(ctx context.Context, name eventlog.WorkflowName, cmd decide.Command,
 	actor eventlog.Actor, operation string) (decide.Decision, error) {
 	p := e.partitionOf(name)
@@ -129,7 +129,7 @@ func (e *Engine) decideAtOwner(ctx context.Context, name eventlog.WorkflowName, 
 	if err != nil {
 		return decide.Decision{}, err
 	}
-	for until := time.Now().Add(OwnerPatience); ; {
+	for until := time.Now().Add(OwnerTimeout); ; {
 		decision, err := e.tryOwner(ctx, p, name, cmd, actor, operation, request)
 		if !errors.Is(err, process.ErrNotOwner) && !errors.Is(err, peer.ErrNobody) {
 			return decision, err
@@ -183,7 +183,7 @@ func (e *Engine) tryOwner(ctx context.Context, p *partition, name eventlog.Workf
 	if owner.AnswersByEpoch {
 		epoch = owner.Epoch
 	}
-	asked, cancel := context.WithTimeout(ctx, OwnerPatience)
+	asked, cancel := context.WithTimeout(ctx, OwnerTimeout)
 	defer cancel()
 	text, err := e.process.Config.Peers.Ask(asked, p.number, epoch, request)
 	switch {

@@ -112,10 +112,10 @@ func (c *calls) whyNot(s started, call *connector.Call, pinned eventlog.Operatio
 func (c *calls) perform(m *projections.Mutation, call connector.Call) (outcome decide.Settlement, open bool) {
 	ctx, cancel := context.WithTimeout(c.workflow.engine.Life, callTimeout(m))
 	defer cancel()
-	c.sightings.Begin(m, c.workflow.engine.Moment(), c.workflow.state())
+	c.underWay.Begin(m, c.workflow.engine.Moment(), c.workflow.state())
 	answer := c.workflow.engine.Config.Connectors.Perform(ctx, call)
 	if !answer.Open {
-		c.sightings.End(m.ID, c.workflow.engine.Moment(), answer)
+		c.underWay.End(m.ID, c.workflow.engine.Moment(), answer)
 	}
 	return settlementOf(answer), answer.Open
 }
@@ -207,7 +207,7 @@ func (c *calls) forgotten(m *projections.Mutation, call connector.Call) *eventlo
 		return unsent(m, "the configuration of its host does not say any more that it may be sent again")
 	}
 	now := c.workflow.engine.Moment()
-	end := c.sightings.See(m, now).Age(m.StartedAt.Time(), now) + max(m.Deadline.Time().Sub(now.Clock), 0)
+	end := c.underWay.See(m, now).Age(m.StartedAt.Time(), now) + max(m.Deadline.Time().Sub(now.Clock), 0)
 	if end > promised-decide.ResendMargin+decide.ReconcileMargin { // both clocks are not read at once
 		return unsent(m, "reconcile.within of its host has passed")
 	}

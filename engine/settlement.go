@@ -48,7 +48,7 @@ func (c *calls) settle(settlement decide.SettleMutation) {
 // outcome is on record, no person says that it did not happen (O1).
 func (c *calls) late(call connector.Call, outcome connector.Outcome) {
 	engine, id := c.workflow.engine, eventlog.MutationID(call.Run)
-	defer func() { c.sightings.End(id, engine.Moment(), outcome) }()
+	defer func() { c.underWay.End(id, engine.Moment(), outcome) }()
 	if outcome.Status == connector.Uncertain || engine.Closed.Load() || !engine.Outcomes.Begin() {
 		return
 	}
@@ -168,7 +168,7 @@ const unknownEnd time.Duration = math.MaxInt64
 // of this process is judged by its exchange, another process's by both clocks (F5).
 func (c *calls) underWayFor(m *projections.Mutation) time.Duration {
 	now := c.workflow.engine.Moment()
-	x := c.sightings.See(m, now)
+	x := c.underWay.See(m, now)
 	ending := c.workflow.engine.Config.Connectors.Ending(c.call(m))
 	switch {
 	case x.Own && x.Over && x.Answered:
@@ -220,7 +220,7 @@ func (c *calls) unseenOf(s *projections.State) (unseen time.Duration) {
 			return
 		}
 		if m := s.Mutation(run.Mutation); m != nil && m.Status == eventlog.MutationStatusInFlight {
-			c.sightings.See(m, c.workflow.engine.Moment())
+			c.underWay.See(m, c.workflow.engine.Moment())
 			unseen = max(unseen, c.workflow.engine.Config.Connectors.Ending(c.call(m)).Unseen)
 		}
 	}
@@ -246,7 +246,7 @@ func (c *calls) outlook(s *projections.State, id eventlog.MutationID) Outlook {
 	connectors, call := c.workflow.engine.Config.Connectors, c.call(m)
 	out := Outlook{Asks: connectors.Reconciles(call) && (m.Call.Resends() || connectors.Resends(call) == 0)}
 	now := c.workflow.engine.Moment()
-	x := c.sightings.See(m, now)
+	x := c.underWay.See(m, now)
 	if x.Own {
 		out.MayTakeEffect = !x.Over
 		return out
@@ -266,7 +266,7 @@ func (c *calls) outlook(s *projections.State, id eventlog.MutationID) Outlook {
 func (c *calls) leftOpen() []*projections.Mutation {
 	s := c.workflow.state()
 	var open []*projections.Mutation
-	for _, id := range c.sightings.Open() {
+	for _, id := range c.underWay.Open() {
 		if m := s.Mutation(id); m != nil && !m.Status.Final() {
 			open = append(open, m)
 		}

@@ -18,14 +18,14 @@ import (
 // followAndOwn follows the partition and owns it whenever this engine is given its lease, until ctx ends. It then hands
 // the partition over. Damage of the partition ends it alone.
 func (p *partition) followAndOwn(ctx context.Context) {
-	trouble := schedule.Pacer{Pauses: process.StoragePauses}
+	retries := schedule.Pacer{Pauses: process.StoragePauses}
 	for ctx.Err() == nil && p.stoppedBy() == nil {
 		err := p.followAndOwnOnce(ctx)
 		switch {
 		case err == nil:
-			trouble.Succeeded()
+			retries.Succeeded()
 		case ctx.Err() == nil && p.stoppedBy() == nil:
-			pause, shouldLog := trouble.Failed(err)
+			pause, shouldLog := retries.Failed(err)
 			if shouldLog {
 				p.process.Log.Warn("a partition could not be taken over; trying again", "partition", p.number, "error", err,
 					"in", pause)
@@ -190,11 +190,11 @@ func (p *partition) own(ctx context.Context, t *process.Tenure) error {
 	}
 	defer stopAnswering()
 	p.begin(work, t)
-	var beside sync.WaitGroup
-	defer beside.Wait()
-	beside.Go(func() { p.keepMark(work, t) })
+	var background sync.WaitGroup
+	defer background.Wait()
+	background.Go(func() { p.keepMark(work, t) })
 	if duties := p.process.Config.Duties; duties != nil && p.number == dutiesWith {
-		beside.Go(func() { p.runDuties(work, t, duties) })
+		background.Go(func() { p.runDuties(work, t, duties) })
 	}
 	p.process.Idle.Notify()
 	select {

@@ -113,10 +113,10 @@ func TestF5_UnderWay(t *testing.T) {
 			}
 			at := func(d time.Duration) { manual.Resume(begun.Add(d)) }
 			if c.call.own {
-				calls.sightings.Begin(m, e.Moment(), &projections.State{})
+				calls.underWay.Begin(m, e.Moment(), &projections.State{})
 				if c.call.ended > 0 {
 					at(c.call.ended)
-					calls.sightings.End(m.ID, e.Moment(), c.call.outcome)
+					calls.underWay.End(m.ID, e.Moment(), c.call.outcome)
 				}
 			} else {
 				at(c.call.first)

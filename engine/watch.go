@@ -22,13 +22,13 @@ var followPauses = schedule.Transient{Base: time.Second, Factor: 2, Max: 5 * tim
 // follow applies what other engines write to the partition, until ctx ends or the partition is damaged. This engine
 // does not own it meanwhile.
 func (p *partition) follow(ctx context.Context) {
-	trouble := schedule.Pacer{Pauses: followPauses}
+	retries := schedule.Pacer{Pauses: followPauses}
 	for ctx.Err() == nil && p.stoppedBy() == nil {
 		err := p.watch(ctx)
 		if err == nil || ctx.Err() != nil || p.stoppedBy() != nil {
 			continue
 		}
-		pause, shouldLog := trouble.Failed(err)
+		pause, shouldLog := retries.Failed(err)
 		if shouldLog {
 			p.process.Log.Warn("what other engines write cannot be followed; trying again", "partition", p.number, "error", err,
 				"in", pause)
@@ -233,20 +233,20 @@ func (p *partition) inspectGap(ctx context.Context, g checkpoint.Gap, o *openGap
 
 // readGap wakes the runner of each record in the gap, which then reads on by itself. It returns the first error that
 // concerns no workflow, and its position unless it is a failure to read.
-func (p *partition) readGap(ctx context.Context, g checkpoint.Gap) (first eventlog.Position, trouble error) {
+func (p *partition) readGap(ctx context.Context, g checkpoint.Gap) (first eventlog.Position, failed error) {
 	for r, err := range p.process.Config.Log.Read(ctx, p.number, g.From) {
 		switch {
 		case err != nil && r.Position.Seq == 0:
 			return r.Position, err
 		case r.Position.Seq > g.To:
-			return first, trouble
+			return first, failed
 		case r.Workflow != "":
 			p.markBehind(r)
-		case trouble == nil:
-			first, trouble = r.Position, err
+		case failed == nil:
+			first, failed = r.Position, err
 		}
 	}
-	return first, trouble
+	return first, failed
 }
 
 // markBehind tells the runner of the record's workflow, a new one if it is the workflow's first, that the log

@@ -60,7 +60,7 @@ func (p *partition) skipTo(seq uint64) {
 func (p *partition) writeBehind(ctx context.Context) {
 	ticker := time.NewTicker(p.process.Config.FlushEvery)
 	defer ticker.Stop()
-	told := false
+	logged := false
 	for {
 		select {
 		case <-ticker.C:
@@ -70,13 +70,13 @@ func (p *partition) writeBehind(ctx context.Context) {
 		}
 		switch err := p.flush(); {
 		case err == nil:
-			told = false
+			logged = false
 		case errors.Is(err, store.ErrFailed):
 			return // the engine ends, and says why
-		case !told:
+		case !logged:
 			// The store is disposable: without it, memory grows and starts take longer, but
 			// nothing is lost.
-			told = true
+			logged = true
 			p.process.Log.Error("the local store cannot be written; finished work stays in memory", "error", err)
 		}
 	}

@@ -43,10 +43,10 @@ func TestAWriteWaitsForAnOwner(t *testing.T) {
 			return time.Since(began), err
 		}
 		took, err := push()
-		if !errors.Is(err, engine.ErrNoOwner) || took < engine.OwnerPatience || took > engine.OwnerPatience+time.Second {
-			t.Errorf("right after the kill: %v, after %s; want ErrNoOwner after %s", err, took, engine.OwnerPatience)
+		if !errors.Is(err, engine.ErrNoOwner) || took < engine.OwnerTimeout || took > engine.OwnerTimeout+time.Second {
+			t.Errorf("right after the kill: %v, after %s; want ErrNoOwner after %s", err, took, engine.OwnerTimeout)
 		}
-		if took, err = push(); err != nil || took < time.Second || took > engine.OwnerPatience {
+		if took, err = push(); err != nil || took < time.Second || took > engine.OwnerTimeout {
 			t.Errorf("sent again: %v, after %s", err, took)
 		}
 		if !b.Partitions()[0].Owned {

@@ -160,7 +160,7 @@ func (f *fitting) stranger(schema *jsonschema.Schema, w *Partial, m *PartialMemb
 
 // mayBe reports whether a member that the schema does not allow can be meant by the name of another one.
 func (f *fitting) mayBe(schema *jsonschema.Schema, w *Partial, member, name string) bool {
-	if others, told := schema.AdditionalProperties.(bool); !told || others {
+	if others, isBool := schema.AdditionalProperties.(bool); !isBool || others {
 		return false
 	}
 	part := schema.Properties[name]

@@ -149,8 +149,8 @@ func nextProbe(s *projections.State, c eventlog.Consumer, now eventlog.Instant) 
 	return first(s.Offered(c, true, now))
 }
 
-// Standing is how a concurrent consumer stands.
-type Standing struct {
+// ConsumerStatus says what is under way of a concurrent consumer, what waits, and why it begins nothing more.
+type ConsumerStatus struct {
 	Consumer eventlog.Consumer
 	// Active are its runs that have a place, Returning those that wait for one from now on.
 	Active, Returning int
@@ -162,18 +162,18 @@ type Standing struct {
 	Waits []Wait
 }
 
-// Standings says how each concurrent consumer stands at now.
-func Standings(s *projections.State, at Present) (all []Standing) {
+// ConsumerStatuses is the status of each concurrent consumer at now.
+func ConsumerStatuses(s *projections.State, at Present) (all []ConsumerStatus) {
 	for _, c := range s.Definition().Consumers {
 		if h := s.Handler(c.Name); c.Concurrent() && h != nil {
-			all = append(all, standing(s, c, h, at))
+			all = append(all, consumerStatus(s, c, h, at))
 		}
 	}
 	return all
 }
 
-func standing(s *projections.State, c eventlog.Consumer, h *projections.Handler, at Present) Standing {
-	st := Standing{Consumer: c, Offers: s.Offers(c)}
+func consumerStatus(s *projections.State, c eventlog.Consumer, h *projections.Handler, at Present) ConsumerStatus {
+	st := ConsumerStatus{Consumer: c, Offers: s.Offers(c)}
 	pending := 0
 	for _, waiting := range s.Waiting {
 		if c.Subscribes(waiting.Topic) {

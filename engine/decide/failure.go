@@ -44,7 +44,7 @@ func (c FailRun) decide(d *decision) error {
 	d.kind = "run.failed"
 	d.emit(&eventlog.RunFailed{Run: run.ID, Status: StatusOf(f.Class), Failure: f})
 	if run.Event != nil {
-		d.deferForTrouble(run, f)
+		d.deferForFault(run, f)
 		return nil
 	}
 	d.endSession(eventlog.SessionFailed)
@@ -161,9 +161,9 @@ func (d *decision) undoOne(run *projections.Run, f eventlog.Failure) {
 	}
 }
 
-// deferForTrouble gives back what a run had reserved when a fault of the engine ended it. No attempt is counted, and
+// deferForFault gives back what a run had reserved when a fault of the engine ended it. No attempt is counted, and
 // the next try comes after a delay (F11, C8).
-func (d *decision) deferForTrouble(run *projections.Run, f eventlog.Failure) {
+func (d *decision) deferForFault(run *projections.Run, f eventlog.Failure) {
 	wait, _, _ := d.nextTry(0, f)
 	at := d.env.Now.Add(wait)
 	if d.err != nil {

@@ -24,7 +24,7 @@ const (
 	ReasonBlocked       Reason = "blocked"       // a system hold, by class or contradiction
 	ReasonEngine        Reason = "storage"       // the log cannot be written, or the engine is shutting down
 	ReasonArchived      Reason = "archived"      // stopped for good
-	// Why a concurrent consumer begins nothing more although events wait: see Standing.
+	// Why a concurrent consumer begins nothing more although events wait: see ConsumerStatus.
 	ReasonPlaces    Reason = "places"    // its places are taken (C1), or its one probe is under way (C7)
 	ReasonRate      Reason = "rate"      // its next run begins at its rate (C12)
 	ReasonProbing   Reason = "probing"   // its target is to blame, and the next probe has a time (C7)

@@ -53,18 +53,18 @@ func next(ctx context.Context, cfg Config, script Script, does *outcome, answer 
 	if !hasNext(script, r) || does.prepared == nil {
 		return outcome{}, nil
 	}
-	told := Answer{Status: "none"}
+	given := Answer{Status: "none"}
 	if does.call != nil {
 		if answer == nil || answer.Operation != does.call.Operation {
 			return outcome{lacks: "no answer to the call is known"}, nil
 		}
-		told = *answer
+		given = *answer
 	}
 	call := callOf(cfg, script, sandbox.Next, r)
 	consumer, _ := script.Definition.Consumer(r.Handler)
 	call.Topics = topics(script, consumer.PublishesDeclared, consumer.Publishes)
 	var err error
-	if call.MutationResult, err = json.Marshal(told); err != nil {
+	if call.MutationResult, err = json.Marshal(given); err != nil {
 		return outcome{}, fmt.Errorf("give next its answer: %w", err)
 	}
 	call.Prepared = does.prepared

@@ -8,8 +8,8 @@
 //   - A test file is a script like any other: it runs in the executor, and only declares what is to be done. One in
 //     YAML is read as the script that says the same.
 //   - Nothing leaves. A read without an answer fails the case, and so does a call that the case does not expect.
-// - A call is refused, and a written answer judged, by the connector that it is for; what became of a call is found out
-//     only where that connector can ask. What only the outside shows, such as a link in a folder, is not seen.
+//   - A call is refused, and a written answer judged, by the connector that it is for; what became of a call is found
+//     out only where that connector can ask. What only the outside shows, such as a link in a folder, is not seen.
 //   - The same case has the same outcome each time: chance, ids and times follow from the case.
 //
 // Four things differ from production. A producer with an interval does not run at the deploy but when its time comes,

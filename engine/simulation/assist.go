@@ -89,7 +89,7 @@ func (s *sim) help(n *node, w *workflow, helped map[*workflow]uint64) bool {
 			return false
 		}
 		if wait = &plain; wait.Reason.Meaning() == decide.Rests {
-			return s.helpBeside(n, w, &state)
+			return s.helpConcurrent(n, w, &state)
 		}
 	}
 	switch wait.Reason {
@@ -134,8 +134,8 @@ func (s *sim) help(n *node, w *workflow, helped map[*workflow]uint64) bool {
 	return false
 }
 
-// helpBeside does what a workflow's concurrent consumers wait for, and reports whether nothing is left to do.
-func (s *sim) helpBeside(n *node, w *workflow, state *projections.State) bool {
+// helpConcurrent does what a workflow's concurrent consumers wait for, and reports whether nothing is left to do.
+func (s *sim) helpConcurrent(n *node, w *workflow, state *projections.State) bool {
 	if s.helpHeld(n, w, state) {
 		return false
 	}

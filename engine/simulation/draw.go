@@ -185,14 +185,14 @@ func (s *sim) scriptAnswer(o *op) (scriptAnswer, string) {
 	}
 	switch o.script.Phase {
 	case sandbox.Prepare:
-		if p.beside(o.script.Handler) != nil {
+		if p.concurrency(o.script.Handler) != nil {
 			return s.prepareOne(answer, o)
 		}
 		return s.prepare(answer, o)
 	case sandbox.Mutate:
 		return s.mutate(answer, given)
 	default:
-		return s.publish(answer, o.script.Phase, given.Beside)
+		return s.publish(answer, o.script.Phase, given.Concurrent)
 	}
 }
 
@@ -270,12 +270,12 @@ func (s *sim) mutate(answer scriptAnswer, given prepared) (scriptAnswer, string)
 	return answer, fmt.Sprintf("chain %d calls %s", given.Tag, operation)
 }
 
-func (s *sim) publish(answer scriptAnswer, phase sandbox.Phase, beside bool) (scriptAnswer, string) {
+func (s *sim) publish(answer scriptAnswer, phase sandbox.Phase, concurrent bool) (scriptAnswer, string) {
 	state := 0.3
-	if beside { // it has none, and one fails the run (C4)
+	if concurrent { // it has none, and one fails the run (C4)
 		state = 0.03
 	}
-	if s.chance(state) && !(beside && s.calm) {
+	if s.chance(state) && !(concurrent && s.calm) {
 		answer.result.Value = json.RawMessage(fmt.Sprintf(`{"n":%d}`, s.rng.IntN(3)))
 	}
 	if s.calm {
@@ -315,7 +315,7 @@ func (s *sim) messageID() eventlog.MessageID {
 // wants another one.
 func (s *sim) prepareOne(answer scriptAnswer, o *op) (scriptAnswer, string) {
 	s.tags++
-	out := preparedResult{Reservations: []choice{}, Data: prepared{Tag: s.tags, Beside: true}}
+	out := preparedResult{Reservations: []choice{}, Data: prepared{Tag: s.tags, Concurrent: true}}
 	how := "finds nothing"
 	for topic, events := range o.script.Pending {
 		for _, e := range events { // at most one of one topic

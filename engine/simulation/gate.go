@@ -24,7 +24,7 @@ const (
 	opPerform               // nothing has left yet
 	opReconcile             // the connector was not asked yet
 	opScript                // the handler has not run yet
-	opTurn                  // a run of a concurrent consumer would go on beside others
+	opTurn                  // a run of a concurrent consumer would go on at the same time as others
 )
 
 func (k kind) String() string {

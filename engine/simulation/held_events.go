@@ -12,15 +12,15 @@ import (
 
 // offered: what is held is given to no run (C5).
 func (j *judge) offered(b *book, ref eventlog.EventRef) {
-	if held := b.abreast.held[ref]; held != nil {
+	if held := b.concurrent.held[ref]; held != nil {
 		j.sim.violate("event %s of topic %s in %s is held (%s) and goes to a run (C5)", ref.MessageID, ref.Topic, b.name,
 			held.Reason)
 	}
 }
 
 // beganWell checks what the record begins against places, keys, order, times and holds.
-func (j *judge) beganWell(b *book, r eventlog.Record, run *abreastRun, after *projections.State) {
-	s, a := j.sim, &b.abreast
+func (j *judge) beganWell(b *book, r eventlog.Record, run *concurrentRun, after *projections.State) {
+	s, a := j.sim, &b.concurrent
 	about := func(why string, args ...any) {
 		args = append([]any{s.alias(string(run.id)), run.event.MessageID, run.event.Topic, b.name}, args...)
 		s.violate("run %s of event %s of topic %s in %s begins "+why, args...)
@@ -57,7 +57,7 @@ func (j *judge) beganWell(b *book, r eventlog.Record, run *abreastRun, after *pr
 
 // keyFree: of a key, the oldest event that is not finished goes first, alone (C2). What began under another version may
 // have another key.
-func (j *judge) keyFree(b *book, run *abreastRun, c eventlog.Consumer, after *projections.State,
+func (j *judge) keyFree(b *book, run *concurrentRun, c eventlog.Consumer, after *projections.State,
 	about func(string, ...any)) {
 	if c.Key == "" {
 		return
@@ -81,7 +81,7 @@ func (j *judge) keyFree(b *book, run *abreastRun, c eventlog.Consumer, after *pr
 				about("before event %s of topic %s, which is older and has the same key %s (C2)", ref.MessageID, ref.Topic, key)
 			}
 		case eventlog.EventStatusReserved:
-			if other := b.abreast.of[ref]; other != nil && other.version == run.version && other.key == key {
+			if other := b.concurrent.of[ref]; other != nil && other.version == run.version && other.key == key {
 				about("while event %s of topic %s is worked on, which has the same key %s (C2)", ref.MessageID, ref.Topic, key)
 			}
 		}
@@ -103,9 +103,9 @@ func keyOf(member string, payload json.RawMessage) string {
 }
 
 // oldestFirst: what still waits and may begin is younger, and retries leave half of the places to untried events (C1).
-func (j *judge) oldestFirst(b *book, r eventlog.Record, run *abreastRun, c eventlog.Consumer, after *projections.State,
-	about func(string, ...any)) {
-	a := &b.abreast
+func (j *judge) oldestFirst(b *book, r eventlog.Record, run *concurrentRun, c eventlog.Consumer,
+	after *projections.State, about func(string, ...any)) {
+	a := &b.concurrent
 	if a.handler(run.handler).probing != nil {
 		return
 	}
@@ -142,7 +142,7 @@ func frees(f eventlog.Fact) bool {
 // heldWell: a held event stays held until something ends that, its reason is what its run and its mutation say, and
 // all of them are counted (C5).
 func (j *judge) heldWell(b *book, s *projections.State) {
-	a := &b.abreast
+	a := &b.concurrent
 	for ref, f := range a.held {
 		e := s.Event(ref.Topic, ref.MessageID)
 		if e == nil || e.Held == nil || e.Held.Reason != f.Reason {
@@ -169,7 +169,7 @@ func (j *judge) heldWell(b *book, s *projections.State) {
 }
 
 // needsHold reports whether the run waits for what became of its call, or for an approval.
-func needsHold(s *projections.State, run *abreastRun) bool {
+func needsHold(s *projections.State, run *concurrentRun) bool {
 	r := s.Run(run.id)
 	m := s.Mutation(r.Mutation)
 	if r.Mutation == "" || m == nil {

@@ -91,7 +91,7 @@ func (s *sim) resubscribe(n *node, w *workflow) {
 	if w.widely {
 		p.Shape = 0
 	}
-	s.lay(&p)
+	s.declareConcurrency(&p)
 	w.versions++
 	s.did("resubscribe")
 	s.install(n, w, p)

@@ -186,10 +186,10 @@ func (o *outside) Reconcile(ctx context.Context, call connector.Call) connector.
 // OnLate implements engine.Connectors.
 func (o *outside) OnLate(late func(connector.Call, connector.Outcome)) { o.node.late = late }
 
-// turn waits for the driver once more where a run of a concurrent consumer would go on beside others without having
-// asked it for anything: of two that end in the same moment, the seed says which is first.
+// turn waits for the driver once more where a run of a concurrent consumer would go on at the same time as others
+// without having asked it for anything: of two that end in the same moment, the seed says which is first.
 func (o *outside) turn(call connector.Call) {
-	if runsBeside(call) {
+	if isConcurrent(call) {
 		o.sim.gate.pass(&op{node: o.node, workflow: call.Workflow, kind: opTurn, call: call, about: aboutCall(call)})
 	}
 }
@@ -197,16 +197,16 @@ func (o *outside) turn(call connector.Call) {
 // aboutCall and aboutScript order what comes up at the gate in the same moment: by what it is about, since ids are
 // not the seed's.
 func aboutCall(call connector.Call) string {
-	if !runsBeside(call) {
+	if !isConcurrent(call) {
 		return ""
 	}
 	return call.Operation + string(call.Params)
 }
 
-// runsBeside reports whether the call is that of a concurrent consumer's run.
-func runsBeside(call connector.Call) bool {
+// isConcurrent reports whether the call is that of a concurrent consumer's run.
+func isConcurrent(call connector.Call) bool {
 	var params prepared
-	return json.Unmarshal(call.Params, &params) == nil && params.Beside
+	return json.Unmarshal(call.Params, &params) == nil && params.Concurrent
 }
 
 // tool lets the connector go away or come back, or become another one than was deployed with.

@@ -8,11 +8,11 @@ import (
 	"github.com/pawl-run/pawl/projections"
 )
 
-// failedAbreast checks the failure of a concurrent consumer's run against C7, by the judge's own count of failures in a
-// row.
-func (j *judge) failedAbreast(b *book, r eventlog.Record, f *eventlog.RunFailed, run *abreastRun,
+// failedConcurrent checks the failure of a concurrent consumer's run against C7, by the judge's own count of failures
+// in a row.
+func (j *judge) failedConcurrent(b *book, r eventlog.Record, f *eventlog.RunFailed, run *concurrentRun,
 	after *projections.State) {
-	a := &b.abreast
+	a := &b.concurrent
 	h := a.handler(run.handler)
 	if f.Status == eventlog.RunStatusPausedReconcile && r.Cause.Kind != "restart" && len(h.uncertain) < 3 {
 		m := after.Run(f.Run).Mutation
@@ -67,20 +67,21 @@ func (j *judge) failedAbreast(b *book, r eventlog.Record, f *eventlog.RunFailed,
 }
 
 // fails counts the first failure of an event. It reports whether that is the third in a row, and the other two.
-func (h *abreastHandler) fails(run *abreastRun, class eventlog.Class, ofTarget bool) (others []eventlog.EventRef,
+func (h *concurrentHandler) fails(run *concurrentRun, class eventlog.Class, ofTarget bool) (others []eventlog.EventRef,
 	trips bool) {
 	switch {
 	case !ofTarget:
-		h.row = nil
+		h.streak = nil
 		return nil, false
-	case h.row == nil || h.row.class != class || h.proven > h.row.began || slices.Contains(h.row.events, run.event):
-		h.row = &row{class, nil, run.start}
+	case h.streak == nil || h.streak.class != class || h.proven > h.streak.began ||
+		slices.Contains(h.streak.events, run.event):
+		h.streak = &streak{class, nil, run.start}
 	}
-	if h.row.events = append(h.row.events, run.event); len(h.row.events) < 3 {
+	if h.streak.events = append(h.streak.events, run.event); len(h.streak.events) < 3 {
 		return nil, false
 	}
-	others = h.row.events[:2]
-	h.row = nil
+	others = h.streak.events[:2]
+	h.streak = nil
 	return others, true
 }
 
@@ -120,7 +121,7 @@ func neverSent(r eventlog.Record, run eventlog.RunID) bool {
 
 // probes: the next probe comes within 15 s, or when the target asks for it (F13), and a target that asks counts none.
 func (j *judge) probes(b *book, r eventlog.Record, f *eventlog.HandlerProbeScheduled) {
-	h := b.abreast.handler(f.Handler)
+	h := b.concurrent.handler(f.Handler)
 	var asked time.Duration
 	for _, other := range r.Facts {
 		if failed, ok := other.(*eventlog.RunFailed); ok && failed.Failure.Code == codeBusy {
@@ -145,8 +146,8 @@ func (j *judge) probes(b *book, r eventlog.Record, f *eventlog.HandlerProbeSched
 }
 
 // proves: the commit of a run that began after the probing did ends it (C7).
-func (j *judge) proves(b *book, r eventlog.Record, run *abreastRun) {
-	h := b.abreast.handler(run.handler)
+func (j *judge) proves(b *book, r eventlog.Record, run *concurrentRun) {
+	h := b.concurrent.handler(run.handler)
 	h.proven = max(h.proven, run.start)
 	ended := slices.ContainsFunc(r.Facts, func(f eventlog.Fact) bool {
 		end, ok := f.(*eventlog.HandlerProbingEnded)
@@ -160,11 +161,11 @@ func (j *judge) proves(b *book, r eventlog.Record, run *abreastRun) {
 
 // probesNoMore: only such a commit or a resume ends the probing, and then all transient back-offs are due (C7).
 func (j *judge) probesNoMore(b *book, r eventlog.Record, f *eventlog.HandlerProbingEnded, after *projections.State) {
-	a := &b.abreast
+	a := &b.concurrent
 	h := a.handler(f.Handler)
 	proven := h.probing != nil && slices.ContainsFunc(r.Facts, func(f eventlog.Fact) bool {
 		consumed, ok := f.(*eventlog.EventConsumed)
-		run := (*abreastRun)(nil)
+		run := (*concurrentRun)(nil)
 		if ok {
 			run = a.runs[consumed.Run]
 		}
@@ -173,7 +174,7 @@ func (j *judge) probesNoMore(b *book, r eventlog.Record, f *eventlog.HandlerProb
 	if !proven && r.Cause.ID != "resume" {
 		j.sim.violate("%s of %s probes no more, and nothing has shown that its target works (C7)", f.Handler, b.name)
 	}
-	h.probing, h.row = nil, nil
+	h.probing, h.streak = nil, nil
 	c, _ := after.Definition().Consumer(f.Handler)
 	for ref, hidden := range a.hidden {
 		if hidden.transient && c.Subscribes(ref.Topic) {

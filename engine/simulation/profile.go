@@ -24,13 +24,13 @@ func (s *sim) drawProfile() profile {
 	}
 	s.focus(&p)
 	if s.concurrent {
-		s.focusBeside(&p)
+		s.focusConcurrent(&p)
 	}
 	return p
 }
 
-// focusBeside adapts the profile of a seed with concurrent consumers to its focus.
-func (s *sim) focusBeside(p *profile) {
+// focusConcurrent adapts the profile of a seed with concurrent consumers to its focus.
+func (s *sim) focusConcurrent(p *profile) {
 	p.outage = pick(s, 0, 0.03, 0.15)
 	s.slowLog = s.chance(0.4)
 	switch s.cfg.Focus {

@@ -23,8 +23,8 @@ type program struct {
 	// Broken scripts throw in prepare until another version is deployed.
 	Broken bool `json:"broken,omitempty"`
 	// X and Y make these consumers concurrent; nil leaves them plain.
-	X *beside `json:"x,omitempty"`
-	Y *beside `json:"y,omitempty"`
+	X *concurrency `json:"x,omitempty"`
+	Y *concurrency `json:"y,omitempty"`
 }
 
 // choice are events of a topic that a simulated prepare reserves or cancels.
@@ -164,15 +164,15 @@ func (x *scripts) Invoke(ctx context.Context, call sandbox.Invocation, host sand
 // Close implements sandbox.Executor.
 func (x *scripts) Close() error { return nil }
 
-// beside is what a concurrent consumer declares (C1, C2, C12).
-type beside struct {
+// concurrency is what a concurrent consumer declares (C1, C2, C12).
+type concurrency struct {
 	N    int    `json:"n"`
 	Key  string `json:"key,omitempty"`
 	Rate string `json:"rate,omitempty"`
 }
 
 // declare makes the defined consumer concurrent, unless b is nil.
-func (b *beside) declare(c *sandbox.ConsumerDefinition) {
+func (b *concurrency) declare(c *sandbox.ConsumerDefinition) {
 	if b != nil {
 		c.Concurrency, c.Key, c.Rate = &b.N, b.Key, b.Rate
 	}
@@ -190,17 +190,17 @@ func (s *sim) drawConcurrent() bool {
 	return rand.New(rand.NewPCG(s.cfg.Seed, 0xc1)).Float64() < 0.4
 }
 
-// drawBeside is what a consumer of a seed with concurrency declares; nil for a plain one.
-func (s *sim) drawBeside(p float64) *beside {
+// drawConcurrency is what a consumer of a seed with concurrency declares; nil for a plain one.
+func (s *sim) drawConcurrency(p float64) *concurrency {
 	if !s.chance(p) {
 		return nil
 	}
-	return &beside{N: pick(s, 1, 2, 2, 3, 5), Key: pick(s, "", "k", "k", "k", "v"), Rate: pick(s, "", "", "", "", "1/s",
-		"20/m")}
+	return &concurrency{N: pick(s, 1, 2, 2, 3, 5), Key: pick(s, "", "k", "k", "k", "v"),
+		Rate: pick(s, "", "", "", "", "1/s", "20/m")}
 }
 
-// beside is what the handler declares; nil for a plain one.
-func (p program) beside(handler string) *beside {
+// concurrency is what the handler declares; nil for a plain one.
+func (p program) concurrency(handler string) *concurrency {
 	switch handler {
 	case "x":
 		return p.X
@@ -228,19 +228,19 @@ func (s *sim) program(w *workflow) program {
 		limit := s.rng.IntN(3)
 		p.MaxAttempts = &limit
 	}
-	s.lay(&p)
+	s.declareConcurrency(&p)
 	return p
 }
 
-// lay makes most consumers concurrent in a seed with concurrency.
-func (s *sim) lay(p *program) {
+// declareConcurrency makes most consumers concurrent in a seed with concurrency.
+func (s *sim) declareConcurrency(p *program) {
 	if s.concurrent {
-		p.X, p.Y = s.drawBeside(0.8), s.drawBeside(0.3)
+		p.X, p.Y = s.drawConcurrency(0.8), s.drawConcurrency(0.3)
 	}
 }
 
 func aboutScript(p program, call sandbox.Invocation) string {
-	if p.beside(call.Handler) == nil {
+	if p.concurrency(call.Handler) == nil {
 		return ""
 	}
 	about := call.Handler + string(call.Phase) + string(call.Prepared)

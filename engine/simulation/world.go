@@ -99,8 +99,8 @@ const codeBusy = "world.busy"
 type prepared struct {
 	Tag  int                 `json:"tag"`
 	Refs []eventlog.EventRef `json:"refs"`
-	// Beside is set in the runs of concurrent consumers.
-	Beside bool `json:"beside,omitempty"`
+	// Concurrent is set in the runs of concurrent consumers.
+	Concurrent bool `json:"concurrent,omitempty"`
 }
 
 // exchange is a call that its connector listens on to after its deadline (F12): its receiver is slow. It ends with

@@ -37,7 +37,7 @@ func TestF5_BothClocksMustSayThatItIsOver(t *testing.T) {
 func TestF5_ACallIsAsOldAsTheLongerClockSays(t *testing.T) {
 	t.Parallel()
 	begun := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	var seen Sightings
+	var seen Calls
 	m := &projections.Mutation{ID: "M1", Deadline: eventlog.At(begun.Add(time.Minute))}
 	seen.Begin(m, Moment{begun.Add(time.Second), time.Hour}, &projections.State{})
 	m.Deadline = eventlog.At(begun.Add(time.Hour)) // it is sent again

@@ -193,7 +193,7 @@ func (l *Log) keepFormat(ctx context.Context, p int, cfg jetstream.StreamConfig)
 		return err // or it is being raised
 	}
 	defer f.raising.Unlock()
-	if f.lower.least = l.patience; says >= f.known {
+	if f.lower.least = l.maxElection; says >= f.known {
 		f.lower.reset()
 		return nil
 	}

@@ -51,7 +51,7 @@ func (l *Log) check(ctx context.Context, p int, info *jetstream.StreamInfo) (poi
 		torn = torn.with(m)
 	}
 	if acknowledged.seq > 0 {
-		at, err := l.fetchPatiently(ctx, p, query{Seq: acknowledged.seq})
+		at, err := l.fetchUntilReachable(ctx, p, query{Seq: acknowledged.seq})
 		if err != nil && !isMessageNotFound(err) {
 			return point{}, err
 		}
@@ -101,7 +101,7 @@ type survey struct {
 func (l *Log) survey(ctx context.Context, p int) (survey, error) {
 	name := l.names.stream(p)
 	var info *jetstream.StreamInfo
-	err := l.patiently(ctx, func() error {
+	err := l.untilReachable(ctx, func() error {
 		s, err := l.js.Stream(ctx, name)
 		if err == nil {
 			info, err = s.Info(ctx, jetstream.WithDeletedDetails(true))
@@ -141,7 +141,7 @@ func (l *Log) survey(ctx context.Context, p int) (survey, error) {
 		if (spans{{seq, seq}}).without(seen.missing) == nil {
 			continue
 		}
-		_, err := l.fetchPatiently(ctx, p, query{Seq: seq})
+		_, err := l.fetchUntilReachable(ctx, p, query{Seq: seq})
 		if err == nil {
 			break
 		}
@@ -159,7 +159,7 @@ func (l *Log) end(ctx context.Context, p int, last uint64, accepted spans) (poin
 		if (spans{{last, last}}).without(accepted) == nil {
 			continue
 		}
-		m, err := l.fetchPatiently(ctx, p, query{Seq: last})
+		m, err := l.fetchUntilReachable(ctx, p, query{Seq: last})
 		if err != nil {
 			return point{}, err
 		}

@@ -17,7 +17,7 @@ const (
 	// retryPause is the longest pause between two attempts.
 	retryPause = 250 * time.Millisecond
 	// maxBehind is how many times in a row the log may lack what an entry is fenced on before that is damage. In a cluster
-	// it may do so for electionPatience too: a leader that was deposed and does not know it yet answers from its past.
+	// it may do so for maxElection too: a leader that was deposed and does not know it yet answers from its past.
 	maxBehind = 10
 	// maxUnheard is how many times in a row no server may answer before the log asks whether the stream is there.
 	maxUnheard = 10
@@ -73,8 +73,8 @@ func (l *Log) confirmFollowers(ctx context.Context, first *request, found findin
 // sendUntilKnown sends the entry until it is known where it stands, if anywhere, and where the workflow's past
 // ended when that was found.
 func (l *Log) sendUntilKnown(ctx context.Context, r *request, a answer) (finding, error) {
-	pause, behind, unheard := busyPause, failures{least: l.patience}, 0
-	spaceless := failures{least: l.patience}
+	pause, behind, unheard := busyPause, failures{least: l.maxElection}, 0
+	spaceless := failures{least: l.maxElection}
 	for {
 		switch a.verdict {
 		case accepted:

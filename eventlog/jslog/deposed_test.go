@@ -19,8 +19,8 @@ import (
 func TestLackOfWhatAnEntryFollows(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		patience time.Duration
-		want     error
+		maxElection time.Duration
+		want        error
 	}{
 		"one server": {0, eventlog.ErrDamaged},
 		"a cluster":  {time.Hour, eventlog.ErrUnconfirmed},
@@ -32,7 +32,7 @@ func TestLackOfWhatAnEntryFollows(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			l.BePatient(c.patience)
+			l.SetMaxElection(c.maxElection)
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
 			tries := 0
@@ -81,7 +81,7 @@ func TestOneAnswerIsNoDamage(t *testing.T) {
 	l := mustOpen(t, natstest.Connect(t, natstest.NewServer(t, natstest.Fast)), jslog.Config{})
 	first := logtest.PaddedEntry(t, "a", eventlog.Head{}, 100)
 	subject := "pawl.log.0.a." + string(first.Kind)
-	lacking := func(t *testing.T, patience time.Duration) (reading *jslog.Log, asked *atomic.Int64) {
+	lacking := func(t *testing.T, maxElection time.Duration) (reading *jslog.Log, asked *atomic.Int64) {
 		asked = new(atomic.Int64)
 		return l.Through(answering(t, func(q question) *message {
 			switch {
@@ -89,15 +89,15 @@ func TestOneAnswerIsNoDamage(t *testing.T) {
 				return &message{Subject: subject, Seq: 1, Data: first.Stored}
 			}
 			return nil
-		}), patience), asked
+		}), maxElection), asked
 	}
 	for name, c := range map[string]struct {
-		patience time.Duration
-		whole    bool
+		maxElection time.Duration
+		whole       bool
 	}{"a cluster": {time.Hour, true}, "one server": {0, false}} {
 		t.Run("a look-up in "+name, func(t *testing.T) {
 			t.Parallel()
-			reading, asked := lacking(t, c.patience)
+			reading, asked := lacking(t, c.maxElection)
 			if err := reading.LookUp(t.Context(), first); (err == nil) != c.whole {
 				t.Errorf("%v, after %d questions", err, asked.Load())
 			}

@@ -63,15 +63,16 @@ func (l *Log) Jump(ctx context.Context, from, seq uint64, yield func(eventlog.Re
 	return l.newReader(0, from, "").fill(ctx, seq, yield)
 }
 
-// BePatient makes the log wait as one whose streams have several replicas.
-func (l *Log) BePatient(least time.Duration) { l.patience = least }
+// SetMaxElection makes the log wait as one whose streams have several replicas.
+func (l *Log) SetMaxElection(least time.Duration) { l.maxElection = least }
 
 // MaxBehind is how often an entry is refused by a log that lacks what it follows, before that is damage on one server.
 const MaxBehind = maxBehind
 
 // Through is the log as one that asks the servers of another connection.
-func (l *Log) Through(nc *nats.Conn, patience time.Duration) *Log {
-	return &Log{nc: nc, cfg: l.cfg, names: l.names, partitions: l.partitions, closing: l.closing, patience: patience}
+func (l *Log) Through(nc *nats.Conn, maxElection time.Duration) *Log {
+	return &Log{nc: nc, cfg: l.cfg, names: l.names, partitions: l.partitions, closing: l.closing,
+		maxElection: maxElection}
 }
 
 // LookUp looks for an entry as for one that was refused by its fence.

@@ -169,8 +169,8 @@ func TestTheFormatOfASharedLogIsHeld(t *testing.T) {
 func TestAFormatThatIsTakenAwayIsRaisedAgain(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		patience time.Duration
-		want     string
+		maxElection time.Duration
+		want        string
 	}{
 		"one server":         {0, "2"},
 		"a cluster, at once": {time.Hour, "1"},
@@ -186,7 +186,7 @@ func TestAFormatThatIsTakenAwayIsRaisedAgain(t *testing.T) {
 			if _, err := js.UpdateStream(t.Context(), before); err != nil {
 				t.Fatal(err)
 			}
-			l.BePatient(c.patience)
+			l.SetMaxElection(c.maxElection)
 			if _, err := l.Last(t.Context(), 0); err != nil {
 				t.Error(err)
 			}

@@ -51,9 +51,9 @@ func (l *Log) fetch(ctx context.Context, partition int, q query) (stored, error)
 	return *a.Message, nil
 }
 
-// fetchPatiently is fetch for a start: while the cluster has no leader it asks again, until ctx ends.
-func (l *Log) fetchPatiently(ctx context.Context, partition int, q query) (m stored, err error) {
-	err = l.patiently(ctx, func() error {
+// fetchUntilReachable is fetch for a start: while the cluster has no leader it asks again, until ctx ends.
+func (l *Log) fetchUntilReachable(ctx context.Context, partition int, q query) (m stored, err error) {
+	err = l.untilReachable(ctx, func() error {
 		m, err = l.fetch(ctx, partition, q)
 		return err
 	})
@@ -77,13 +77,13 @@ type absences struct{ until atomic.Int64 } // in nanoseconds of the Unix epoch
 // deposed and does not know it yet may lack what is there: it is asked again for as long as that can last. For as long
 // after that, each message that is said to be missing is believed to be so at once.
 func (l *Log) fetchSurely(ctx context.Context, partition int, q query, believed *absences) (stored, error) {
-	for said := (failures{least: l.patience}); ; {
+	for said := (failures{least: l.maxElection}); ; {
 		m, err := l.fetchAgain(ctx, partition, q)
 		if !isMessageNotFound(err) || time.Now().UnixNano() < believed.until.Load() {
 			return m, err
 		}
 		if said.failed(); said.over(1) {
-			believed.until.Store(time.Now().Add(l.patience).UnixNano())
+			believed.until.Store(time.Now().Add(l.maxElection).UnixNano())
 			return m, err
 		}
 		select {

@@ -30,10 +30,10 @@ type Log struct {
 	warnings     []string
 	session      string // random: the batch ids of two engines must differ
 	grouping     bool   // entries of one workflow are written together: each partition takes batches, and has one replica
-	// patience is how long a cluster may be without a leader, or answer by one that was deposed; it is 0 with one
+	// maxElection is how long a cluster may be without a leader, or answer by one that was deposed; it is 0 with one
 	// server.
-	patience  time.Duration
-	accepting *Lost // what AcceptLoss has found; nil for a log that must be whole
+	maxElection time.Duration
+	accepting   *Lost // what AcceptLoss has found; nil for a log that must be whole
 
 	closing    chan struct{}
 	ctx        context.Context // ends when closing begins

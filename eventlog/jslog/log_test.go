@@ -181,7 +181,7 @@ func TestConformanceCluster(t *testing.T) {
 		}
 		t.Cleanup(other.Close)
 		h := harness(t, nc, other, jslog.Config{Prefix: prefix, Replicas: 3})
-		h.Log.(*jslog.Log).BePatient(3 * time.Second) // a test of a log that lacks something waits for it
+		h.Log.(*jslog.Log).SetMaxElection(3 * time.Second) // a test of a log that lacks something waits for it
 		h.RaceFor = 3 * time.Second
 		h.Disturb = func(ctx context.Context) {
 			if !c.StepDown(ctx, other, streamName(prefix)) && ctx.Err() == nil {

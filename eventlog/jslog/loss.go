@@ -102,7 +102,7 @@ func (l *Log) againstMark(ctx context.Context, p int, name string, last uint64, 
 	if at.seq == 0 {
 		return missing, nil
 	}
-	m, err := l.fetchPatiently(ctx, p, query{Seq: at.seq})
+	m, err := l.fetchUntilReachable(ctx, p, query{Seq: at.seq})
 	switch {
 	case isMessageNotFound(err):
 		return missing.with(span{at.seq, at.seq}), nil
@@ -123,7 +123,7 @@ func (l *Log) forgetBehind(ctx context.Context, p int, name string, last uint64)
 		end := last
 		if workflow != "" {
 			fence := l.names.fence(p, workflow)
-			m, err := l.fetchPatiently(ctx, p, query{Last: fence})
+			m, err := l.fetchUntilReachable(ctx, p, query{Last: fence})
 			if isMessageNotFound(err) { // or it is there and damaged, with others before it
 				m, err = l.lastReadable(ctx, p, fence)
 			}

@@ -88,7 +88,7 @@ func (l *Log) start(ctx context.Context, infos []*jetstream.StreamInfo) error {
 	for p, info := range infos {
 		l.grouping = l.grouping && info.Config.AllowAtomicPublish && info.Config.Replicas == 1
 		if info.Config.Replicas > 1 {
-			l.patience = electionPatience
+			l.maxElection = maxElection
 			if l.cfg.AckTimeout == defaultAck {
 				l.cfg.AckTimeout = replicatedAck
 			}

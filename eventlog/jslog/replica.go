@@ -13,7 +13,7 @@ import (
 // there are several, what the consumer has left out is read from the leader, and only what that lacks too is reported.
 // False ends the reading.
 func (r *reader) fill(ctx context.Context, seq uint64, yield func(eventlog.Record, error) bool) bool {
-	if r.log.patience == 0 || r.filter != "" || seq <= r.next {
+	if r.log.maxElection == 0 || r.filter != "" || seq <= r.next {
 		return r.skip(seq, yield)
 	}
 	left := spans{{r.next, seq - 1}}.without(r.log.partitions[r.partition].accepted)
@@ -66,7 +66,7 @@ func (l *Log) endCompression(ctx context.Context, infos []*jetstream.StreamInfo)
 		if info.Config.Compression == jetstream.NoCompression || info.Config.Replicas == 1 || l.cfg.LookOnly {
 			continue
 		}
-		err := l.patiently(ctx, func() error {
+		err := l.untilReachable(ctx, func() error {
 			now, err := l.info(ctx, info.Config.Name) // another program may have changed it meanwhile
 			if err != nil {
 				return err

@@ -34,9 +34,9 @@ func TestADamagedReplicaIsReadAround(t *testing.T) {
 			damaged: []uint64{5}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c.log.BePatient(0)
+			c.log.SetMaxElection(0)
 			if c.replicas {
-				c.log.BePatient(time.Second)
+				c.log.SetMaxElection(time.Second)
 			}
 			var read, damaged []uint64
 			more := c.log.Jump(t.Context(), 1, c.to, func(r eventlog.Record, err error) bool {

@@ -19,11 +19,11 @@ import (
 const (
 	// apiPause lies between two questions to a cluster that has no leader.
 	apiPause = 250 * time.Millisecond
-	// readTries is how often a reading asks before it gives up. In a cluster it asks for electionPatience at least.
+	// readTries is how often a reading asks before it gives up. In a cluster it asks for maxElection at least.
 	readTries = 3
-	// electionPatience is longer than a cluster needs for a new leader, and than a leader that was deposed goes on
+	// maxElection is longer than a cluster needs for a new leader, and than a leader that was deposed goes on
 	// answering: 4 to 9 s and up to 10 s, seen in nats-server 2.15.
-	electionPatience = 30 * time.Second
+	maxElection = 30 * time.Second
 )
 
 // failures counts failures in a row, and knows when they began.
@@ -91,7 +91,7 @@ func (l *Log) streams(ctx context.Context) ([]*jetstream.StreamInfo, error) {
 // find returns the info of all streams that bear the log's names.
 func (l *Log) find(ctx context.Context) (map[int]*jetstream.StreamInfo, error) {
 	var found map[int]*jetstream.StreamInfo
-	err := l.patiently(ctx, func() error {
+	err := l.untilReachable(ctx, func() error {
 		found = make(map[int]*jetstream.StreamInfo)
 		list := l.js.StreamNames(ctx, jetstream.WithStreamListSubject(l.names.prefix+".log.>"))
 		for name := range list.Name() {
@@ -144,8 +144,8 @@ func fromLeader(info *jetstream.StreamInfo) error {
 	return nil
 }
 
-// patiently repeats what fails for want of a leader or a connection until ctx ends.
-func (l *Log) patiently(ctx context.Context, f func() error) error {
+// untilReachable repeats what fails for want of a leader or a connection until ctx ends.
+func (l *Log) untilReachable(ctx context.Context, f func() error) error {
 	return l.repeat(ctx, math.MaxInt, f)
 }
 
@@ -153,7 +153,7 @@ func (l *Log) patiently(ctx context.Context, f func() error) error {
 func (l *Log) retry(ctx context.Context, f func() error) error { return l.repeat(ctx, readTries, f) }
 
 func (l *Log) repeat(ctx context.Context, tries int, f func() error) error {
-	for row := (failures{least: l.patience}); ; {
+	for row := (failures{least: l.maxElection}); ; {
 		err := f()
 		if err == nil || !isTemporary(err) {
 			return err
@@ -303,7 +303,7 @@ func (l *Log) create(ctx context.Context, p, n int) (*jetstream.StreamInfo, erro
 	l.restoring(metadata)
 	name := l.names.stream(p)
 	var info *jetstream.StreamInfo
-	err := l.patiently(ctx, func() error {
+	err := l.untilReachable(ctx, func() error {
 		s, err := l.js.CreateStream(ctx, jetstream.StreamConfig{
 			Name:        name,
 			Description: "Pawl's log: the only truth. Never delete or edit.",

@@ -42,7 +42,8 @@ func Stepper(s *projections.State) string {
 
 // foremost is the most important wait of a workflow with concurrent consumers: one that holds the whole workflow, else
 // one that only a person ends, else the one that ends first by itself.
-func foremost(s *projections.State, wait decide.Wait, standings []decide.Standing, at decide.Present) decide.Wait {
+func foremost(s *projections.State, wait decide.Wait, standings []decide.ConsumerStatus,
+	at decide.Present) decide.Wait {
 	switch wait.Reason {
 	case decide.ReasonEngine, decide.ReasonNoWorker, decide.ReasonNoOwner:
 		return wait
@@ -82,7 +83,7 @@ func foremost(s *projections.State, wait decide.Wait, standings []decide.Standin
 }
 
 // explainConcurrent explains the state of each concurrent consumer, and every event that is held.
-func (w *Why) explainConcurrent(s *projections.State, standings []decide.Standing) {
+func (w *Why) explainConcurrent(s *projections.State, standings []decide.ConsumerStatus) {
 	for _, st := range standings {
 		w.explainStanding(s, st)
 	}
@@ -92,7 +93,7 @@ func (w *Why) explainConcurrent(s *projections.State, standings []decide.Standin
 }
 
 // explainStanding says how many runs of a consumer are under way, what waits, and why.
-func (w *Why) explainStanding(s *projections.State, st decide.Standing) {
+func (w *Why) explainStanding(s *projections.State, st decide.ConsumerStatus) {
 	w.begin(PartStanding)
 	c, h := st.Consumer, s.Handler(st.Consumer.Name)
 	var waits []string

@@ -14,7 +14,7 @@ import (
 func Workflow(s *projections.State, todo decide.Todo, at decide.Present, with Beside) (w Why) {
 	w = Why{Workflow: s.Name, with: with}
 	defer w.compose()
-	standings := decide.Standings(s, at)
+	standings := decide.ConsumerStatuses(s, at)
 	if wait, ok := todo.(decide.Wait); ok && wait.Reason != decide.ReasonCall {
 		if len(standings) > 0 {
 			wait = foremost(s, wait, standings, at)

@@ -2,8 +2,8 @@
 //
 // What it guarantees:
 //
-// - It changes nothing on the server: mailboxes are opened by EXAMINE, contents are fetched by BODY.PEEK, and there is
-//     no other command besides those of the login and UID SEARCH. A mail that was not seen stays so.
+//   - It changes nothing on the server: mailboxes are opened by EXAMINE, contents are fetched by BODY.PEEK, and there
+//     is no other command besides those of the login and UID SEARCH. A mail that was not seen stays so.
 //   - The id of a mail is `UIDVALIDITY.UID.MAILBOX`, such as 1700000000.7.INBOX: the server never gives it to another
 //     mail. It fits an event's messageId. Lists come in the order of the numbers, which is that of delivery.
 //   - Where a server numbers a mailbox anew (another UIDVALIDITY), ids from before name no mail any more. A call with

@@ -37,8 +37,8 @@ func (s *server) open(ctx context.Context) (*session, error) {
 	}
 	session := &session{line: &line{Conn: encrypted, raw: raw, first: first}}
 	session.line.allow(answerRoom, 0)
-	told := &imapclient.UnilateralDataHandler{Expunge: func(uint32) { session.removed.Add(1) }}
-	session.client = imapclient.New(session.line, &imapclient.Options{UnilateralDataHandler: told})
+	handler := &imapclient.UnilateralDataHandler{Expunge: func(uint32) { session.removed.Add(1) }}
+	session.client = imapclient.New(session.line, &imapclient.Options{UnilateralDataHandler: handler})
 	_, err = within(ctx, session, func() (struct{}, error) {
 		if err := session.client.WaitGreeting(); err != nil {
 			return struct{}{}, err

@@ -149,7 +149,7 @@ func (v *Verify) validate(kind connector.Kind) error {
 	case v.Tool == "":
 		return errors.New("it names no tool")
 	case v.Applied.empty():
-		return errors.New("applied is missing: which answer says that the call took effect")
+		return errors.New("applied is missing: it says which answer shows that the call took effect")
 	}
 	return nil
 }

@@ -61,7 +61,7 @@ func Compose(ctx context.Context, d *storage.Data, observe func(eventlog.Record)
 	var copies func(context.Context) (doctor.Copies, error)
 	var timeout time.Duration // 0: the interface's own
 	if d.Broker.Shared {
-		copies, timeout = n.copies, engine.OwnerPatience+answerTime
+		copies, timeout = n.copies, engine.OwnerTimeout+answerTime
 	}
 	err = n.answer(ctx, ops.Config{
 		Copies: copies, Timeout: timeout,

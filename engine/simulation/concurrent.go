@@ -5,22 +5,22 @@ import (
 	"github.com/pawl-run/pawl/projections"
 )
 
-// abreast is what the judge itself knows of a workflow's concurrent consumers.
-type abreast struct {
-	runs map[eventlog.RunID]*abreastRun
+// concurrent is what the judge itself knows of a workflow's concurrent consumers.
+type concurrent struct {
+	runs map[eventlog.RunID]*concurrentRun
 	// of has the one run of each event that is not over.
-	of       map[eventlog.EventRef]*abreastRun
+	of       map[eventlog.EventRef]*concurrentRun
 	held     map[eventlog.EventRef]*eventlog.EventHeld
 	hidden   map[eventlog.EventRef]hiding
 	attempts map[eventlog.EventRef]*attempts
-	handlers map[eventlog.Handler]*abreastHandler
+	handlers map[eventlog.Handler]*concurrentHandler
 	// began are the runs that begin with the record that is checked; deployed is the revision of the current version.
-	began    []*abreastRun
+	began    []*concurrentRun
 	deployed uint64
 }
 
-// abreastRun is a run of one event.
-type abreastRun struct {
+// concurrentRun is a run of one event.
+type concurrentRun struct {
 	id      eventlog.RunID
 	handler eventlog.Handler
 	event   eventlog.EventRef
@@ -46,19 +46,19 @@ type attempts struct {
 	failed uint64
 }
 
-// abreastHandler is a concurrent consumer.
-type abreastHandler struct {
-	row       *row
+// concurrentHandler is a concurrent consumer.
+type concurrentHandler struct {
+	streak    *streak
 	probing   *probing
 	proven    uint64 // the latest start of a run that has committed its event
 	uncertain []eventlog.MutationID
 	startedAt eventlog.Instant
 }
 
-// row are the first failures of events, one after the other with the same class; probing is a wait for the target
+// streak are the first failures of events, one after the other with the same class; probing is a wait for the target
 // (C7).
 type (
-	row struct {
+	streak struct {
 		class  eventlog.Class
 		events []eventlog.EventRef
 		began  uint64 // at which the run of the first of them began
@@ -69,19 +69,19 @@ type (
 	}
 )
 
-func newAbreast() abreast {
-	return abreast{
-		runs: map[eventlog.RunID]*abreastRun{}, of: map[eventlog.EventRef]*abreastRun{},
+func newConcurrent() concurrent {
+	return concurrent{
+		runs: map[eventlog.RunID]*concurrentRun{}, of: map[eventlog.EventRef]*concurrentRun{},
 		held: map[eventlog.EventRef]*eventlog.EventHeld{}, hidden: map[eventlog.EventRef]hiding{},
-		attempts: map[eventlog.EventRef]*attempts{}, handlers: map[eventlog.Handler]*abreastHandler{},
+		attempts: map[eventlog.EventRef]*attempts{}, handlers: map[eventlog.Handler]*concurrentHandler{},
 	}
 }
 
-// abreastOf takes what the judge knows from a state, after a part of the workflow's past was lost.
-func abreastOf(s projections.State) abreast {
-	a := newAbreast()
+// concurrentOf takes what the judge knows from a state, after a part of the workflow's past was lost.
+func concurrentOf(s projections.State) concurrent {
+	a := newConcurrent()
 	for run := range s.OpenRuns() {
-		x := &abreastRun{id: run.ID, handler: run.Handler, event: *run.Event, version: run.Version, key: run.Key,
+		x := &concurrentRun{id: run.ID, handler: run.Handler, event: *run.Event, version: run.Version, key: run.Key,
 			start: run.StartRevision, retry: run.RetryOf != "", ended: run.EndedAt != 0,
 			waiting: run.Status == eventlog.RunStatusPausedApproval && run.EndedAt == 0}
 		a.runs[run.ID], a.of[x.event] = x, x
@@ -100,7 +100,7 @@ func abreastOf(s projections.State) abreast {
 		x := a.handler(name)
 		x.proven, x.uncertain, x.startedAt = h.ProvenStart, h.Uncertain, h.StartedAt
 		if h.Streak != nil {
-			x.row = &row{h.Streak.Class, h.Streak.Events, h.Streak.Began}
+			x.streak = &streak{h.Streak.Class, h.Streak.Events, h.Streak.Began}
 		}
 		if h.Probing != nil {
 			x.probing = &probing{h.Probing.Began, h.Probing.Attempt}
@@ -112,11 +112,11 @@ func abreastOf(s projections.State) abreast {
 	return a
 }
 
-func (a *abreast) handler(name eventlog.Handler) *abreastHandler {
+func (a *concurrent) handler(name eventlog.Handler) *concurrentHandler {
 	return entry(a.handlers, name)
 }
 
-func (a *abreast) attemptsOf(ref eventlog.EventRef) *attempts {
+func (a *concurrent) attemptsOf(ref eventlog.EventRef) *attempts {
 	return entry(a.attempts, ref)
 }
 
@@ -129,7 +129,7 @@ func entry[K comparable, V any](m map[K]*V, key K) *V {
 }
 
 // active counts the handler's runs that have a place.
-func (a *abreast) active(handler eventlog.Handler) (n int) {
+func (a *concurrent) active(handler eventlog.Handler) (n int) {
 	for _, run := range a.of {
 		if run.handler == handler && !run.ended && !run.waiting {
 			n++
@@ -139,7 +139,7 @@ func (a *abreast) active(handler eventlog.Handler) (n int) {
 }
 
 // givenBack notes that the run has given the event back: after a failure, unless its process died or it was aborted.
-func (a *abreast) givenBack(r eventlog.Record, run eventlog.RunID, ref eventlog.EventRef) {
+func (a *concurrent) givenBack(r eventlog.Record, run eventlog.RunID, ref eventlog.EventRef) {
 	delete(a.held, ref)
 	if x := a.runs[run]; x != nil && x.failed {
 		a.attemptsOf(ref).failed = r.Revision
@@ -147,7 +147,7 @@ func (a *abreast) givenBack(r eventlog.Record, run eventlog.RunID, ref eventlog.
 }
 
 // end notes that the run is over, unless it owes a retry, which the same record says.
-func (a *abreast) end(id eventlog.RunID) {
+func (a *concurrent) end(id eventlog.RunID) {
 	if run := a.runs[id]; run != nil {
 		run.ended, run.waiting = true, false
 		if a.of[run.event] == run {
@@ -157,13 +157,13 @@ func (a *abreast) end(id eventlog.RunID) {
 }
 
 // endEvent forgets what kept the event from being offered.
-func (a *abreast) endEvent(ref eventlog.EventRef) {
+func (a *concurrent) endEvent(ref eventlog.EventRef) {
 	delete(a.held, ref)
 	delete(a.hidden, ref)
 }
 
 // forgive takes back what the first failure of the event has counted, while it waits (C7).
-func (a *abreast) forgive(ref eventlog.EventRef) {
+func (a *concurrent) forgive(ref eventlog.EventRef) {
 	x := a.attemptsOf(ref)
 	if _, hidden := a.hidden[ref]; hidden && x.last {
 		x.counted, x.last = x.counted-1, false

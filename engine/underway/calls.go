@@ -11,14 +11,14 @@ import (
 	"github.com/pawl-run/pawl/projections"
 )
 
-// Sightings is what this process knows of the calls of its workflow whose outcome is not known.
-type Sightings struct {
+// Calls is what this process knows of the calls of its workflow whose outcome is not known.
+type Calls struct {
 	mu sync.Mutex
-	of map[eventlog.MutationID]Sighting
+	of map[eventlog.MutationID]Call
 }
 
-// Sighting is one call. A call that is sent again is another one, with another deadline.
-type Sighting struct {
+// Call is one call. A call that is sent again is another one, with another deadline.
+type Call struct {
 	Deadline eventlog.Instant
 	// First is when this process sent the call, or when it first saw the record of another's.
 	First Moment
@@ -36,23 +36,23 @@ type Sighting struct {
 
 // Age is a lower bound of how long ago a call began that is recorded as started at the given time: the larger value of
 // the two clocks.
-func (x Sighting) Age(started time.Time, now Moment) time.Duration {
+func (x Call) Age(started time.Time, now Moment) time.Duration {
 	return max(now.Clock.Sub(started), max(x.Known.Clock.Sub(started), 0)+now.Elapsed-x.Known.Elapsed)
 }
 
 // Begin notes that this process is about to send a call, and forgets those that are settled.
-func (s *Sightings) Begin(m *projections.Mutation, now Moment, state *projections.State) {
+func (s *Calls) Begin(m *projections.Mutation, now Moment, state *projections.State) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	maps.DeleteFunc(s.of, func(id eventlog.MutationID, _ Sighting) bool {
+	maps.DeleteFunc(s.of, func(id eventlog.MutationID, _ Call) bool {
 		other := state.Mutation(id)
 		return other == nil || other.Status.Final()
 	})
-	s.put(m.ID, Sighting{Deadline: m.Deadline, First: now, Known: s.known(m.ID, now), Own: true})
+	s.put(m.ID, Call{Deadline: m.Deadline, First: now, Known: s.known(m.ID, now), Own: true})
 }
 
 // End notes that the exchange of a call of this process is over.
-func (s *Sightings) End(id eventlog.MutationID, now Moment, outcome connector.Outcome) {
+func (s *Calls) End(id eventlog.MutationID, now Moment, outcome connector.Outcome) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if x, ok := s.of[id]; ok && x.Own {
@@ -62,19 +62,19 @@ func (s *Sightings) End(id eventlog.MutationID, now Moment, outcome connector.Ou
 }
 
 // See returns what is known of a call, and notes when it was first seen.
-func (s *Sightings) See(m *projections.Mutation, now Moment) Sighting {
+func (s *Calls) See(m *projections.Mutation, now Moment) Call {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	x, ok := s.of[m.ID]
 	if !ok || x.Deadline != m.Deadline {
-		x = Sighting{Deadline: m.Deadline, First: now, Known: s.known(m.ID, now)}
+		x = Call{Deadline: m.Deadline, First: now, Known: s.known(m.ID, now)}
 		s.put(m.ID, x)
 	}
 	return x
 }
 
 // Open lists the calls of this process whose exchange has not ended, oldest first.
-func (s *Sightings) Open() []eventlog.MutationID {
+func (s *Calls) Open() []eventlog.MutationID {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var open []eventlog.MutationID
@@ -88,7 +88,7 @@ func (s *Sightings) Open() []eventlog.MutationID {
 }
 
 // known is since when the call is known. The caller holds mu.
-func (s *Sightings) known(id eventlog.MutationID, now Moment) Moment {
+func (s *Calls) known(id eventlog.MutationID, now Moment) Moment {
 	if x, ok := s.of[id]; ok {
 		return x.Known
 	}
@@ -96,9 +96,9 @@ func (s *Sightings) known(id eventlog.MutationID, now Moment) Moment {
 }
 
 // put keeps what is known of a call. The caller holds mu.
-func (s *Sightings) put(id eventlog.MutationID, x Sighting) {
+func (s *Calls) put(id eventlog.MutationID, x Call) {
 	if s.of == nil {
-		s.of = make(map[eventlog.MutationID]Sighting)
+		s.of = make(map[eventlog.MutationID]Call)
 	}
 	s.of[id] = x
 }

@@ -8,20 +8,20 @@ import (
 	"github.com/pawl-run/pawl/projections"
 )
 
-// abreast follows a record of a workflow that has or had a concurrent consumer, and checks it against C1 to C12.
-func (j *judge) abreast(b *book, r eventlog.Record, after *projections.State) {
+// concurrent follows a record of a workflow that has or had a concurrent consumer, and checks it against C1 to C12.
+func (j *judge) concurrent(b *book, r eventlog.Record, after *projections.State) {
 	if !j.sim.concurrent {
 		return
 	}
-	a := &b.abreast
+	a := &b.concurrent
 	a.began = nil
 	if r.Cause.ID == "resume" {
 		for _, h := range a.handlers {
-			h.uncertain, h.row = nil, nil
+			h.uncertain, h.streak = nil, nil
 		}
 	}
 	for _, f := range r.Facts {
-		j.abreastFact(b, r, f, after)
+		j.concurrentFact(b, r, f, after)
 	}
 	for _, run := range a.began {
 		j.beganWell(b, r, run, after)
@@ -29,21 +29,21 @@ func (j *judge) abreast(b *book, r eventlog.Record, after *projections.State) {
 	j.heldWell(b, after)
 }
 
-// abreastFact takes in one fact.
-func (j *judge) abreastFact(b *book, r eventlog.Record, f eventlog.Fact, after *projections.State) {
-	s, a := j.sim, &b.abreast
+// concurrentFact takes in one fact.
+func (j *judge) concurrentFact(b *book, r eventlog.Record, f eventlog.Fact, after *projections.State) {
+	s, a := j.sim, &b.concurrent
 	switch f := f.(type) {
 	case *eventlog.WorkflowDeployed:
 		a.deployed = r.Revision
 		maps.DeleteFunc(a.hidden, func(_ eventlog.EventRef, hidden hiding) bool { return hidden.deferred })
 		for _, h := range a.handlers {
-			h.row = nil
+			h.streak = nil
 		}
 	case *eventlog.RunStarted:
 		if f.Event == nil {
 			return
 		}
-		run := &abreastRun{id: f.Run, handler: f.Handler, event: *f.Event, version: f.Version, key: f.Key,
+		run := &concurrentRun{id: f.Run, handler: f.Handler, event: *f.Event, version: f.Version, key: f.Key,
 			start: r.Revision, retry: f.RetryOf != ""}
 		if other := a.of[run.event]; other != nil && other.id != f.RetryOf {
 			s.violate("run %s begins for event %s of topic %s in %s, and run %s of it is not over (C1)",
@@ -79,7 +79,7 @@ func (j *judge) abreastFact(b *book, r eventlog.Record, f eventlog.Fact, after *
 	case *eventlog.RunFailed:
 		if run := a.runs[f.Run]; run != nil {
 			run.failed = f.Status != eventlog.RunStatusCrashed
-			j.failedAbreast(b, r, f, run, after)
+			j.failedConcurrent(b, r, f, run, after)
 		}
 		a.end(f.Run)
 	case *eventlog.RunCrashed:
@@ -97,13 +97,13 @@ func (j *judge) abreastFact(b *book, r eventlog.Record, f eventlog.Fact, after *
 	case *eventlog.HandlerProbingEnded:
 		j.probesNoMore(b, r, f, after)
 	default:
-		j.abreastEvent(b, r, f, after)
+		j.concurrentEvent(b, r, f, after)
 	}
 }
 
-// abreastEvent takes in what happens to an event.
-func (j *judge) abreastEvent(b *book, r eventlog.Record, f eventlog.Fact, after *projections.State) {
-	a := &b.abreast
+// concurrentEvent takes in what happens to an event.
+func (j *judge) concurrentEvent(b *book, r eventlog.Record, f eventlog.Fact, after *projections.State) {
+	a := &b.concurrent
 	switch f := f.(type) {
 	case *eventlog.EventHeld:
 		ref := eventlog.EventRef{Topic: f.Topic, MessageID: f.MessageID}
@@ -160,7 +160,7 @@ func (j *judge) abreastEvent(b *book, r eventlog.Record, f eventlog.Fact, after 
 
 // doubt follows the calls of concurrent consumers whose outcome is not known, one after the other (C3).
 func (j *judge) doubt(b *book, f eventlog.Fact) {
-	a := &b.abreast
+	a := &b.concurrent
 	known := func(id eventlog.RunID, m eventlog.MutationID) {
 		run := a.runs[id]
 		if run == nil {
@@ -188,7 +188,7 @@ func (j *judge) doubt(b *book, f eventlog.Fact) {
 
 // withinLimit: an event is discarded with the failure after its limit of counted ones, and never before (J2).
 func (j *judge) withinLimit(b *book, run eventlog.RunID, ref eventlog.EventRef, counted int, what string) {
-	x := b.abreast.runs[run]
+	x := b.concurrent.runs[run]
 	if x == nil {
 		return
 	}
