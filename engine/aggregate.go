@@ -77,7 +77,7 @@ type outbox interface {
 	outlook(*projections.State, eventlog.MutationID) Outlook
 }
 
-// Outlook is what an engine knows of the call of an indeterminate mutation beside the log, as of now.
+// Outlook is what an engine knows now of the call of an indeterminate mutation besides what the log says.
 type Outlook struct {
 	// MayTakeEffect says that the call can still take effect, so a person cannot know yet that it did not happen (O1).
 	// Until is the time from which it cannot take effect any more; zero while the exchange is open, since its end is

@@ -18,8 +18,8 @@
 //
 // Each workflow has three parts. Its aggregate holds the state and the one way to change it, record; per workflow only
 // that is serialized. Its runner steps: it looks at the state, runs scripts and reports. Its calls are the mutations
-// that have left. Scripts, calls and reconciles run beside the recording, so events and operator actions are taken
-// while a run is busy; what waits to be recorded is recorded together (C10, proposal.go). Where a consumer is
+// that have left. Scripts, calls and reconciles run while other things are recorded, so events and operator actions are
+// taken while a run is busy; what waits to be recorded is recorded together (C10, proposal.go). Where a consumer is
 // concurrent (C1), the scripts of several runs are at work at once as the runner's tasks (step.go). step.go also
 // describes the way of a request.
 //

@@ -34,7 +34,7 @@ type partition struct {
 	stopped       atomic.Pointer[error]          // why this engine neither follows nor owns it any more
 	advanced      signal.Change                  // tells that more is dealt with
 	taken         atomic.Uint64                  // counts the tenures
-	refused       atomic.Uint64                  // counts what was not recorded for want of an owner
+	refused       atomic.Uint64                  // counts what was not recorded because there was no owner
 	stalled       atomic.Bool                    // it was not read under a lease, and not up to the head since
 	freshAt       atomic.Int64                   // when it was last at the log's head, by the clock that cannot be set
 

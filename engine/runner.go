@@ -209,8 +209,8 @@ func (r *runner) sleep(ctx context.Context, waits []decide.Wait) {
 	}
 }
 
-// backOff lets d of real time pass, with the runner at rest meanwhile for want of storage. Nothing wakes it: what
-// has failed would only fail again, as often as it is rung for.
+// backOff lets d of real time pass, with the runner at rest meanwhile for lack of storage. Nothing wakes it: what has
+// failed would only fail again, as often as it is rung for.
 func (r *runner) backOff(ctx context.Context, d time.Duration) {
 	defer r.restOn(&rest{
 		waits: []decide.Wait{{Reason: decide.ReasonEngine, Until: eventlog.At(time.Now().Add(d))}}, ignoresRings: true,

@@ -61,8 +61,8 @@ func (r *runner) run(ctx context.Context) {
 }
 
 // step does what the workflow's state owes the world. A plain workflow owes one thing at a time. One with a concurrent
-// consumer may owe several (C1): scripts and questions are then at work beside each other and beside this goroutine,
-// which records what begins.
+// consumer may owe several (C1): scripts and questions then run at the same time, and so does this goroutine, which
+// records what begins.
 func (r *runner) step(ctx context.Context) error {
 	s := r.workflow.state()
 	todos := decide.Owed(s, decide.Present{

@@ -78,8 +78,7 @@ func normal(call Call) Call {
 	return call
 }
 
-// Status is what became of a mutation call. There is no error beside it: a timeout cannot be
-// mistaken for a failure.
+// Status is what became of a mutation call. There is no error besides: a timeout cannot be mistaken for a failure.
 type Status int
 
 // The outcomes of a mutation call.

@@ -57,8 +57,8 @@ func PageTime(ctx context.Context) time.Time {
 }
 
 // MayLeave says why a mutation must not be sent (any more), or nil. A connector asks it immediately
-// before the first byte: to connect may take its time. The wall clock is asked beside the context, whose
-// timer stands still while the machine is suspended.
+// before the first byte: to connect may take its time. The wall clock is asked besides the context, whose timer stands
+// still while the machine is suspended.
 func MayLeave(ctx context.Context, call Call) *eventlog.Failure {
 	if DeadlinePassed(call) || errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		return Failf(eventlog.Transient, CodeDeadline, "%s.%s was not sent: its deadline had passed", call.Connector,

@@ -109,7 +109,7 @@ const (
 	// maxEnd is the most bytes that the events of a run may take in the transition that ends it. The rest of the
 	// 4 MiB is for the run's own facts.
 	maxEnd = 3 << 20
-	// eventEnd is at least what such an event takes beside its names and reason.
+	// eventEnd is at least what such an event takes besides its names and reason.
 	eventEnd = 160
 )
 

@@ -299,8 +299,8 @@ type deadError struct {
 	Line    int            `json:"line,omitempty"`
 }
 
-// A run may discard all its events at once: that has to fit into one transition, beside the end of the run. If it did
-// not, the outcome of the run's mutation could not be recorded either.
+// A run may discard all its events at once: that has to fit into one transition, together with the end of the run. If
+// it did not, the outcome of the run's mutation could not be recorded either.
 const (
 	// maxDeadPayloads bounds the letters that have a payload, in bytes and together.
 	maxDeadPayloads = 512 << 10

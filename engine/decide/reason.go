@@ -137,7 +137,7 @@ type Wait struct {
 
 func (Wait) todo() {}
 
-// Present is what Owed may know beside the state.
+// Present is what Owed may know besides the state.
 type Present struct {
 	Now    eventlog.Instant
 	Engine string

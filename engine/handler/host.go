@@ -89,7 +89,7 @@ func (h *host) calls() []sandbox.LogLine {
 	return h.log
 }
 
-// The levels of run log lines that the engine writes itself, beside those of the script.
+// The levels of run log lines that the engine writes itself, besides those of the script.
 const (
 	LevelCall   = "call"   // a connector read: what was asked and answered
 	LevelInputs = "inputs" // what a handler that failed was given, as JSON

@@ -11,9 +11,9 @@
 //   - The mark of a partition, how far its log was acknowledged, is kept beside the leases, so that it outlives the
 //     node that knew it. For one log it only rises.
 //   - What one engine gives back, another takes at once, and each engine has about as many partitions as the others.
-//     Nothing is handed over for this while an engine that has just come may still count one that was lost.
-//     One that lacks what it needs to run them has none while another one lacks nothing. It gets a share again
-//     once it has lacked nothing for a minute.
+//     Nothing is handed over for this while an engine that has just started may still count one that is gone. One that
+//     lacks what it needs to run them has none while another one lacks nothing. It gets a share again once it has
+//     lacked nothing for a minute.
 //
 // Not guaranteed: that an engine without a lease writes nothing. A lease says which engine should work, and
 // the fence of each append keeps the log right whichever engine writes.

@@ -81,8 +81,8 @@ func (k *Keeper) look(ctx context.Context, partition int, seen *view) {
 	go func() { _ = l.GiveBack(context.WithoutCancel(ctx)) }() // its caller has gone
 }
 
-// mayTake notes what was seen of a partition and reports whether this engine should take it. What it may take counts
-// as taken until tried: several partitions become free in one moment when their engine is lost.
+// mayTake notes what was seen of a partition and reports whether this engine should take it. A partition that it may
+// take counts as taken until tried is called: when an engine is lost, several partitions become free in one moment.
 func (k *Keeper) mayTake(partition int, entry Entry, seen *view) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -147,7 +147,7 @@ func (k *Keeper) renew(ctx context.Context, l *Lease) bool {
 // handOverSurplus ends the lease if this engine has more partitions than its share. It ends one lease
 // at a time. It ends none while an engine that is gone may still be counted: the partition might be taken late then. An
 // engine that lacks what it needs to run its partitions ends all leases at once. Where all engines lack something, each
-// keeps what it has; those that lack records alone share as ever.
+// keeps what it has; those that lack records alone share as usual.
 func (k *Keeper) handOverSurplus(l *Lease) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -54,8 +54,8 @@
 // hour. There it holds as well that no partition is taken while another engine can hold it, and epochs grow; that
 // a request leaves only from the engine that holds the partition, in the epoch in which its start was decided;
 // that a read which waits for what its client has seen shows no less; and that an engine which is left alone comes
-// to own everything. Clocks are set in seeds without concurrent consumers only, whose order in time the judge
-// holds against one clock.
+// to own everything. Clocks are set in seeds without concurrent consumers only, whose order in time the judge checks by
+// one clock.
 //
 // Not simulated: JetStream, scripts in JavaScript, and what two
 // goroutines of one engine do to each other between two moves: for that there is the race detector

@@ -21,7 +21,7 @@ import (
 // byOperator is the actor of all that operators do.
 var byOperator = eventlog.Actor{Kind: "user", Name: "operator"}
 
-// ask lets an operator ask an engine for something, beside everything else.
+// ask lets an operator ask an engine for something, while everything else goes on.
 func (s *sim) ask(n *node, w *workflow, what string, do func(context.Context) error) {
 	s.say("operator asks engine %d: %s %s", n.number, what, w.name)
 	s.did("ask " + what)

@@ -144,7 +144,7 @@ func fromLeader(info *jetstream.StreamInfo) error {
 	return nil
 }
 
-// untilReachable repeats what fails for want of a leader or a connection until ctx ends.
+// untilReachable repeats what fails because there is no leader or no connection, until ctx ends.
 func (l *Log) untilReachable(ctx context.Context, f func() error) error {
 	return l.repeat(ctx, math.MaxInt, f)
 }

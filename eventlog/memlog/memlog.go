@@ -153,7 +153,7 @@ func (l *Log) Append(ctx context.Context, e eventlog.Entry) (eventlog.Written, e
 	return written, err
 }
 
-// AppendGroup implements eventlog.GroupLog. A fault may befall each of the entries, so a group may be torn.
+// AppendGroup implements eventlog.GroupLog. A fault may hit each of the entries, so a group may be torn.
 func (l *Log) AppendGroup(ctx context.Context, entries []eventlog.Entry) ([]eventlog.Written, error) {
 	return eventlog.AppendInOrder(ctx, l, entries)
 }

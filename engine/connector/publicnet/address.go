@@ -48,8 +48,8 @@ func Written(host string) error {
 	return nil
 }
 
-// notPublic are address blocks beside those netip knows: none of them leads to a public server,
-// several lead to one through another address written inside.
+// notPublic are address blocks besides those that netip knows: none of them leads to a public server, several lead to
+// one through another address written inside.
 var notPublic = []netip.Prefix{
 	netip.MustParsePrefix("0.0.0.0/8"),        // this network
 	netip.MustParsePrefix("100.64.0.0/10"),    // carrier-grade NAT

@@ -207,7 +207,7 @@ var (
 	asciiHeader = regexp.MustCompile(`^[ -~]*$`)
 )
 
-// otherHeaders are those that a script may set beside X-…: none of them names the sender or the recipients of a mail,
+// otherHeaders are those that a script may set besides X-…: none of them names the sender or the recipients of a mail,
 // or says what it is made of.
 var otherHeaders = []string{"Auto-Submitted", "Importance", "List-Id", "List-Unsubscribe", "List-Unsubscribe-Post",
 	"Organization", "Precedence"}
