@@ -182,7 +182,7 @@ func TestConsoleApproves(t *testing.T) {
 	}
 	said, next := u.confirms("/ui/act/approveMutations?back=/ui/needs&item="+items[0][1]+"&item="+items[1][1],
 		url.Values{"comment": {"looks good"}})
-	if !strings.Contains(said, "leaves, exactly as it is recorded") || strings.Count(said, "o-1") < 2 ||
+	if !strings.Contains(said, "is sent once, exactly as it is recorded") || strings.Count(said, "o-1") < 2 ||
 		!strings.Contains(next, "Done: 2 of 2.") {
 		t.Errorf("before: %s\nafter: %s", said, next)
 	}

@@ -105,7 +105,7 @@ type (
 
 var subscriptionTable = []Operation{
 	define(operation("listSubscriptions", "GET /v1/subscriptions", rpc.Viewer,
-		"List the outgoing webhooks of the configuration, and how each stands"), listSubscriptions),
+		"List the outgoing webhooks of the configuration, with the status of each"), listSubscriptions),
 	define(operation("resumeSubscription", "POST /v1/subscriptions/{name}/resume", rpc.Operator,
 		"Let a parked outgoing webhook go on with the message at which it was parked, or behind it"), resumeSubscription),
 }
@@ -135,7 +135,7 @@ func resumeSubscription(ctx context.Context, c *Call, r *resumeSubscriptionReque
 			WithHint("pawl subscriptions lists those that there are")
 	case errors.Is(err, subscription.ErrNotParked):
 		return answer, rpc.Problemf(http.StatusConflict, "subscription.notParked", "%v", err).
-			WithHint("nothing was changed; pawl subscriptions shows how it stands")
+			WithHint("nothing was changed; pawl subscriptions shows its status")
 	case errors.Is(err, subscription.ErrNotNoted):
 		return answer, rpc.Problemf(http.StatusConflict, "subscription.notNoted", "%v", err).
 			WithHint("resume it without skip: if its receiver refuses the message again, it is parked again, and can skip it")

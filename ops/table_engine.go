@@ -65,7 +65,7 @@ func (b *backend) copied() (backup.Opened, error) {
 
 var doctorTable = []Operation{
 	define(operation("getHealthReport", "GET /v1/doctor", rpc.Admin,
-		"Say what of this installation is not as it should be, each with a remedy").slow(), healthReport),
+		"Report what is wrong with this installation, each finding with a remedy").slow(), healthReport),
 }
 
 func healthReport(ctx context.Context, c *Call, _ *noRequest) (doctor.HealthReport, error) {

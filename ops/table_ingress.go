@@ -63,7 +63,7 @@ var ingressTable = []Operation{func() Operation {
 	return o
 }(),
 	define(operation("listHooks", "GET /v1/hooks", rpc.Viewer,
-		"List where other systems post to, and whether their requests can be verified"), listHooks),
+		"List the addresses that other systems post to, and whether their requests can be verified"), listHooks),
 	define(operation("testHook", "POST /v1/workflows/{workflow}/hooks/{hook}/test", rpc.Operator,
 		"Make a request as the sender of a hook would, signed, and send it if asked to"),
 		func(ctx context.Context, c *Call, r *testHookRequest) (hooks.Sample, error) {

@@ -95,7 +95,7 @@ var operatorTable = []Operation{
 	define(operation("runWorkflow", "POST /v1/workflows/{workflow}/run-now", rpc.Operator,
 		"Queue every producer of a workflow now, and say what each waits for"), runNow),
 	define(operation("approveMutation", "POST /v1/mutations/{mutation}/approve", rpc.Operator,
-		"Let exactly the recorded call leave").narrowing(),
+		"Send the call that awaits approval, exactly as it is recorded").narrowing(),
 		func(ctx context.Context, c *Call, r *approveRequest) (readmodel.Mutation, error) {
 			return onMutation(ctx, c, r.Mutation, decide.Approve{Mutation: r.Mutation, ParamsHash: r.ParamsHash,
 				Comment: r.Comment}, "approveMutation")
@@ -112,7 +112,7 @@ var operatorTable = []Operation{
 				Result: r.Result, Comment: r.Comment}, "resolveMutation")
 		}),
 	define(operation("approveMutations", "POST /v1/mutations/approve", rpc.Operator,
-		"Let many recorded calls leave, by name or by filter").narrowing().slow(),
+		"Send many calls that await approval, by name or by filter").narrowing().slow(),
 		func(ctx context.Context, c *Call, r *mutationsRequest) (mutationsAnswer, error) {
 			return c.onMutations(ctx, r, heldApproval, "approveMutations", func(m mutationItem) decide.Command {
 				return decide.Approve{Mutation: m.ID, ParamsHash: m.ParamsHash, Comment: r.Comment}

@@ -38,12 +38,12 @@ type commandLine struct {
 	Inputs     look.Inputs     `cmd:"" group:"look" help:"List and show what came in from outside."`
 	Sessions   look.Sessions   `cmd:"" group:"look" help:"List and show bursts of runs."`
 	Connectors look.Connectors `cmd:"" group:"look" help:"List and show connectors."`
-	Hooks      look.Hooks      `cmd:"" group:"look" help:"List where other systems post to, and try it."`
+	Hooks      look.Hooks      `cmd:"" group:"look" help:"List the addresses that other systems post to, and try them."`
 	Workers    look.Workers    `cmd:"" group:"look" help:"Show the processes that run scripts, and how they are confined."`
 	Why        look.Why        `cmd:"" group:"look" help:"Say what a workflow is doing or waiting for."`
 	Log        look.Log        `cmd:"" group:"look" help:"Print the log, transition by transition."`
 	State      look.State      `cmd:"" group:"look" help:"Rebuild a workflow's state, also of the past."`
-	Doctor     look.Doctor     `cmd:"" group:"look" help:"Say what of the installation is not as it should be, and what to do about it."`
+	Doctor     look.Doctor     `cmd:"" group:"look" help:"Report what is wrong with the installation, and what to do about it."`
 	Verify     look.Verify     `cmd:"" group:"look" help:"Check the whole log; nothing is changed unless --accept-loss says so."`
 
 	Push     act.Push     `cmd:"" group:"act" help:"Push events into a topic of a workflow, from outside."`
@@ -51,8 +51,8 @@ type commandLine struct {
 	Resume   act.Resume   `cmd:"" group:"act" help:"End a hold."`
 	Archive  act.Archive  `cmd:"" group:"act" help:"Stop a workflow for good."`
 	RunNow   act.RunNow   `cmd:"" name:"run-now" group:"act" help:"Run a workflow's producers now."`
-	Approve  act.Approve  `cmd:"" group:"act" help:"Let a mutation that asks leave, exactly as recorded."`
-	Reject   act.Reject   `cmd:"" group:"act" help:"Go on without a mutation that asks."`
+	Approve  act.Approve  `cmd:"" group:"act" help:"Send a mutation that waits for approval, exactly as recorded."`
+	Reject   act.Reject   `cmd:"" group:"act" help:"Go on without a mutation that waits for approval."`
 	Resolve  act.Resolve  `cmd:"" group:"act" help:"Say what became of a mutation whose connector cannot tell: --happened, --did-not-happen, --skip or --try-again."`
 	Skip     act.Skip     `cmd:"" group:"act" help:"End events unprocessed, whatever their jobs are doing."`
 	Cancel   act.Cancel   `cmd:"" group:"act" help:"Cancel the jobs of events that no run is processing."`

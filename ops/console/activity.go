@@ -22,7 +22,7 @@ type Tally struct {
 	Arrived int // inputs that came in from outside, or were found there
 	Changed int // calls that were applied
 	Done    int // events that were processed
-	Failed  int // runs that failed, and events that were discarded or held without a failed run
+	Failed  int // runs that failed, and events that were discarded in a transition without a failed run
 }
 
 func (t *Tally) add(o Tally) {

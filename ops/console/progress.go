@@ -18,7 +18,7 @@ type progressView struct {
 	header
 	At      eventlog.Instant
 	Of      int
-	Done    int // processed, or discarded or held again
+	Done    int // processed, cancelled, or discarded again
 	States  []stateCount
 	Aside   []readmodel.Job // discarded again, or held
 	Unknown int             // events that are not known any more

@@ -181,7 +181,7 @@ func (r *HealthReport) stream(info *jetstream.StreamInfo) {
 		r.Advise(c.Name, Problem, "it is kept in memory", "make a backup, and restore it into streams on disk")
 	case c.Replicas < 3:
 		r.Advise(c.Name, Weak, says,
-			"one disk that is lost takes the log: make it three replicas, where there are three servers")
+			"if its one disk is lost, the log is lost: make it three replicas, where there are three servers")
 	default:
 		r.Add(c.Name, OK, says)
 	}

@@ -108,7 +108,7 @@ func (w *Why) explainGroup(s *projections.State, g heldGroup) {
 		}
 	case first.Status == eventlog.EventStatusReserved &&
 		(g.reason == eventlog.HeldRepair || g.reason == eventlog.HeldPerson):
-		text += "; what it had to change outside is settled, and only next is owed"
+		text += "; what it had to change outside is settled, and only next is left to run"
 	}
 	if g.reason == eventlog.HeldPerson {
 		if remedy := remedies[eventlog.BlockReason(classOf(f))]; remedy != "" && classOf(f) != eventlog.Logic {

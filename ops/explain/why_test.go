@@ -285,7 +285,7 @@ func TestWorkflow(t *testing.T) {
 		"start": {base(nil), decide.StartRun{Handler: "send", Type: eventlog.ConsumerHandler}, "", 0, 0,
 			"send", []string{"consumer send is about to run."}, nil},
 		"start of a retry": {base(nil), decide.StartRun{Handler: "send", Type: eventlog.ConsumerHandler, RetryOf: "R0"},
-			"", 0, 0, "send", []string{"owed for run R0"}, nil},
+			"", 0, 0, "send", []string{"still to run for run R0"}, nil},
 		"crash": {base(running), decide.CrashRun{Run: "R1"}, "", at, 0, "R1",
 			[]string{"Run R1 of consumer send", "a process that is gone"}, nil},
 		"producer": {base(running), decide.RunProducer{Run: "R1"}, "", at, 0, "R1", []string{"polling"}, nil},

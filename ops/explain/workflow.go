@@ -53,7 +53,7 @@ func (w *Why) attend(s *projections.State) {
 		if w.Reason != nil && *w.Reason == decide.ReasonBackoff {
 			w.current().of = PartNow // it is about the present backoff
 		}
-		w.add("It needs attention since %s: it goes on trying by itself, but %s stand in a row.", w.Attention.Since,
+		w.add("It needs attention since %s: it goes on trying by itself, but it has had %s in a row.", w.Attention.Since,
 			eventlog.Count(w.Attention.Failures, "transient failure"))
 	}
 	if s.Counts.Attention > 0 {
@@ -122,7 +122,7 @@ func (w *Why) explainTodo(s *projections.State, todo decide.Todo) {
 		w.about(string(todo.Handler))
 		w.set("The %s %s is about to run.", todo.Type, todo.Handler)
 		if todo.RetryOf != "" {
-			w.set("The %s %s is about to run again: next is still owed for run %s.", todo.Type, todo.Handler, todo.RetryOf)
+			w.set("The %s %s is about to run again: next is still to run for run %s.", todo.Type, todo.Handler, todo.RetryOf)
 		}
 	case decide.BeginEvent:
 		w.about(string(todo.Handler))

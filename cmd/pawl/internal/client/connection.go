@@ -26,7 +26,8 @@ type Connection struct {
 	open    bool
 	// tokenless says why no token is sent; empty where one is sent, or none exists.
 	tokenless string
-	// guessed says that the address is only the default one: there is no data directory here, and no address was named.
+	// guessed says that the address is only that at which an engine that is started here would listen: there is no data
+	// directory here, and no address was named.
 	guessed bool
 	// Stranger is the error where another program than the engine of the data directory answers at the address.
 	Stranger error
@@ -65,8 +66,8 @@ func (c *Connection) Explain(err error) error {
 	return err
 }
 
-// Foreign says that an engine has refused the caller because it is not an engine of this folder: it was found only at
-// the default address.
+// Foreign says that an engine has refused the caller because it is not an engine of this folder: its address was only
+// guessed.
 func (c *Connection) Foreign(err error) bool {
 	var p *rpc.Problem
 	return c.guessed && c.tokenless == "" && errors.As(err, &p) && p.Status == http.StatusUnauthorized

@@ -29,6 +29,6 @@ type Engine struct {
 	NoAuth   *bool          `name:"no-auth" setting:"" help:"Ask callers for no token; on loopback only. Every user and program of this machine may then do everything."`
 	Public   string         `name:"public-url" placeholder:"URL" setting:"" help:"Address under which this engine is reached from elsewhere, such as https://pawl.example.com; its host is answered to."`
 	Insecure *bool          `setting:"" hidden:"" help:"Of the first release; now --plaintext or --no-auth."`
-	Clock    string         `placeholder:"system|manual" setting:"" help:"What schedules and waits follow (system); a manual clock is moved by pawl clock advance."`
-	Start    string         `name:"clock-start" placeholder:"RFC3339" setting:"" help:"Where a manual clock starts, on empty data only; later it goes on where it stopped."`
+	Clock    string         `placeholder:"system|manual" setting:"" help:"The clock that schedules and waits follow (system); a manual clock is moved by pawl clock advance."`
+	Start    string         `name:"clock-start" placeholder:"RFC3339" setting:"" help:"The time at which a manual clock starts, on empty data only; later it goes on where it stopped."`
 }

@@ -133,7 +133,7 @@ func (r Reader) Merge(file File, flags Engine, untilIdle *bool) (s Settings, err
 		return s, s.Origin.Locate("insecure",
 			exit.Misconfigured("give --tls-cert and --tls-key; or --plaintext if TLS ends before pawl, at a proxy of yours; "+
 				"or listen on 127.0.0.1, with --no-auth if no token is wanted there",
-				"insecure is no more: an engine beyond this machine always asks for a token"))
+				"insecure does not exist any more: an engine beyond this machine always asks for a token"))
 	}
 	if s.FeedBytes != 0 && s.FeedBytes < feed.LeastBytes {
 		return s, s.Origin.Locate("feed-bytes", exit.Misconfigured("write e.g. 1GiB",

@@ -71,7 +71,7 @@ func (n *Node) examineLog(ctx context.Context, r *doctor.HealthReport) {
 func (n *Node) examineDamage(r *doctor.HealthReport) {
 	damage := n.Engine.Damage()
 	for _, problem := range damage.Problems {
-		r.Advise("log", doctor.Problem, problem, "pawl verify says all that is wrong; OPERATIONS.md leads out of it")
+		r.Advise("log", doctor.Problem, problem, "pawl verify says all that is wrong; OPERATIONS.md says what to do")
 	}
 	if !damage.Done && len(damage.Problems) == 0 {
 		r.Add("log", doctor.Unknown, "its check is under way")

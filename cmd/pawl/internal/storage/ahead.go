@@ -23,7 +23,7 @@ func giveWay(ctx context.Context, d *Data) error {
 	found, err := loss.FindAhead(ctx, d.Log, d.Store)
 	switch {
 	case errors.Is(err, store.ErrDamaged):
-		return nil // the store is being rebuilt, and knows nothing that the log lacks
+		return nil // a damaged store is rebuilt, and cannot say what the log lacks
 	case err != nil:
 		return ExplainLog(d.Settings.Data, err)
 	case len(found) == 0:

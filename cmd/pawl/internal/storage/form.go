@@ -83,7 +83,7 @@ func Servers(ctx context.Context, s config.Servers, logger *slog.Logger) (*nats.
 }
 
 // awaitFormed waits until the shared log and the bucket of its leases exist, and notes how many replicas they have. A
-// node that has read the log before does not wait: then the log is gone, and nobody is going to make it.
+// node that has read the log before does not wait: then the log is gone, and is not made again.
 func (d *Data) awaitFormed(ctx context.Context) error {
 	js, err := jetstream.New(d.Broker.NC)
 	if err != nil {

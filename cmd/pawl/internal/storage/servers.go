@@ -95,7 +95,7 @@ func answeredReport(ctx context.Context, nc *nats.Conn, logger *slog.Logger) (do
 		}
 		if !told {
 			told = true
-			logger.Warn("JetStream does not answer; it is waited for",
+			logger.Warn("JetStream does not answer yet; this node waits for it",
 				"hint", "see whether the cluster has a leader: nats server report jetstream")
 		}
 		select {

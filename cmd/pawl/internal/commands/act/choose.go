@@ -21,7 +21,7 @@ type jobsAction struct {
 	Comment   string   `placeholder:"TEXT" aliases:"reason" help:"Why, for the record."`
 	Yes       bool     `short:"y" help:"Do not ask before changing what --where chooses."`
 	DryRun    bool     `help:"Only say how many would be changed."`
-	Rate      *int     `placeholder:"N" help:"Change at most N events per second, so that what follows from it comes evenly."`
+	Rate      *int     `placeholder:"N" help:"Change at most N events per second, so that the work that follows is spread evenly."`
 
 	unknown bool // redrive also events whose effect may then happen twice (O11)
 	period  period

@@ -15,7 +15,7 @@ type bulkFlags struct {
 	Where   string `placeholder:"held=REASON,q=TEXT" help:"Instead of naming mutations, those that fit: any of workflow=, held=, q=, since=, until= (when their call left, or was asked for), limit=."`
 	Comment string `placeholder:"TEXT" help:"Why, for the record: it is kept with each mutation."`
 	Yes     bool   `short:"y" help:"Do not ask before acting on what --where chooses."`
-	DryRun  bool   `help:"Only say how many it would be."`
+	DryRun  bool   `help:"Only say how many mutations would be changed."`
 }
 
 // mutationFilters are the keys that --where takes for mutations.

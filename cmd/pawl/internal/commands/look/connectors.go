@@ -24,7 +24,7 @@ type Connectors struct {
 	List   connectorsList  `cmd:"" default:"withargs" help:"List connectors and their operations."`
 	Show   showConnector   `cmd:"" help:"Show a connector's operations with their parameters; --json has the schemas too."`
 	Call   callConnector   `cmd:"" help:"Call one operation, outside of any workflow."`
-	Check  checkConnector  `cmd:"" help:"Try whether a tool on NATS keeps what safe mutations rest on."`
+	Check  checkConnector  `cmd:"" help:"Try whether a tool on NATS keeps the rules on which safe mutations depend."`
 	Add    addConnector    `cmd:"" help:"Give a tool on NATS a user of its own and print its URL: no other tool gets its requests."`
 	Remove removeConnector `cmd:"" help:"Take a tool's own user away and end its connections."`
 }

@@ -24,7 +24,7 @@ type Doctor struct {
 // Help says what the exit code means.
 func (*Doctor) Help() string {
 	return "Looks at versions, streams, disk, clocks, sync settings and permissions. Nothing is changed. The exit code " +
-		"is 1 if there is a problem; what only promises less than it could is none."
+		"is 1 if there is a problem; a setting that only guarantees less than it could is none."
 }
 
 // serverTime bounds the look at a server.

@@ -18,7 +18,7 @@ import (
 
 // Hooks is `pawl hooks`: list the addresses that other systems post to, and try them.
 type Hooks struct {
-	List hooksList `cmd:"" default:"withargs" help:"List where other systems post to, and whether their requests can be verified."`
+	List hooksList `cmd:"" default:"withargs" help:"List the addresses that other systems post to, and whether their requests can be verified."`
 	Test testHook  `cmd:"" help:"Send a sample to a hook, signed as its sender would, and show the event."`
 }
 

@@ -63,7 +63,7 @@ func (c *clusterUpgrade) Run(ctx context.Context, conf config.Reader, screen ter
 // ClusterInit is `pawl cluster init`.
 type ClusterInit struct {
 	config.ServerFlags
-	Partitions int `default:"16" help:"How many parts the log has, fixed for good: so many engines at most can share the work."`
+	Partitions int `default:"16" help:"How many parts the log has, which cannot be changed later: at most so many engines can share the work."`
 	Replicas   int `placeholder:"N" help:"How many servers keep each part (3 where the servers are a cluster, else 1)."`
 }
 
@@ -87,7 +87,7 @@ func (c *ClusterInit) Run(ctx context.Context, conf config.Reader, screen term.S
 	fmt.Fprintf(screen.Out, "pawl: the log %s is there: %d partitions, each on %d servers\n", made.Installation,
 		made.Partitions, made.Replicas)
 	if made.Replicas < 3 {
-		logger.Warn("one disk that is lost takes the log", "hint", "make it on three servers: --replicas 3")
+		logger.Warn("the log is on one disk only, and is lost with it", "hint", "make it on three servers: --replicas 3")
 	}
 	if at.local {
 		return nil // the nodes have started already, and wait for the log

@@ -12,8 +12,8 @@ import (
 type (
 	// Subscriptions is `pawl subscriptions`: list outgoing webhooks and let a parked one go on.
 	Subscriptions struct {
-		List   listSubscriptions  `cmd:"" default:"withargs" help:"List the outgoing webhooks of the configuration, and how each stands."`
-		Resume resumeSubscription `cmd:"" help:"Let a parked one go on with the message at which it was parked, or behind it."`
+		List   listSubscriptions  `cmd:"" default:"withargs" help:"List the outgoing webhooks of the configuration, with the status of each."`
+		Resume resumeSubscription `cmd:"" help:"Let a parked webhook go on with the message at which it was parked, or behind it."`
 	}
 	listSubscriptions  struct{ client.Flags }
 	resumeSubscription struct {
