@@ -121,7 +121,7 @@ func (a *aggregate) decideAll(group []*proposal) int {
 	base := *a.state()
 	owned := a.journal.tenure()
 	s, pending, size := base, &pendingAppend{decided: owned}, 0
-	n := 0
+	n, hydrated := 0, false
 	for ; n < len(group); n++ {
 		p := group[n]
 		p.decision, p.err, p.before, p.isEntry = decide.Decision{}, nil, len(pending.entries), false
@@ -139,7 +139,7 @@ func (a *aggregate) decideAll(group []*proposal) int {
 			continue
 		}
 		if len(rows) > 0 {
-			base = base.Hydrate(rows...)
+			base, hydrated = base.Hydrate(rows...), true
 		}
 		env := a.env(&s, p.cmd, p.actor, p.cause)
 		if p.decision, err = a.engine.Config.Decide(s, a.name, env, known, p.cmd); err != nil {
@@ -170,7 +170,9 @@ func (a *aggregate) decideAll(group []*proposal) int {
 		}
 	}
 	if len(pending.entries) > 0 {
-		a.memory.Hydrated(base) // nothing else has changed
+		if hydrated {
+			a.memory.Hydrated(base) // nothing else has changed
+		}
 		a.pendingAppend = pending
 	}
 	return n
@@ -207,6 +209,9 @@ func (a *aggregate) loadHistory(s *projections.State, cmd decide.Command) ([]any
 		}
 		for _, k := range keys {
 			known[k] = true
+		}
+		if len(rows) == 0 {
+			return read, known, nil // the state is the same, and it alone says what a command names
 		}
 		*s = s.Hydrate(rows...)
 		read = append(read, rows...)

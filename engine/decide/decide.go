@@ -62,18 +62,25 @@ func Decide(s projections.State, w eventlog.WorkflowName, env Env, known Known, 
 // nor known. Hydrate what exists, add all to known, and ask again until it names none.
 func Names(s *projections.State, known Known, cmd Command) []projections.Key {
 	var keys []projections.Key
-	seen := map[projections.Key]bool{}
+	var seen map[projections.Key]bool // made for the first key: most commands find all they look at in memory
+	add := func(k projections.Key) {
+		if known[k] || seen[k] {
+			return
+		}
+		if seen == nil {
+			seen = map[projections.Key]bool{}
+		}
+		seen[k] = true
+		keys = append(keys, k)
+	}
 	want := func(k projections.Key) {
-		if !seen[k] && !known[k] && !s.Has(k) {
-			seen[k] = true
-			keys = append(keys, k)
+		if !s.Has(k) {
+			add(k)
 		}
 		if e, ok := s.Entity(k).(*projections.TopicEvent); ok {
 			for _, id := range e.CausedBy {
-				in := projections.InputKey(id)
-				if !seen[in] && !known[in] && s.Entity(in) == nil {
-					seen[in] = true
-					keys = append(keys, in)
+				if in := projections.InputKey(id); s.Entity(in) == nil {
+					add(in)
 				}
 			}
 		}
