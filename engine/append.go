@@ -86,7 +86,9 @@ func (a *aggregate) cannotWrite(err error) {
 func (a *aggregate) acknowledged(ctx context.Context, u *pendingAppend, overtaken bool) (int, error) {
 	defer a.nudge()
 	for i, w := range u.written {
-		if err := a.apply(u.record(i, a.partition, w.Seq)); err != nil {
+		r := u.record(i, a.partition, w.Seq)
+		if err := a.apply(r); err != nil {
+			a.stopAt(r, err)
 			return i, err
 		}
 	}

@@ -4,18 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/pawl-run/pawl/engine/process"
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/projections"
 )
 
-// apply folds one record of the log into the state and notes what changed.
+// apply folds one record of the log into the state, with the history that it needs, and notes what changed.
 func (a *aggregate) apply(r eventlog.Record) error {
-	next, err := projections.Apply(*a.state(), r)
+	next, err := projections.Replay(*a.state(), r, a.history)
 	if err != nil {
-		a.stopAt(r, err)
 		return err
 	}
 	a.memory.Applied(next)
@@ -80,31 +78,27 @@ func (a *aggregate) stopAt(r eventlog.Record, err error) {
 	a.journal.passed(a, r, err)
 }
 
-// replayRecord applies a record read from the log, with the history it needs.
+// replayRecord applies a record read from the log. One that cannot follow stops the workflow.
 func (a *aggregate) replayRecord(r eventlog.Record) error {
 	if r.Position.Seq <= a.state().Head.Seq {
 		a.journal.applied(a, r) // the store has it already: its rows may be ahead of the checkpoint
 		return nil
 	}
-	s := *a.state()
-	asked := map[projections.Key]bool{}
-	for {
-		need := slices.DeleteFunc(projections.Needs(&s, r.Facts), func(k projections.Key) bool { return asked[k] })
-		if len(need) == 0 {
-			break
-		}
-		for _, k := range need {
-			asked[k] = true
-		}
-		rows, err := a.engine.Config.Store.Get(a.name, need)
-		if err != nil {
-			return fmt.Errorf("read history of %s: %w", a.name, err)
-		}
-		s = s.Hydrate(rows...)
-		a.memory.MayEvict(rows)
+	err := a.apply(r)
+	if errors.Is(err, projections.ErrBroken) {
+		a.stopAt(r, err)
 	}
-	a.memory.Hydrated(s)
-	return a.apply(r)
+	return err
+}
+
+// history reads rows that are not in memory, and notes that they may leave it again.
+func (a *aggregate) history(keys []projections.Key) ([]any, error) {
+	rows, err := a.engine.Config.Store.Get(a.name, keys)
+	if err != nil {
+		return nil, fmt.Errorf("read history of %s: %w", a.name, err)
+	}
+	a.memory.MayEvict(rows)
+	return rows, nil
 }
 
 // replayBatch is after how many records at the latest a replay writes to the store, so that its memory

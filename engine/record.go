@@ -133,17 +133,9 @@ func (a *aggregate) decideAll(group []*proposal) int {
 			p.refuse(a.nothingRecorded(process.ErrNotOwner))
 			continue
 		}
-		rows, known, err := a.loadHistory(&s, p.cmd)
-		if err != nil {
+		env, read, err := a.decide(p, &s, &base)
+		if hydrated = hydrated || read; err != nil {
 			p.refuse(err)
-			continue
-		}
-		if len(rows) > 0 {
-			base, hydrated = base.Hydrate(rows...), true
-		}
-		env := a.env(&s, p.cmd, p.actor, p.cause)
-		if p.decision, err = a.engine.Config.Decide(s, a.name, env, known, p.cmd); err != nil {
-			p.refuse(a.refused(err))
 			continue
 		}
 		if p.decision.Empty() {
@@ -164,7 +156,7 @@ func (a *aggregate) decideAll(group []*proposal) int {
 		if n+1 == len(group) {
 			continue
 		}
-		if s, err = projections.Apply(s, pending.record(p.before, a.partition, s.Head.Seq+1)); err != nil {
+		if s, err = projections.Replay(s, pending.record(p.before, a.partition, s.Head.Seq+1), a.history); err != nil {
 			n++ // the workflow is stopped when the record is applied for good
 			break
 		}
@@ -194,28 +186,40 @@ func (a *aggregate) refused(err error) error {
 	return fmt.Errorf("%w: %w", process.ErrDefect, err)
 }
 
-// loadHistory adds the history to the state that the decision will look at, and returns the rows that it has read.
-func (a *aggregate) loadHistory(s *projections.State, cmd decide.Command) ([]any, decide.Known, error) {
-	var read []any
-	known := decide.Known{}
+// decide decides the proposal on the state s. History that the decision misses is read into s and into base, if there
+// is any.
+func (a *aggregate) decide(p *proposal, s, base *projections.State) (env decide.Env, hydrated bool, err error) {
+	env = a.env(s, p.cmd, p.actor, p.cause)
 	for {
-		keys := decide.Names(s, known, cmd)
-		if len(keys) == 0 {
-			return read, known, nil
+		a.lookAtCalls(&env, s, p.cmd)
+		var missing *projections.Missing
+		p.decision, err = a.engine.Config.Decide(*s, a.name, env, p.cmd)
+		switch {
+		case err == nil:
+			return env, hydrated, nil
+		case !errors.As(err, &missing):
+			return env, hydrated, a.refused(err)
 		}
-		rows, err := a.engine.Config.Store.Get(a.name, keys)
+		rows, err := a.history(missing.Keys)
 		if err != nil {
-			return nil, nil, fmt.Errorf("read history of %s: %w", a.name, err)
+			return env, hydrated, err
 		}
-		for _, k := range keys {
-			known[k] = true
+		*s = s.HydrateAll(missing.Keys, rows)
+		if len(rows) > 0 {
+			*base, hydrated = base.HydrateAll(missing.Keys, rows), true
 		}
-		if len(rows) == 0 {
-			return read, known, nil // the state is the same, and it alone says what a command names
-		}
-		*s = s.Hydrate(rows...)
-		read = append(read, rows...)
-		a.memory.MayEvict(rows)
+	}
+}
+
+// lookAtCalls adds what the command has to know of calls: of the one that a person's word is about, once that is in
+// memory.
+func (a *aggregate) lookAtCalls(env *decide.Env, s *projections.State, cmd decide.Command) {
+	switch c := cmd.(type) {
+	case decide.Recover:
+		env.Unseen = a.calls.unseenOf(s)
+	case decide.Resolve:
+		outlook := a.calls.outlook(s, c.Mutation)
+		env.MayTakeEffect, env.Asks = outlook.MayTakeEffect, outlook.Asks
 	}
 }
 
@@ -229,13 +233,6 @@ func (a *aggregate) env(s *projections.State, cmd decide.Command, actor eventlog
 	}
 	for range freePlaces(s) {
 		env.Runs = append(env.Runs, eventlog.RunID(a.engine.IDs.Next(now)))
-	}
-	if _, recovers := cmd.(decide.Recover); recovers {
-		env.Unseen = a.calls.unseenOf(s)
-	}
-	if resolves, ok := cmd.(decide.Resolve); ok {
-		outlook := a.calls.outlook(s, resolves.Mutation)
-		env.MayTakeEffect, env.Asks = outlook.MayTakeEffect, outlook.Asks
 	}
 	if deploys, ok := cmd.(decide.Deploy); ok {
 		if keeper, keeps := a.engine.Config.Log.(eventlog.LossKeeper); keeps {

@@ -10,7 +10,7 @@ import (
 // ErrBroken marks a record that cannot follow the state: it stops the workflow.
 var ErrBroken = errors.New("log cannot be folded")
 
-// Apply returns the state after the record. The given state stays valid. An error wraps
+// Apply returns the state after the record. The given state stays valid. An error is a *Missing, or wraps
 // ErrBroken and names the workflow, the revision and the fact.
 func Apply(s State, r eventlog.Record) (State, error) {
 	if s.Exists() && s.Name != r.Workflow {
@@ -30,21 +30,27 @@ func Apply(s State, r eventlog.Record) (State, error) {
 	d.f.unseen = true
 	d.t.Facts = make([]eventlog.Fact, 0, len(facts))
 	for _, fact := range facts {
-		if err := d.Add(fact); err != nil {
+		if err := d.Add(fact); err != nil && d.Missing() == nil {
 			return s, err
 		}
 	}
 	next := d.State()
-	next.Head, next.rekeyed = r.Head(), nil
+	next.Head, next.rekeyed, next.answered = r.Head(), nil, nil
+	next.missing = d.missing
 	next.touchMoved(&s)
+	next.missing = nil
+	if err := d.Missing(); err != nil {
+		return s, err
+	}
 	return *next, nil
 }
 
 // Draft is a transition in the making: each fact is folded as it is added, so the next decision
 // sees the state it leads to.
 type Draft struct {
-	f folding
-	t eventlog.Transition
+	f       folding
+	t       eventlog.Transition
+	missing *Missing // nil where the state has all of the past
 }
 
 // NewDraft starts a transition on the state, as if it stood at seq. Workflow, At and Actor of
@@ -59,19 +65,46 @@ func NewDraft(s State, t eventlog.Transition, seq uint64) *Draft {
 	}
 	next.Head.Revision = s.Head.Revision + 1
 	next.touch(WorkflowKey())
+	if s.partial {
+		d.missing = new(Missing)
+	}
 	d.f = folding{State: &next, t: &d.t, seq: seq}
 	return d
 }
 
-// Add appends the fact. An error wraps ErrBroken and leaves the draft unusable.
+// Add appends the fact. An error that wraps ErrBroken leaves the draft unusable. After a *Missing, which is the same
+// for all facts of the draft, it can only find out what more is missing.
 func (d *Draft) Add(fact eventlog.Fact) error {
 	d.f.n = uint32(len(d.t.Facts))
-	if err := d.f.apply(fact); err != nil {
+	d.f.missing = d.missing
+	err := d.f.apply(fact)
+	d.f.missing = nil
+	if missing := d.Missing(); missing != nil {
+		return missing
+	}
+	if err != nil {
 		return fmt.Errorf("%w: %s: revision %d: fact %d (%s): %w", ErrBroken, d.t.Workflow, d.f.Head.Revision, d.f.n,
 			fact.FactType(), err)
 	}
 	d.t.Facts = append(d.t.Facts, fact)
 	return nil
+}
+
+// Ask returns a *Missing, as Add does, if what the key names is not in memory and it is not known whether it exists.
+func (d *Draft) Ask(k Key) error {
+	d.f.missing = d.missing
+	d.f.ask(k)
+	d.f.missing = nil
+	return d.Missing()
+}
+
+// Missing returns what Add and Ask have missed so far as a *Missing, or nil. Once something is missing, what else the
+// fold says means nothing: it took for absent what it had not read.
+func (d *Draft) Missing() error {
+	if d.missing == nil || len(d.missing.Keys) == 0 {
+		return nil
+	}
+	return d.missing
 }
 
 // State is where the facts so far lead. It changes with the next Add.
@@ -235,7 +268,7 @@ func (f *folding) apply(fact eventlog.Fact) error {
 	case *eventlog.MutationGivenUp:
 		return f.mutationGivenUp(e)
 	case *eventlog.InputRegistered:
-		if f.Input(e.Input) != nil {
+		if f.inputs.has(e.Input) {
 			return fmt.Errorf("input %s is registered already", e.Input)
 		}
 		f.putInput(&Input{ID: e.Input, Source: e.Source, Type: e.Type, ExternalID: e.ExternalID, Title: e.Title, At: f.at(),

@@ -93,17 +93,9 @@ func (f *folding) setProbing(counts []ProbingCount) {
 
 // probingEnded makes all transient back-offs of the consumer due (C7).
 func (f *folding) probingEnded(e *eventlog.HandlerProbingEnded) error {
-	for _, ref := range f.ScheduledFor(e.Handler) {
-		x := f.Event(ref.Topic, ref.MessageID)
-		if x == nil {
-			return fmt.Errorf("event %s in %s is not known", ref.MessageID, ref.Topic)
-		}
-		if !x.BacksOff() {
-			continue
-		}
-		if err := f.changeEvent(ref.Topic, ref.MessageID, func(x *TopicEvent) { x.ScheduledAt = 0 }); err != nil {
-			return err
-		}
+	err := f.show(f.ScheduledFor(e.Handler), (*TopicEvent).BacksOff)
+	if err != nil {
+		return err
 	}
 	return f.changeHandler(e.Handler, func(h *Handler) {
 		h.Probing = nil
@@ -135,20 +127,21 @@ func (s *State) ScheduledFor(consumer eventlog.Handler) (hidden []eventlog.Event
 
 // endDeferrals lets a new version look again at what an empty prepare has put off (C6).
 func (f *folding) endDeferrals() error {
-	for _, ref := range f.hidden() {
-		x := f.Event(ref.Topic, ref.MessageID)
-		if x == nil {
-			return fmt.Errorf("event %s in %s is not known", ref.MessageID, ref.Topic)
-		}
-		if !x.Deferred {
+	return f.show(f.hidden(), func(x *TopicEvent) bool { return x.Deferred })
+}
+
+// show makes those of the hidden events due that are to be. It goes on after one that is not known, to miss all of them
+// at once.
+func (f *folding) show(hidden []eventlog.EventRef, due func(*TopicEvent) bool) (failed error) {
+	for _, ref := range hidden {
+		if x := f.Event(ref.Topic, ref.MessageID); x != nil && !due(x) {
 			continue
 		}
-		err := f.changeEvent(ref.Topic, ref.MessageID, func(x *TopicEvent) { x.ScheduledAt, x.Deferred = 0, false })
-		if err != nil {
-			return err
-		}
+		failed = cmp.Or(failed, f.changeEvent(ref.Topic, ref.MessageID, func(x *TopicEvent) {
+			x.ScheduledAt, x.Deferred = 0, false
+		}))
 	}
-	return nil
+	return failed
 }
 
 // hidden lists the hidden events of all concurrent consumers.

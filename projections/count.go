@@ -56,11 +56,12 @@ func pendingCount(e *TopicEvent) int {
 
 // recount keeps the inputs' counters in step with their events (Causes).
 func (f *folding) recount(before, after *TopicEvent) error {
-	add := func(e *TopicEvent, d int) error {
+	add := func(e *TopicEvent, d int) (unknown error) {
 		for _, id := range e.CausedBy {
 			old := f.Input(id)
 			if old == nil {
-				return fmt.Errorf("input %s of event %s in %s is not known", id, e.MessageID, e.Topic)
+				unknown = cmp.Or(unknown, unknownInput(id, e)) // it goes on, to miss all of them at once
+				continue
 			}
 			in := *old
 			switch countsAs(e.Status) {
@@ -75,7 +76,7 @@ func (f *folding) recount(before, after *TopicEvent) error {
 			}
 			f.putInput(&in)
 		}
-		return nil
+		return unknown
 	}
 	if before != nil {
 		if countsAs(before.Status) == countsAs(after.Status) && slices.Equal(before.CausedBy, after.CausedBy) {
@@ -86,6 +87,10 @@ func (f *folding) recount(before, after *TopicEvent) error {
 		}
 	}
 	return add(after, 1)
+}
+
+func unknownInput(id eventlog.InputID, e *TopicEvent) error {
+	return fmt.Errorf("input %s of event %s in %s is not known", id, e.MessageID, e.Topic)
 }
 
 // countsAs is what an event's status counts as for its inputs: reserved as pending.

@@ -6,9 +6,10 @@
 //
 // A state holds live work: reserved events, pending events of topics with a subscriber,
 // the current run, what a pending retry needs, handler states. Everything else leaves it through
-// [State.Evict] once it is kept elsewhere, and comes back through [State.Hydrate] when a later fact
-// names it ([Needs]): a deploy names the pending events of each topic that it subscribes to anew. A fold
-// that never evicts holds the whole history; both agree on every entity.
+// [State.Evict] once it is kept elsewhere, and comes back when the fold of a later fact looks it up: Apply
+// then asks for it by a [*Missing], and [Replay] answers. A deploy asks for the pending events of each topic
+// that it subscribes to anew. A fold that never evicts holds the whole history and asks for nothing; both
+// agree on every entity.
 //
 // Of a long backlog a state holds the places only ([State.Queue]): the events themselves are paged out
 // by [State.PageOut] and come back by Hydrate, for a fact that names them or for a look.

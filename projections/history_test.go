@@ -1,6 +1,7 @@
 package projections_test
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -39,6 +40,7 @@ type resident struct {
 	paged    int                      // pending events found paged out
 	dirty    map[projections.Key]bool // touched since the last commit
 	borrowed map[projections.Key]bool // hydrated since the last commit
+	asked    int                      // rows that folds asked for
 }
 
 func newResident(t *testing.T, window projections.Window) *resident {
@@ -60,29 +62,22 @@ func (r *resident) apply(rec eventlog.Record) {
 	if rec.Revision <= r.state.Head.Revision {
 		return // its rows were ahead of the checkpoint
 	}
-	asked := map[projections.Key]bool{}
-	for {
-		var ask []projections.Key
-		for _, k := range projections.Needs(&r.state, rec.Facts) {
-			if !asked[k] {
-				asked[k] = true
-				ask = append(ask, k)
-			}
-		}
-		if len(ask) == 0 {
-			break
-		}
-		rows, err := r.store.Get(rec.Workflow, ask)
-		if err != nil {
-			r.t.Fatal(err)
-		}
-		r.state = r.state.Hydrate(rows...)
+	next, err := projections.Replay(r.state, rec, func(keys []projections.Key) ([]any, error) {
+		rows, err := r.store.Get(rec.Workflow, keys)
+		exists := map[projections.Key]bool{}
 		for _, row := range rows {
 			k, _ := projections.KeyOf(row)
-			r.borrowed[k] = true
+			r.borrowed[k], exists[k] = true, true
 		}
-	}
-	next, err := projections.Apply(r.state, rec)
+		for _, k := range keys {
+			if projections.NewEntity(k.Kind) != nil && !exists[k] && !slices.ContainsFunc(rec.Facts, mayBeOfNoPast) {
+				r.t.Errorf("revision %d asks for %c %q, which does not exist: it is new, or nobody needs it", rec.Revision,
+					k.Kind, k.ID)
+			}
+		}
+		r.asked += len(exists)
+		return rows, err
+	})
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -93,6 +88,15 @@ func (r *resident) apply(rec eventlog.Record) {
 	for _, k := range next.Parked {
 		r.borrowed[k] = true
 	}
+}
+
+// mayBeOfNoPast reports whether the fact may be about what the fold does not know.
+func mayBeOfNoPast(f eventlog.Fact) bool {
+	switch f.(type) {
+	case *eventlog.EventGivenUp, *eventlog.MutationGivenUp:
+		return true
+	}
+	return false
 }
 
 func (r *resident) commit(rec eventlog.Record) {
@@ -270,6 +274,38 @@ func TestSnapshotAndTailEqualFullFold(t *testing.T) {
 	}
 }
 
+// TestFoldAsksForWhatItMisses lets all that may leave memory leave it after almost every record. The fold of the next
+// one has to ask for all that it looks at, and for nothing that its facts make.
+func TestFoldAsksForWhatItMisses(t *testing.T) {
+	t.Parallel()
+	asked := 0
+	for seed := range uint64(24) {
+		log := foldtest.NewLog(1000 + seed)
+		h := foldtest.NewHistory(log, "w")
+		if seed%2 == 1 {
+			h = foldtest.NewConcurrentHistory(log, "w")
+		}
+		r := newResident(t, projections.Window{})
+		chance := rand.New(rand.NewPCG(seed, 2))
+		for range 150 {
+			rec, err := h.Step()
+			if err != nil {
+				t.Fatalf("seed %d: %v", seed, err)
+			}
+			r.apply(rec)
+			if chance.IntN(8) > 0 {
+				r.commit(rec)
+				r.state = r.state.PageOut(r.window, func(projections.Key) bool { return true })
+			}
+			r.same(&h.State)
+		}
+		asked += r.asked
+	}
+	if asked < 1000 {
+		t.Errorf("folds asked for %d rows, which says little", asked)
+	}
+}
+
 // moved reports whether the key names a pending event whose topic has lost its consumer, and the
 // state says so, or has won one.
 func moved(before, after *projections.State, k projections.Key) bool {
@@ -354,23 +390,31 @@ func TestHydrateNeverGoesBack(t *testing.T) {
 	}
 }
 
-// TestNeedsWhatBecomesLive: a retry owed to a run of the past brings back the run and then its
-// mutation.
-func TestNeedsWhatBecomesLive(t *testing.T) {
+// TestMissesWhatBecomesLive: a retry owed to a run of the past brings back the run, and then its mutation and its
+// script.
+func TestMissesWhatBecomesLive(t *testing.T) {
 	t.Parallel()
 	p := deployed(t).published("a").reserving("R", "a").then(&eventlog.MutationStarted{Mutation: "R", Run: "R"}).
-		then(&eventlog.MutationApplied{Mutation: "R", Run: "R"}, failed("R"))
+		then(&eventlog.MutationApplied{Mutation: "R", Run: "R"}, failed("R")).
+		then(&eventlog.WorkflowDeployed{Version: "2.0"})
 	full := p.State
 	s := full.Evict(full.Keys())
-	facts := []eventlog.Fact{&eventlog.RetryOwed{Run: "R"}}
-	for _, want := range []projections.Key{projections.RunKey("R"), projections.MutationKey("R")} {
-		need := projections.Needs(&s, facts)
-		if len(need) != 1 || need[0] != want {
-			t.Fatalf("needs %v, want %v", need, want)
+	owed := eventlog.Record{Transition: eventlog.Transition{Workflow: "w", Revision: s.Head.Revision + 1,
+		Prev: s.Head.Hash, Facts: []eventlog.Fact{&eventlog.RetryOwed{Run: "R"}}}}
+	for _, want := range [][]projections.Key{{projections.RunKey("R")},
+		{projections.MutationKey("R"), projections.ScriptKey("1.0")}} {
+		_, err := projections.Apply(s, owed)
+		var missing *projections.Missing
+		if !errors.As(err, &missing) || !slices.Equal(missing.Keys, want) {
+			t.Fatalf("folded with %v, want it to miss %v", err, want)
 		}
-		s = s.Hydrate(full.Entity(want))
+		var rows []any
+		for _, k := range want {
+			rows = append(rows, full.Entity(k))
+		}
+		s = s.HydrateAll(missing.Keys, rows)
 	}
-	if need := projections.Needs(&s, facts); len(need) > 0 {
-		t.Errorf("still needs %v", need)
+	if _, err := projections.Apply(s, owed); err != nil {
+		t.Errorf("with all of it: %v", err)
 	}
 }

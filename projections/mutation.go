@@ -1,6 +1,7 @@
 package projections
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -8,7 +9,7 @@ import (
 )
 
 func (f *folding) approvalRequested(e *eventlog.MutationApprovalRequested) error {
-	if f.Mutation(e.Mutation) != nil {
+	if f.mutations.has(e.Mutation) {
 		return fmt.Errorf("mutation %s is recorded already", e.Mutation)
 	}
 	f.putMutation(&Mutation{
@@ -20,7 +21,7 @@ func (f *folding) approvalRequested(e *eventlog.MutationApprovalRequested) error
 
 // mutationRefused records a call that was never sent (F14).
 func (f *folding) mutationRefused(e *eventlog.MutationRefused) error {
-	if f.Mutation(e.Mutation) != nil {
+	if f.mutations.has(e.Mutation) {
 		return fmt.Errorf("mutation %s is recorded already", e.Mutation)
 	}
 	failure := e.Failure
@@ -33,7 +34,7 @@ func (f *folding) mutationRefused(e *eventlog.MutationRefused) error {
 
 func (f *folding) mutationStarted(e *eventlog.MutationStarted) error {
 	m := Mutation{ID: e.Mutation, Created: f.ordinal(), RequestedAt: f.at()}
-	if old := f.Mutation(e.Mutation); old != nil {
+	if old, approved := f.mutations.get(e.Mutation); approved { // what awaits an approval is in memory
 		if old.Status != eventlog.MutationStatusAwaitingApproval {
 			return fmt.Errorf("mutation %s is %s and cannot start again", e.Mutation, old.Status)
 		}
@@ -45,20 +46,20 @@ func (f *folding) mutationStarted(e *eventlog.MutationStarted) error {
 	if err := f.changeRun(e.Run, func(r *Run) { r.Mutation = e.Mutation }); err != nil {
 		return err
 	}
+	var unknown error
 	for _, event := range f.ReservedBy(f.Run(e.Run)) {
 		for _, id := range event.CausedBy {
 			in := f.Input(id)
 			if in == nil {
-				return fmt.Errorf("input %s of event %s in %s is not known", id, event.MessageID, event.Topic)
-			}
-			if !slices.Contains(in.Outputs, m.ID) {
+				unknown = cmp.Or(unknown, unknownInput(id, event))
+			} else if !slices.Contains(in.Outputs, m.ID) {
 				changed := *in
 				changed.Outputs = append(slices.Clip(in.Outputs), m.ID)
 				f.putInput(&changed)
 			}
 		}
 	}
-	return nil
+	return unknown
 }
 
 func (f *folding) mutationApplied(e *eventlog.MutationApplied) error {

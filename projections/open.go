@@ -20,13 +20,11 @@ const (
 
 // stands says where an open run stands and since or until when; false for one that is over.
 func (s *State) stands(run *Run) (stand, eventlog.Instant, bool) {
-	m := s.Mutation(run.Mutation)
-	if run.Mutation == "" {
-		m = nil
-	}
-	switch {
-	case run.Event == nil || run.EndedAt != 0 && !run.Owes:
+	if run.Event == nil || run.EndedAt != 0 && !run.Owes {
 		return 0, 0, false
+	}
+	m := s.Mutation(run.Mutation)
+	switch {
 	case run.Status == eventlog.RunStatusActive:
 		return standsActive, 0, true
 	case run.EndedAt == 0 && m != nil && m.Status == eventlog.MutationStatusAwaitingApproval && m.ApprovedAt == 0:
@@ -38,7 +36,9 @@ func (s *State) stands(run *Run) (stand, eventlog.Instant, bool) {
 	case m != nil && m.Status.Unresolved():
 		return standsAsking, m.ReconcileAt, true
 	}
-	if e := s.Event(run.Event.Topic, run.Event.MessageID); e != nil && e.Held != nil && e.ReservedBy == run.ID {
+	// An event that the run still has is in memory; one that has ended need not be read.
+	e, has := s.events.get(EventKey(run.Event.Topic, run.Event.MessageID).ID)
+	if has && e.Held != nil && e.ReservedBy == run.ID {
 		return standsHeld, 0, true
 	}
 	return standsReturning, run.RetryAt, true

@@ -103,6 +103,7 @@ func (s *State) chained(run *Run, id eventlog.MutationID) bool {
 // in a committed checkpoint.
 func (s State) Evict(keys []Key) State {
 	s.fork()
+	s.partial, s.answered = true, nil
 	for _, k := range keys {
 		if s.Live(k) {
 			continue
@@ -219,7 +220,7 @@ func (s State) Hydrate(entities ...any) State {
 		switch e := e.(type) {
 		case *Workflow:
 			if !s.Exists() {
-				s.Workflow = *e
+				s.Workflow, s.partial = *e, true
 			}
 		case *Handler:
 			if s.Handler(e.Name) == nil {

@@ -135,7 +135,7 @@ func (f *folding) runEnded(id eventlog.RunID, status eventlog.RunStatus, failure
 // follows in the same transition.
 func (f *folding) concurrentStarted(e *eventlog.RunStarted) error {
 	switch {
-	case f.Run(e.Run) != nil:
+	case f.runs.has(e.Run):
 		return fmt.Errorf("run %s has started already", e.Run)
 	case e.HandlerType != eventlog.ConsumerHandler || e.Session != "":
 		return fmt.Errorf("run %s of %s %s in session %q cannot be that of one event", e.Run, e.HandlerType, e.Handler,

@@ -38,13 +38,24 @@ type State struct {
 	lanes    lanes
 	openRuns openRuns
 	rekeyed  map[Key]map[Ordinal]uint64
+	// partial says that not all of the workflow's past is in memory. answered has the keys whose rows were read: what
+	// is not in memory of them does not exist. missing takes what a fold misses, nil outside a fold.
+	partial  bool
+	answered map[Key]struct{}
+	missing  *Missing
 }
 
 // Exists reports whether anything has happened to the workflow.
 func (s *State) Exists() bool { return s.Head.Revision > 0 }
 
 // Script returns the version's script, if it is in memory.
-func (s *State) Script(v eventlog.Version) *Script { e, _ := s.scripts.get(v); return e }
+func (s *State) Script(v eventlog.Version) *Script {
+	e, ok := s.scripts.get(v)
+	if !ok && s.missing != nil {
+		s.miss(ScriptKey(v))
+	}
+	return e
+}
 
 // Definition returns the current version's definition; empty before the first deploy.
 func (s *State) Definition() *eventlog.Definition {
@@ -58,7 +69,13 @@ func (s *State) Definition() *eventlog.Definition {
 func (s *State) Handler(name eventlog.Handler) *Handler { e, _ := s.handlers.get(name); return e }
 
 // Run returns the run, or nil when it is not in memory.
-func (s *State) Run(id eventlog.RunID) *Run { e, _ := s.runs.get(id); return e }
+func (s *State) Run(id eventlog.RunID) *Run {
+	e, ok := s.runs.get(id)
+	if !ok && s.missing != nil {
+		s.miss(RunKey(id))
+	}
+	return e
+}
 
 // CurrentRun returns the run that is active or awaits an approval, or nil.
 func (s *State) CurrentRun() *Run { return s.Run(s.Current) }
@@ -67,16 +84,31 @@ func (s *State) CurrentRun() *Run { return s.Run(s.Current) }
 func (s *State) RetryRun() *Run { return s.Run(s.PendingRetry) }
 
 // Mutation returns the ledger record, or nil when it is not in memory.
-func (s *State) Mutation(id eventlog.MutationID) *Mutation { e, _ := s.mutations.get(id); return e }
+func (s *State) Mutation(id eventlog.MutationID) *Mutation {
+	e, ok := s.mutations.get(id)
+	if !ok && s.missing != nil {
+		s.miss(MutationKey(id))
+	}
+	return e
+}
 
 // Event returns the topic event, or nil when it is not in memory: unknown, finished or paged out.
 func (s *State) Event(topic eventlog.Topic, id eventlog.MessageID) *TopicEvent {
-	e, _ := s.events.get(EventKey(topic, id).ID)
+	e, ok := s.events.get(EventKey(topic, id).ID) // a key that is not kept takes nothing from the heap
+	if !ok && s.missing != nil {
+		s.miss(EventKey(topic, id))
+	}
 	return e
 }
 
 // Input returns the input, or nil when it is not in memory.
-func (s *State) Input(id eventlog.InputID) *Input { e, _ := s.inputs.get(id); return e }
+func (s *State) Input(id eventlog.InputID) *Input {
+	e, ok := s.inputs.get(id)
+	if !ok && s.missing != nil {
+		s.miss(InputKey(id))
+	}
+	return e
+}
 
 // OpenSession returns the session that has not ended, or nil.
 func (s *State) OpenSession() *Session { e, _ := s.sessions.get(s.Session); return e }

@@ -8,7 +8,7 @@ import (
 )
 
 func (f *folding) eventPublished(e *eventlog.EventPublished) error {
-	if f.Event(e.Topic, e.MessageID) != nil {
+	if f.events.has(EventKey(e.Topic, e.MessageID).ID) {
 		return fmt.Errorf("event %s in %s is published already", e.MessageID, e.Topic)
 	}
 	event := &TopicEvent{

@@ -120,6 +120,14 @@ func (f *folding) backoffStarted(e *eventlog.BackoffStarted) {
 }
 
 func (f *folding) deployed(e *eventlog.WorkflowDeployed) error {
+	for _, c := range e.Definition.Consumers { // from now on the pending events of what it subscribes to are live
+		for _, topic := range c.Subscribe {
+			f.ask(PendingKey(topic))
+			if c.Concurrent() && c.Key != "" {
+				f.ask(KeyedKey(topic, c.Name, c.Key))
+			}
+		}
+	}
 	if err := f.endDeferrals(); err != nil {
 		return err
 	}

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 	"time"
@@ -21,8 +22,8 @@ type fataler interface {
 }
 
 // bench holds one workflow as an engine does: live work in memory, everything else in a store.
-// After each transition all that is finished is evicted, so a decision that looks at history
-// without naming it fails at once.
+// After each transition all that is finished is evicted, so that a decision has to ask for all of the history
+// that it looks at.
 type bench struct {
 	t        fataler
 	state    projections.State
@@ -73,22 +74,6 @@ func (b *bench) next() decide.Todo { return decide.Next(&b.state, b.now, b.engin
 func (b *bench) do(cmd decide.Command) error {
 	b.t.Helper()
 	b.decided = true
-	s, known := b.state, decide.Known{}
-	for {
-		keys := decide.Names(&s, known, cmd)
-		if len(keys) == 0 {
-			break
-		}
-		for _, k := range keys {
-			if known[k] {
-				b.t.Fatalf("%T names %c %q twice", cmd, k.Kind, k.ID)
-			}
-			known[k] = true
-			if row, ok := b.read(k); ok {
-				s = s.Hydrate(row)
-			}
-		}
-	}
 	env := decide.Env{
 		Now: b.now, Engine: b.engine, Jitter: b.jitter, Policies: b.policies, MaxHeld: b.maxHeld, Hold: b.hold,
 		Unseen: b.unseen, MayTakeEffect: b.open, Asks: b.asks,
@@ -102,7 +87,8 @@ func (b *bench) do(cmd decide.Command) error {
 		env.NextDue[h] = b.now.Add(5 * time.Minute)
 	}
 	env.NextDue["k"] = b.now.Add(7 * time.Hour)
-	d, err := decide.Decide(s, workflow, env, known, cmd)
+	s, d, err := b.decide(b.state, env, cmd)
+	b.sameOnWhole(d, err, env, cmd)
 	var refusal *decide.Refusal
 	if err != nil && !errors.As(err, &refusal) && !errors.Is(err, decide.ErrStale) &&
 		!errors.Is(err, decide.ErrPrepareAgain) {
@@ -119,8 +105,60 @@ func (b *bench) do(cmd decide.Command) error {
 	return nil
 }
 
+// decide decides with the history that the decision misses, and returns the state that has it.
+func (b *bench) decide(s projections.State, env decide.Env, cmd decide.Command) (projections.State, decide.Decision,
+	error) {
+	b.t.Helper()
+	asked := map[projections.Key]bool{}
+	for {
+		d, err := decide.Decide(s, workflow, env, cmd)
+		var missing *projections.Missing
+		if !errors.As(err, &missing) {
+			return s, d, err
+		}
+		for _, k := range missing.Keys {
+			if asked[k] {
+				b.t.Fatalf("%T asks for %c %q twice", cmd, k.Kind, k.ID)
+			}
+			asked[k] = true
+		}
+		s = s.HydrateAll(missing.Keys, b.rows(missing.Keys))
+	}
+}
+
+// sameOnWhole decides on a state that has all of the history: a decision that takes what it has not read for absent
+// comes to something else there.
+func (b *bench) sameOnWhole(d decide.Decision, err error, env decide.Env, cmd decide.Command) {
+	b.t.Helper()
+	if _, needsAll := cmd.(decide.AcceptLoss); needsAll {
+		return // it goes through what is in memory, which has to be all: it asks for nothing
+	}
+	_, whole, wholeErr := b.decide(b.state.HydrateAll(nil, slices.Collect(maps.Values(b.store))), env, cmd)
+	if fmt.Sprint(err) != fmt.Sprint(wholeErr) || !reflect.DeepEqual(d.Facts, whole.Facts) {
+		b.t.Fatalf("%T gives, with all of the history in memory, %v %v, and else %v %v", cmd, kinds(whole), wholeErr,
+			kinds(d), err)
+	}
+}
+
+func kinds(d decide.Decision) (kinds []eventlog.FactType) {
+	for _, f := range d.Facts {
+		kinds = append(kinds, f.FactType())
+	}
+	return kinds
+}
+
+// rows reads those of the rows that exist.
+func (b *bench) rows(keys []projections.Key) (rows []any) {
+	for _, k := range keys {
+		if row, ok := b.read(k); ok {
+			rows = append(rows, row)
+		}
+	}
+	return rows
+}
+
 // append folds the transition twice: on the state it was decided on, and as a replay does, on what
-// was in memory plus what the facts name.
+// was in memory plus what the fold asks for.
 func (b *bench) append(s projections.State, t eventlog.Transition) {
 	b.t.Helper()
 	b.seq++
@@ -132,19 +170,9 @@ func (b *bench) append(s projections.State, t eventlog.Transition) {
 	if err != nil {
 		b.t.Fatalf("fold: %v", err)
 	}
-	replay := b.state
-	for {
-		before := len(replay.Keys())
-		for _, k := range projections.Needs(&replay, t.Facts) {
-			if row, ok := b.read(k); ok {
-				replay = replay.Hydrate(row)
-			}
-		}
-		if len(replay.Keys()) == before {
-			break
-		}
-	}
-	replay, err = projections.Apply(replay, r)
+	replay, err := projections.Replay(b.state, r, func(keys []projections.Key) ([]any, error) {
+		return b.rows(keys), nil
+	})
 	if err != nil {
 		b.t.Fatalf("replay: %v", err)
 	}

@@ -17,37 +17,6 @@ type CommitRun struct {
 	Failure   *eventlog.Failure
 }
 
-func (c CommitRun) names(s *projections.State, want func(projections.Key)) {
-	namesOfCommit(s, c.Run, want)
-	for _, p := range c.Publishes {
-		for _, topic := range p.Topics {
-			want(projections.EventKey(topic, p.MessageID))
-			want(projections.InputKey(producedInput(topic, p).ID()))
-		}
-		if p.Input != "" {
-			want(projections.InputKey(p.Input))
-		}
-	}
-	for _, in := range c.Inputs {
-		want(projections.InputKey(in.ID()))
-	}
-}
-
-// namesOfCommit lists what the commit of the run looks at. A consumer without next commits in
-// the transition that brings it there, whatever command that is.
-func namesOfCommit(s *projections.State, id eventlog.RunID, want func(projections.Key)) {
-	run := s.Run(id)
-	if run == nil || run.ID != s.Current && run.Event == nil {
-		return
-	}
-	for _, ref := range run.Reserved {
-		want(projections.EventKey(ref.Topic, ref.MessageID))
-	}
-	for _, x := range run.Cancel {
-		want(projections.EventKey(x.Topic, x.MessageID))
-	}
-}
-
 // passMutation moves a run past a mutation that was not made (R4, R5).
 func (d *decision) passMutation(id eventlog.RunID) {
 	d.emit(&eventlog.RunAdvanced{Run: id, Phase: eventlog.PhaseMutated})

@@ -1,6 +1,7 @@
 package decide_test
 
 import (
+	"errors"
 	"strings"
 	"testing"
 
@@ -98,11 +99,12 @@ func TestC1_AnEventThatIsNowhere(t *testing.T) {
 	}
 	s := b.state.PageOut(projections.Window{}, func(projections.Key) bool { return true })
 	env := decide.Env{Now: b.now, Engine: b.engine, Policies: b.policies, Run: "R9", MaxHeld: b.maxHeld}
-	known := decide.Known{}
-	for _, key := range decide.Names(&s, known, decide.Tick{Place: place}) {
-		known[key] = true
+	_, err := decide.Decide(s, workflow, env, decide.Tick{Place: place})
+	var missing *projections.Missing
+	if !errors.As(err, &missing) || len(missing.Keys) != 1 {
+		t.Fatalf("decided with %v, which does not ask for the event alone", err)
 	}
-	_, err := decide.Decide(s, workflow, env, known, decide.Tick{Place: place})
+	_, err = decide.Decide(s.HydrateAll(missing.Keys, nil), workflow, env, decide.Tick{Place: place})
 	if err == nil || !strings.Contains(err.Error(), "pending in topic in, and the local store does not have it") {
 		t.Errorf("decided with %v", err)
 	}

@@ -1,6 +1,7 @@
 package decide
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -136,15 +137,10 @@ type Env struct {
 	Cause eventlog.Cause
 }
 
-// Known lists the history rows that were read for the command. Those that exist are hydrated
-// into the state; a key that is listed and not in the state is absent.
-type Known map[projections.Key]bool
-
 // decision is one transition in the making: every fact is folded at once, so each rule sees the
 // state that the former ones led to.
 type decision struct {
 	env      Env
-	known    Known
 	draft    *projections.Draft
 	kind     eventlog.FactType
 	warnings []string
@@ -190,7 +186,7 @@ func (d *decision) event(topic eventlog.Topic, id eventlog.MessageID) *projectio
 	if e := d.state().Event(topic, id); e != nil {
 		return e
 	}
-	d.demand(projections.EventKey(topic, id))
+	d.ask(projections.EventKey(topic, id))
 	return nil
 }
 
@@ -198,16 +194,14 @@ func (d *decision) input(id eventlog.InputID) *projections.Input {
 	if in := d.state().Input(id); in != nil {
 		return in
 	}
-	d.demand(projections.InputKey(id))
+	d.ask(projections.InputKey(id))
 	return nil
 }
 
-// demand fails the decision if history was not asked about the key: taking "not read" for "not
-// there" would break dedupe (R11).
-func (d *decision) demand(k projections.Key) {
-	if d.err == nil && !d.known[k] {
-		d.err = fmt.Errorf("history of %c %q was not read before the decision", k.Kind, k.ID)
-	}
+// ask fails the decision if what the key names is not in memory and was not read: taking "not read" for "not
+// there" would break dedupe (R11). The decision goes on, to ask for all that it needs at once.
+func (d *decision) ask(k projections.Key) {
+	d.err = cmp.Or(d.err, d.draft.Ask(k))
 }
 
 // emitNaming emits the fact that names the transition.
@@ -224,11 +218,14 @@ func (d *decision) emitNamingIfFirst(f eventlog.Fact) {
 	d.emit(f)
 }
 
-// emit adds a fact. The first error sticks: it is a defect, not an outcome.
+// emit adds a fact. The first error sticks: it is a defect, not an outcome, or says what is missing of the history.
+// Facts that come after that are folded as well, to miss all that they need at once.
 func (d *decision) emit(f eventlog.Fact) {
 	dropRetryAfter(f)
-	if d.err == nil {
-		d.err = d.draft.Add(f)
+	var missing *projections.Missing
+	if d.err == nil || errors.As(d.err, &missing) {
+		err := d.draft.Add(f)
+		d.err = cmp.Or(d.err, err)
 	}
 }
 

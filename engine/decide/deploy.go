@@ -35,13 +35,6 @@ type Deploy struct {
 	KeepRepairBudget bool
 }
 
-// names of a deploy are the events that waited for a subscriber.
-func (c Deploy) names(s *projections.State, want func(projections.Key)) {
-	for _, key := range projections.Needs(s, []eventlog.Fact{&eventlog.WorkflowDeployed{Definition: c.Definition}}) {
-		want(key)
-	}
-}
-
 // namesLost is why a workflow without a past is held.
 const namesLost = "a part of the log is lost, and a workflow of this name may have been in it: " +
 	"what that one did would be done again"

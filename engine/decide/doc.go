@@ -3,9 +3,10 @@
 // the ids that code and tests cite, each with its tests.
 //
 // [Decide] turns a state and a command into the facts of one transition. What a rule may know is in its arguments:
-// time, ids and chance come in [Env], history rows that the command names ([Names]) are hydrated into the state and
-// listed as [Known]. [Owed] names all that a state still owes the world, or says what it waits for, from a closed list
-// of reasons; [Next] is the part of the plain handlers, which owe one thing at a time.
+// time, ids and chance come in [Env]; history that a rule or the fold of a fact looks at and that is not in memory
+// comes into the state: Decide asks for it by a [projections.Missing]. [Owed] names all that a state still owes the
+// world, or says what it waits for, from a closed list of reasons; [Next] is the part of the plain handlers, which owe
+// one thing at a time.
 //
 // The files stand in layers, each using those before it: what a state owes, and why it waits; the transition in the
 // making, and its answers; what becomes of runs, events and handlers; what became of a call; the commands; which run
@@ -33,6 +34,6 @@
 // How do I add a rule? Take the next number in RULES.md and write the rule there. Write its script in testdata/rules, a
 // list of commands and of the facts that they must lead to. Cite the id at the line that keeps it.
 //
-// How do I add a command? Give it the methods of [Command], and look whether it needs a case in each switch over
-// commands: Decide, refuseMisplaced, runsOf and namesOfDeadLetters here, mayShare in engine/proposal.go.
+// How do I add a command? Give it the method of [Command], and look whether it needs a case in each switch over
+// commands: Decide and refuseMisplaced here, mayShare in engine/proposal.go.
 package decide

@@ -93,41 +93,6 @@ func (a EventAction) Done(job projections.JobState) bool { return actions[a].don
 // CodeJobState is the code of an action that the job's state does not allow (J3, J4, O7).
 const CodeJobState = "job.state"
 
-func (c SkipEvent) names(_ *projections.State, want func(projections.Key)) {
-	want(projections.EventKey(c.Topic, c.MessageID))
-}
-
-func (c CancelJob) names(_ *projections.State, want func(projections.Key)) {
-	want(projections.EventKey(c.Topic, c.MessageID))
-}
-
-func (c RedriveJob) names(s *projections.State, want func(projections.Key)) {
-	namesOfRedrive(s, eventlog.EventRef{Topic: c.Topic, MessageID: c.MessageID}, want)
-}
-
-func (c ChangeEvents) names(s *projections.State, want func(projections.Key)) {
-	for _, ref := range c.Items {
-		if c.Action == ActionRedrive {
-			namesOfRedrive(s, ref, want)
-		} else {
-			want(projections.EventKey(ref.Topic, ref.MessageID))
-		}
-	}
-}
-
-// namesOfRedrive also lists the run that the event ended with, and its mutation (O11).
-func namesOfRedrive(s *projections.State, ref eventlog.EventRef, want func(projections.Key)) {
-	want(projections.EventKey(ref.Topic, ref.MessageID))
-	e := s.Event(ref.Topic, ref.MessageID)
-	if e == nil || e.Status != eventlog.EventStatusSkipped || e.ReservedBy == "" {
-		return
-	}
-	want(projections.RunKey(e.ReservedBy))
-	if run := s.Run(e.ReservedBy); run != nil && run.Mutation != "" {
-		want(projections.MutationKey(run.Mutation))
-	}
-}
-
 // CodeUnknown is the code of a redrive that may repeat an effect (O11).
 const CodeUnknown = "redrive.unknown"
 
@@ -191,9 +156,6 @@ func (c ChangeEvents) decide(d *decision) error {
 		} else {
 			d.bulk.Updated++
 		}
-		if d.err != nil {
-			return nil
-		}
 	}
 	return nil
 }
@@ -213,7 +175,7 @@ func (d *decision) mayRepeat(ref eventlog.EventRef) bool {
 	s := d.state()
 	run := s.Run(e.ReservedBy)
 	if run == nil {
-		d.demand(projections.RunKey(e.ReservedBy))
+		d.ask(projections.RunKey(e.ReservedBy))
 		return false
 	}
 	if run.Mutation == "" {
@@ -221,7 +183,7 @@ func (d *decision) mayRepeat(ref eventlog.EventRef) bool {
 	}
 	m := s.Mutation(run.Mutation)
 	if m == nil {
-		d.demand(projections.MutationKey(run.Mutation))
+		d.ask(projections.MutationKey(run.Mutation))
 		return false
 	}
 	unknown := m.Status.Unresolved() || m.ResolvedBy == eventlog.ResolvedByUserSkip && m.StartedAt != 0

@@ -24,9 +24,6 @@ type Recover struct {
 	Found uint64
 }
 
-func (FailRun) names(*projections.State, func(projections.Key)) {}
-func (Recover) names(*projections.State, func(projections.Key)) {}
-
 // decide of FailRun never touches an open mutation: only its settlement may end such a run (F11).
 func (c FailRun) decide(d *decision) error {
 	run, ok := d.active(c.Run)

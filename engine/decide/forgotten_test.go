@@ -36,7 +36,7 @@ func TestStartup_DeployOfANameThatMayBeLost(t *testing.T) {
 				t.Helper()
 				env := decide.Env{Now: 1, NamesLost: namesLost}
 				command := decide.Deploy{Definition: definition, Source: hash, SourceHash: hash, GrantUsed: true, Grants: given}
-				decision, err := decide.Decide(s, "w", env, nil, command)
+				decision, err := decide.Decide(s, "w", env, command)
 				if err != nil {
 					t.Fatal(err)
 				}

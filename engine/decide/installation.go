@@ -30,9 +30,6 @@ const maxTokens = 1000
 // hashSize is the length of a SHA-256 in hex.
 const hashSize = 64
 
-func (CreateToken) names(*projections.State, func(projections.Key)) {}
-func (RevokeToken) names(*projections.State, func(projections.Key)) {}
-
 func (c CreateToken) decide(d *decision) error {
 	if err := c.Name.Validate(); err != nil {
 		return refuse(Invalid, "token.invalid", "%v", err).hint(hint.TokenName)
@@ -117,9 +114,6 @@ func makerOf(token eventlog.TokenName, user eventlog.Actor) loginMaker {
 	return loginMaker{user: user}
 }
 
-func (OpenLogin) names(*projections.State, func(projections.Key))  {}
-func (CloseLogin) names(*projections.State, func(projections.Key)) {}
-
 func (c OpenLogin) decide(d *decision) error {
 	if err := c.Role.Validate(); err != nil || c.Role == eventlog.RoleIngest {
 		return refuse(Invalid, "login.invalid", "a browser acts as a viewer, an operator or an admin, not as %q", c.Role).
@@ -203,8 +197,6 @@ type ResumeSubscription struct {
 	// Skipped is the message that the person chose to leave undelivered; nil when it is tried again.
 	Skipped *eventlog.SkippedMessage
 }
-
-func (ResumeSubscription) names(*projections.State, func(projections.Key)) {}
 
 func (c ResumeSubscription) decide(d *decision) error {
 	if err := eventlog.ValidateConnectorName(string(c.Name)); err != nil {

@@ -32,16 +32,6 @@ type AcceptLoss struct {
 // KindGivenUp is the kind of each transition of an AcceptLoss but the last.
 const KindGivenUp eventlog.FactType = "event.given_up"
 
-func (AcceptLoss) names(s *projections.State, want func(projections.Key)) {
-	for _, e := range s.Events() {
-		if e.Status == eventlog.EventStatusPending || e.Status == eventlog.EventStatusReserved {
-			for _, in := range e.CausedBy {
-				want(projections.InputKey(in))
-			}
-		}
-	}
-}
-
 func (c AcceptLoss) decide(d *decision) error {
 	if d.state().Name == eventlog.Installation {
 		d.acceptTokenLoss(c.Detail)
@@ -88,8 +78,6 @@ func (d *decision) acceptTokenLoss(detail string) {
 // ConfirmNames records, with the installation, that a person knows the names of all lost workflows. From then on a name
 // that is not in the log counts as new.
 type ConfirmNames struct{}
-
-func (ConfirmNames) names(*projections.State, func(projections.Key)) {}
 
 func (ConfirmNames) decide(d *decision) error {
 	d.emitNaming(&eventlog.LossAccepted{Detail: "a person says that each workflow is known that was lost with its name"})

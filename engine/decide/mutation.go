@@ -41,22 +41,6 @@ type Reject struct {
 	Comment  string
 }
 
-func (c FinishMutate) names(s *projections.State, want func(projections.Key)) {
-	namesOfCommit(s, c.Run, want)
-}
-
-func (c Approve) names(_ *projections.State, want func(projections.Key)) {
-	want(projections.MutationKey(c.Mutation))
-}
-
-func (c Reject) names(s *projections.State, want func(projections.Key)) {
-	want(projections.MutationKey(c.Mutation))
-	namesOfCommit(s, s.Current, want)
-	if m := s.Mutation(c.Mutation); m != nil {
-		namesOfCommit(s, m.Run, want)
-	}
-}
-
 func (c FinishMutate) decide(d *decision) error {
 	run, ok := d.active(c.Run)
 	if !ok || run.Mutation != "" || run.Phase != eventlog.PhaseMutating && run.Phase != eventlog.PhasePrepared {
@@ -211,7 +195,7 @@ func (d *decision) mutationByID(id eventlog.MutationID) (*projections.Mutation, 
 	if m := d.state().Mutation(id); m != nil {
 		return m, nil
 	}
-	d.demand(projections.MutationKey(id))
+	d.ask(projections.MutationKey(id))
 	return nil, refuse(NotFound, "mutation.unknown", "workflow %s has no mutation %q", d.state().Name,
 		id).hint(hint.Mutations)
 }

@@ -21,18 +21,6 @@ type FinishPrepare struct {
 	Next        *CommitRun
 }
 
-func (c FinishPrepare) names(s *projections.State, want func(projections.Key)) {
-	for _, ref := range c.Prepared.Reservations {
-		want(projections.EventKey(ref.Topic, ref.MessageID))
-	}
-	for _, x := range c.Prepared.Cancel {
-		want(projections.EventKey(x.Topic, x.MessageID))
-	}
-	if c.Next != nil {
-		c.Next.names(s, want)
-	}
-}
-
 // decide of FinishPrepare reserves what prepare chose (R9) and goes on to mutate, or to next where nothing is reserved
 // (R3).
 func (c FinishPrepare) decide(d *decision) error {
@@ -150,6 +138,9 @@ func (d *decision) outdated(run *projections.Run, p Prepared) bool {
 // of the first that cannot be chosen.
 func (d *decision) checkChoices(c eventlog.Consumer, did *FinishPrepare) (reserve []eventlog.EventRef,
 	bad *eventlog.Failure, err error) {
+	for _, ref := range did.Prepared.Reservations {
+		d.event(ref.Topic, ref.MessageID) // those that are not in memory are read together
+	}
 	seen := make(map[eventlog.EventRef]bool, len(did.Prepared.Reservations))
 	for _, ref := range did.Prepared.Reservations {
 		if bad, err = d.checkChoice(c, ref, did, "reserve"); bad != nil || err != nil {

@@ -44,13 +44,6 @@ type Input struct {
 // ID returns the input's id.
 func (i Input) ID() eventlog.InputID { return eventlog.NewInputID(i.Source, i.Type, i.ExternalID) }
 
-func (c Push) names(_ *projections.State, want func(projections.Key)) {
-	for _, item := range c.Items {
-		want(projections.EventKey(c.Topic, item.MessageID))
-		want(projections.InputKey(pushInput(c.Topic, item).ID()))
-	}
-}
-
 func (c Push) decide(d *decision) error {
 	s := d.state()
 	if s.Archived {
@@ -78,6 +71,13 @@ func (c Push) decide(d *decision) error {
 				item.MessageID).hint(hint.NumberAsText)
 		}
 	}
+	for _, item := range c.Items { // what all items need is read together, before anything is folded
+		d.event(c.Topic, item.MessageID)
+		d.input(pushInput(c.Topic, item).ID())
+	}
+	if d.err != nil {
+		return nil
+	}
 	created := 0
 	for _, item := range c.Items {
 		in := d.standIn(pushInput(c.Topic, item))
@@ -90,7 +90,7 @@ func (c Push) decide(d *decision) error {
 			}
 		}
 		if d.err != nil {
-			return nil
+			continue // inputs that an event had from elsewhere are read together, too
 		}
 		result.Status = d.state().Event(c.Topic, item.MessageID).Status
 		d.pushed = append(d.pushed, result)

@@ -21,17 +21,13 @@ const ResendMargin = time.Minute
 // before that; the outcome follows as a SettleMutation.
 type ResendMutation struct{ Mutation eventlog.MutationID }
 
-func (c ResendMutation) names(s *projections.State, want func(projections.Key)) {
-	SettleMutation{Mutation: c.Mutation}.names(s, want)
-}
-
 // decide of ResendMutation sends nothing that is not due, and nothing while the workflow is paused or the engine may
 // not begin anything. When the attempts are used up, when the promise ends or after an archive, a person decides.
 func (c ResendMutation) decide(d *decision) error {
 	s := d.state()
 	m := s.Mutation(c.Mutation)
 	if m == nil {
-		d.demand(projections.MutationKey(c.Mutation))
+		d.ask(projections.MutationKey(c.Mutation))
 		return ErrStale
 	}
 	if m.Status != eventlog.MutationStatusNeedsReconcile || m.ReconcileAt > d.env.Now || !m.Call.Resends() ||

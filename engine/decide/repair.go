@@ -15,8 +15,6 @@ import (
 // What is refused is counted here.
 type RepairRefused struct{ Reason string }
 
-func (RepairRefused) names(*projections.State, func(projections.Key)) {}
-
 // decide of RepairRefused is F9: a refused repair counts too. Outside maintenance there was
 // nothing to repair, and nothing counts.
 func (c RepairRefused) decide(d *decision) error {

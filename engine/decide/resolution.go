@@ -28,10 +28,6 @@ const (
 	TryAgain     Resolution = "try_again"      // O3
 )
 
-func (c Resolve) names(_ *projections.State, want func(projections.Key)) {
-	want(projections.MutationKey(c.Mutation))
-}
-
 func (c Resolve) decide(d *decision) error {
 	m, err := d.mutationByID(c.Mutation)
 	if err != nil {

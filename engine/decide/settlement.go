@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"strings"
 
-	"github.com/pawl-run/pawl/engine/hint"
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/projections"
 )
@@ -43,23 +42,13 @@ type Settlement struct {
 	Failure *eventlog.Failure
 }
 
-func (c SettleMutation) names(s *projections.State, want func(projections.Key)) {
-	want(projections.MutationKey(c.Mutation))
-	if m := s.Mutation(c.Mutation); m != nil {
-		want(projections.RunKey(m.Run))
-		namesOfCommit(s, m.Run, want)
-	}
-}
-
 // decide of SettleMutation always records what became of a known mutation, whatever the status of
 // its run. A final outcome is never changed (F12).
 func (c SettleMutation) decide(d *decision) error {
 	s := d.state()
-	m := s.Mutation(c.Mutation)
-	if m == nil {
-		d.demand(projections.MutationKey(c.Mutation))
-		return refuse(NotFound, "mutation.unknown", "workflow %s has no mutation %q", s.Name,
-			c.Mutation).hint(hint.Mutations)
+	m, err := d.mutationByID(c.Mutation)
+	if err != nil {
+		return err
 	}
 	c = c.believed(m)
 	if m.Status.Final() {
@@ -70,7 +59,7 @@ func (c SettleMutation) decide(d *decision) error {
 	}
 	run := s.Run(m.Run)
 	if run == nil {
-		d.demand(projections.RunKey(m.Run))
+		d.ask(projections.RunKey(m.Run))
 		return nil
 	}
 	active := (run.ID == s.Current || run.Event != nil) && run.Status == eventlog.RunStatusActive
@@ -166,8 +155,7 @@ func (d *decision) applied(run *projections.Run, m *projections.Mutation, c Sett
 		// An inline settlement goes on in the same run (R15).
 		d.emit(&eventlog.RunAdvanced{Run: run.ID, Phase: eventlog.PhaseEmitting})
 		if consumer := d.consumer(run); !consumer.HasNext && d.err == nil {
-			d.err = CommitRun{Run: run.ID}.decide(d)
-			d.kind = "mutation.applied"
+			d.commitHere(run.ID)
 		}
 		return
 	}

@@ -14,17 +14,10 @@ type Tick struct {
 	Place *projections.Candidate
 }
 
-func (c Tick) names(_ *projections.State, want func(projections.Key)) {
-	if c.Place != nil {
-		want(projections.PlaceKey(c.Place.Topic, c.Place.Created))
-	}
-}
-
 // decide of a tick begins what is due, as every decision does. An event that was read for it and is not there would be
 // owed for ever: it is a defect of the local store.
 func (c Tick) decide(d *decision) error {
-	if c.Place == nil || !d.known[projections.PlaceKey(c.Place.Topic, c.Place.Created)] ||
-		d.state().PendingAt(c.Place.Topic, c.Place.Created) != nil {
+	if c.Place == nil || d.pendingAt(*c.Place) != nil || d.err != nil {
 		return nil
 	}
 	for _, consumer := range d.state().Definition().Consumers {
@@ -51,8 +44,6 @@ type Queued struct {
 	// State is the workflow as the command has left it: First is explained by it.
 	State projections.State
 }
-
-func (RunNow) names(*projections.State, func(projections.Key)) {}
 
 func (RunNow) decide(d *decision) error {
 	s := d.state()
@@ -161,8 +152,7 @@ func (d *decision) start(start StartRun) {
 	}
 }
 
-// beginRuns lists in this transition what concurrent consumers begin with it: all that has a place (C3). It stops at
-// an event that is paged out: the state owes that start, and names what it needs (Names).
+// beginRuns lists in this transition what concurrent consumers begin with it: all that has a place (C3).
 func (d *decision) beginRuns() {
 	if d.env.Hold != NotHeld {
 		return
@@ -184,9 +174,15 @@ func (d *decision) begin(c eventlog.Consumer) bool {
 		d.giveBackPlace(next.run)
 		return true
 	}
-	e := s.PendingAt(next.event.Topic, next.event.Created)
-	if next.run == nil && e == nil || len(d.runs) == 0 {
+	if len(d.runs) == 0 {
 		return false
+	}
+	var e *projections.TopicEvent
+	if next.run == nil {
+		if e = d.pendingAt(next.event); e == nil {
+			d.askAhead(c)
+			return false
+		}
 	}
 	id := d.freshRun()
 	if next.run != nil {
@@ -195,6 +191,27 @@ func (d *decision) begin(c eventlog.Consumer) bool {
 		d.startOne(c, e, id)
 	}
 	return true
+}
+
+// pendingAt is the pending event at the place, which may have to be read first.
+func (d *decision) pendingAt(at projections.Candidate) *projections.TopicEvent {
+	e := d.state().PendingAt(at.Topic, at.Created)
+	if e == nil {
+		d.ask(projections.PlaceKey(at.Topic, at.Created))
+	}
+	return e
+}
+
+// askAhead asks for the events that may begin next, as many as there are ids for runs: they are read together.
+func (d *decision) askAhead(c eventlog.Consumer) {
+	n := 0
+	for at := range d.state().Offered(c, false, d.env.Now) {
+		if n == len(d.runs) {
+			return
+		}
+		d.pendingAt(at)
+		n++
+	}
 }
 
 // startOne begins a run for the event, which it reserves (C1).

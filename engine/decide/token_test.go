@@ -23,7 +23,7 @@ func (i *installed) decides(w eventlog.WorkflowName, cmd decide.Command) string 
 	i.t.Helper()
 	env := decide.Env{Now: eventlog.Instant(i.state.Head.Revision + 1), Policies: schedule.Default(),
 		Actor: eventlog.Actor{Kind: "user", Name: "ann"}}
-	d, err := decide.Decide(i.state, w, env, decide.Known{}, cmd)
+	d, err := decide.Decide(i.state, w, env, cmd)
 	var refusal *decide.Refusal
 	if errors.As(err, &refusal) {
 		if len(d.Facts) > 0 {

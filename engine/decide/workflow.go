@@ -28,12 +28,6 @@ type (
 	}
 )
 
-func (Pause) names(*projections.State, func(projections.Key))        {}
-func (Resume) names(*projections.State, func(projections.Key))       {}
-func (Archive) names(*projections.State, func(projections.Key))      {}
-func (SetGrants) names(*projections.State, func(projections.Key))    {}
-func (ChangeGrants) names(*projections.State, func(projections.Key)) {}
-
 func (Pause) decide(d *decision) error {
 	s := d.state()
 	if s.Archived {
@@ -165,8 +159,6 @@ func refuseArchived(s *projections.State) *Refusal {
 // was sent after the backup is not known here. With the installation it revokes every named token and closes every
 // login, since a revocation may be among what the backup does not hold. An archived workflow stays as it is.
 type Restore struct{ Fact eventlog.LogRestored }
-
-func (Restore) names(*projections.State, func(projections.Key)) {}
 
 func (c Restore) decide(d *decision) error {
 	d.emitNaming(&c.Fact)

@@ -45,7 +45,7 @@ func ConfirmNames(
 		last = r
 	}
 	env := decide.Env{Now: at, Policies: schedule.Default(), Hold: decide.HeldByEngine, Actor: actor, Cause: cause}
-	decision, err := decide.Decide(state, eventlog.Installation, env, decide.Known{}, decide.ConfirmNames{})
+	decision, err := decide.Decide(state, eventlog.Installation, env, decide.ConfirmNames{})
 	if err != nil {
 		return err
 	}

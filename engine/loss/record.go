@@ -86,7 +86,7 @@ func appendLoss(ctx context.Context, log eventlog.Log, past *past, loss Loss, lo
 		Now: loss.At, Policies: schedule.Default(), Hold: decide.HeldByEngine, Actor: loss.Actor, Cause: loss.Cause,
 	}
 	for {
-		decision, err := decide.Decide(past.state, past.name, env, decide.Known{}, command)
+		decision, err := decide.Decide(past.state, past.name, env, command)
 		if err != nil {
 			return err
 		}

@@ -125,8 +125,7 @@ type Peers interface {
 }
 
 // DecideFunc is the signature of decide.Decide.
-type DecideFunc func(projections.State, eventlog.WorkflowName, decide.Env, decide.Known,
-	decide.Command) (decide.Decision, error)
+type DecideFunc func(projections.State, eventlog.WorkflowName, decide.Env, decide.Command) (decide.Decision, error)
 
 func (c *Config) Validate() error {
 	switch {

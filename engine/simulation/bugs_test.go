@@ -172,9 +172,9 @@ func (c insistent) Perform(ctx context.Context, call connector.Call) connector.O
 
 // unmindful sends again without an end.
 func unmindful(rules engine.DecideFunc) engine.DecideFunc {
-	return func(s projections.State, w eventlog.WorkflowName, env decide.Env, known decide.Known,
+	return func(s projections.State, w eventlog.WorkflowName, env decide.Env,
 		cmd decide.Command) (decide.Decision, error) {
-		d, err := rules(s, w, env, known, cmd)
+		d, err := rules(s, w, env, cmd)
 		for i, f := range d.Facts {
 			if left, ok := f.(*eventlog.MutationLeftIndeterminate); ok {
 				if _, resends := cmd.(decide.ResendMutation); resends && i == 0 {
@@ -235,9 +235,9 @@ func (c unaware) Operation(name, operation string) (connector.Operation, bool) {
 func rewriting(change func(s *projections.State,
 	facts []eventlog.Fact) []eventlog.Fact) func(engine.DecideFunc) engine.DecideFunc {
 	return func(rules engine.DecideFunc) engine.DecideFunc {
-		return func(s projections.State, w eventlog.WorkflowName, env decide.Env, known decide.Known,
+		return func(s projections.State, w eventlog.WorkflowName, env decide.Env,
 			cmd decide.Command) (decide.Decision, error) {
-			d, err := rules(s, w, env, known, cmd)
+			d, err := rules(s, w, env, cmd)
 			d.Facts = change(&s, d.Facts)
 			return d, err
 		}
@@ -282,7 +282,7 @@ func cleanAtCommit(s *projections.State, facts []eventlog.Fact) []eventlog.Fact 
 
 // dropSettlement records what became of a call only while its run is active.
 func dropSettlement(rules engine.DecideFunc) engine.DecideFunc {
-	return func(s projections.State, w eventlog.WorkflowName, env decide.Env, known decide.Known,
+	return func(s projections.State, w eventlog.WorkflowName, env decide.Env,
 		cmd decide.Command) (decide.Decision, error) {
 		// (An answer that says nothing is asked for again at once if it is dropped: that would never end.)
 		if c, ok := cmd.(decide.SettleMutation); ok && c.Outcome.Status != decide.Uncertain {
@@ -290,13 +290,13 @@ func dropSettlement(rules engine.DecideFunc) engine.DecideFunc {
 				return decide.Decision{}, decide.ErrStale
 			}
 		}
-		return rules(s, w, env, known, cmd)
+		return rules(s, w, env, cmd)
 	}
 }
 
 // overAtOnce takes another process's call as over when it is first asked about.
 func overAtOnce(rules engine.DecideFunc) engine.DecideFunc {
-	return func(s projections.State, w eventlog.WorkflowName, env decide.Env, known decide.Known,
+	return func(s projections.State, w eventlog.WorkflowName, env decide.Env,
 		cmd decide.Command) (decide.Decision, error) {
 		if c, ok := cmd.(decide.SettleMutation); ok && c.UnderWay {
 			if m := s.Mutation(c.Mutation); m != nil && m.Engine != env.Engine {
@@ -304,7 +304,7 @@ func overAtOnce(rules engine.DecideFunc) engine.DecideFunc {
 				cmd = c
 			}
 		}
-		return rules(s, w, env, known, cmd)
+		return rules(s, w, env, cmd)
 	}
 }
 

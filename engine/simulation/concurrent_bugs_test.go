@@ -79,9 +79,9 @@ func withoutType(t eventlog.FactType) func(engine.DecideFunc) engine.DecideFunc 
 func afterwards(change func(*projections.State, decide.Env, decide.Command, []eventlog.Fact) []eventlog.Fact,
 ) func(engine.DecideFunc) engine.DecideFunc {
 	return func(rules engine.DecideFunc) engine.DecideFunc {
-		return func(s projections.State, w eventlog.WorkflowName, env decide.Env, known decide.Known,
+		return func(s projections.State, w eventlog.WorkflowName, env decide.Env,
 			cmd decide.Command) (decide.Decision, error) {
-			d, err := rules(s, w, env, known, cmd)
+			d, err := rules(s, w, env, cmd)
 			if err == nil {
 				d.Facts = change(&s, env, cmd, d.Facts)
 			}
@@ -137,9 +137,9 @@ func passByKey(s *projections.State, env decide.Env, cmd decide.Command, facts [
 
 // redriveAnyway does not look whether the event's run is over.
 func redriveAnyway(rules engine.DecideFunc) engine.DecideFunc {
-	return func(s projections.State, w eventlog.WorkflowName, env decide.Env, known decide.Known,
+	return func(s projections.State, w eventlog.WorkflowName, env decide.Env,
 		cmd decide.Command) (decide.Decision, error) {
-		d, err := rules(s, w, env, known, cmd)
+		d, err := rules(s, w, env, cmd)
 		c, ok := cmd.(decide.RedriveJob)
 		if e := s.Event(c.Topic, c.MessageID); ok && err != nil && e != nil && e.Status == eventlog.EventStatusSkipped &&
 			s.OpenRun(c.Topic, c.MessageID) != nil {

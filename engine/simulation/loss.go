@@ -241,7 +241,7 @@ func (j *judge) done(state *projections.State, ref eventlog.EventRef) {
 	env := decide.Env{Now: eventlog.At(j.sim.clock.Now()), Policies: schedule.Default(), Hold: decide.HeldByEngine,
 		Actor: byOperator}
 	redrive := decide.RedriveJob{Topic: ref.Topic, MessageID: ref.MessageID}
-	if _, err := decide.Decide(*state, state.Name, env, decide.Known{}, redrive); err == nil {
+	if _, err := decide.Decide(*state, state.Name, env, redrive); err == nil {
 		j.sim.violate("event %s of topic %s in %s has had its effect, and after a loss a plain redrive repeats it (O11): %+v",
 			ref.MessageID, ref.Topic, state.Name, e)
 	}

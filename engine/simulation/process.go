@@ -97,7 +97,7 @@ func (s *sim) start(st *store.Store) (*node, error) {
 			}
 			return nil
 		},
-		Decide: func(state projections.State, w eventlog.WorkflowName, env decide.Env, known decide.Known,
+		Decide: func(state projections.State, w eventlog.WorkflowName, env decide.Env,
 			cmd decide.Command) (decide.Decision, error) {
 			if n.name.Load() == nil {
 				n.name.Store(&env.Engine)
@@ -106,7 +106,7 @@ func (s *sim) start(st *store.Store) (*node, error) {
 				<-s.gate.over
 				return decide.Decision{}, errOver
 			}
-			return rules(state, w, env, known, cmd)
+			return rules(state, w, env, cmd)
 		},
 	}
 	if err := s.join(n, &cfg); err != nil {

@@ -10,9 +10,12 @@ import (
 	"github.com/pawl-run/pawl/eventlog"
 )
 
+// enough seeds reach every fact and every fault.
+const enough = 300
+
 var (
 	seed  = flag.Uint64("seed", 0, "run only this seed")
-	seeds = flag.Uint64("seeds", 200, "how many seeds TestSeeds runs")
+	seeds = flag.Uint64("seeds", enough, "how many seeds TestSeeds runs")
 	first = flag.Uint64("first", 1, "the first of them")
 )
 
@@ -67,7 +70,7 @@ func TestSeeds(t *testing.T) {
 		}
 	})
 	t.Logf("%d seeds: %d moves, %d transitions, %d effects", *seeds, all.Moves, all.Transitions, all.Effects)
-	if t.Failed() || *seeds < 200 {
+	if t.Failed() || *seeds < enough {
 		return
 	}
 	for _, f := range eventlog.FactTypes() {

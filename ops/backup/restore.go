@@ -231,7 +231,7 @@ func (r *restore) record(ctx context.Context, name eventlog.WorkflowName, result
 	}
 	env := decide.Env{Now: r.wish.At, Policies: schedule.Default(), Hold: decide.HeldByEngine, Actor: r.wish.Actor,
 		Cause: r.wish.Cause}
-	decision, err := decide.Decide(state, name, env, decide.Known{}, decide.Restore{Fact: eventlog.LogRestored{
+	decision, err := decide.Decide(state, name, env, decide.Restore{Fact: eventlog.LogRestored{
 		From: r.from.Source.String(), TakenAt: r.from.TakenAt, Generation: eventlog.GenerationOf(r.into.Installation()),
 	}})
 	if err != nil {

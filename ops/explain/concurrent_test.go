@@ -57,22 +57,13 @@ func (l *life) present() decide.Present {
 
 func (l *life) do(cmd decide.Command) {
 	l.Helper()
-	known, s := decide.Known{}, l.state
-	for {
-		keys := decide.Names(&s, known, cmd)
-		if len(keys) == 0 {
-			break
-		}
-		for _, k := range keys {
-			known[k] = true
-		}
-	}
+	s := l.state
 	env := decide.Env{Now: l.now, Engine: l.engine, Policies: schedule.Default(), MaxHeld: l.most,
 		Run: l.run(1), Session: "S", Actor: eventlog.Actor{Kind: "user", Name: "ann"}}
 	for n := range 8 {
 		env.Runs = append(env.Runs, l.run(n+2))
 	}
-	d, err := decide.Decide(s, "shop", env, known, cmd)
+	d, err := decide.Decide(s, "shop", env, cmd)
 	if err != nil {
 		l.Fatalf("%T: %v", cmd, err)
 	}

@@ -162,24 +162,15 @@ func (j *pastFold) read() (record eventlog.Record, ok bool, err error) {
 // follow applies a record, with the rows that it needs, which it returns too.
 func (j *pastFold) follow(s projections.State, record eventlog.Record,
 	get func(eventlog.WorkflowName, []projections.Key) ([]any, error)) (next projections.State, read []any, err error) {
-	asked := map[projections.Key]bool{}
-	for {
-		need := slices.DeleteFunc(projections.Needs(&s, record.Facts), func(k projections.Key) bool { return asked[k] })
-		if len(need) == 0 {
-			break
-		}
-		for _, k := range need {
-			asked[k] = true
-		}
-		rows, err := get(j.name, need)
+	next, err = projections.Replay(s, record, func(keys []projections.Key) ([]any, error) {
+		rows, err := get(j.name, keys)
 		if err != nil {
-			return s, nil, fmt.Errorf("read what a fold has put away: %w", err)
+			return nil, fmt.Errorf("read what a fold has put away: %w", err)
 		}
-		s = s.Hydrate(rows...)
 		read = append(read, rows...)
-	}
-	s, err = projections.Apply(s, record)
-	return s, read, foldedFrom(err)
+		return rows, nil
+	})
+	return next, read, foldedFrom(err)
 }
 
 // mark moves finished runs and events to the store, and keeps the state as a milestone.

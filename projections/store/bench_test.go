@@ -1,6 +1,7 @@
 package store
 
 import (
+	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -48,20 +49,27 @@ func (p *pipeline) take(rec eventlog.Record, err error) {
 
 func (p *pipeline) add(facts ...eventlog.Fact) {
 	p.t.Helper()
-	rows, err := p.s.Get("w", projections.Needs(&p.h.State, facts)) // inputs of events that wait in memory
-	if err != nil {
-		p.t.Fatal(err)
-	}
-	p.h.State = p.h.State.Hydrate(rows...)
-	for _, row := range rows {
-		k, _ := projections.KeyOf(row)
-		p.borrowed = append(p.borrowed, k)
-	}
-	p.take(p.h.Append(func() {
-		for _, f := range facts {
-			p.h.Add(f)
+	for {
+		record, err := p.h.Append(func() {
+			for _, f := range facts {
+				p.h.Add(f)
+			}
+		})
+		var missing *projections.Missing
+		if !errors.As(err, &missing) {
+			p.take(record, err)
+			return
 		}
-	}))
+		rows, err := p.s.Get("w", missing.Keys) // inputs of events that wait in memory
+		if err != nil {
+			p.t.Fatal(err)
+		}
+		p.h.State = p.h.State.HydrateAll(missing.Keys, rows)
+		for _, row := range rows {
+			k, _ := projections.KeyOf(row)
+			p.borrowed = append(p.borrowed, k)
+		}
+	}
 }
 
 func (p *pipeline) publish() eventlog.EventRef {
