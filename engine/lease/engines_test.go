@@ -158,12 +158,20 @@ func (e *engines) pass(d time.Duration) {
 // wantSpread wants all partitions held, about as many by each.
 func (e *engines) wantSpread(owners ...*owner) {
 	e.t.Helper()
-	sum := 0
 	for _, o := range owners {
-		n := len(o.holding())
-		if sum += n; n < e.partitions/len(owners) {
+		if n := len(o.holding()); n < e.partitions/len(owners) {
 			e.t.Errorf("after %s %s holds %d of %d partitions", time.Since(e.begun), o.name, n, e.partitions)
 		}
+	}
+	e.wantHeld(owners...)
+}
+
+// wantHeld wants all partitions held by these.
+func (e *engines) wantHeld(owners ...*owner) {
+	e.t.Helper()
+	sum := 0
+	for _, o := range owners {
+		sum += len(o.holding())
 	}
 	if sum != e.partitions {
 		e.t.Errorf("after %s %d of %d partitions are held", time.Since(e.begun), sum, e.partitions)

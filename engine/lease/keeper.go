@@ -28,11 +28,9 @@ type Keeper struct {
 	// partition.
 	leases  map[int]*Lease
 	waiting map[int]chan *Lease
-	taking  int   // how many attempts to take one are under way
-	passed  []int // free partitions that were left alone since these attempts may fill the share
-	share   int   // how many partitions this engine should have; 0 while it does not know the others
-	scarce  bool  // every engine that does not end lacks more than records
-	unsure  bool  // some engine may still count one that is gone
+	share   int  // how many partitions this engine should have; 0 while it does not know the others
+	scarce  bool // every engine that does not end lacks more than records
+	unsure  bool // some engine may still count one that is gone
 	nodes   map[string]Node
 	owners  map[int]Entry // as last seen
 	silent  map[int]bool  // the owner has not renewed for as long as it holds a lease

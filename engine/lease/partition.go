@@ -57,7 +57,6 @@ func (k *Keeper) look(ctx context.Context, partition int, seen *view) {
 	if !k.mayTake(partition, entry, seen) {
 		return
 	}
-	defer k.tried()
 	taken := Entry{Engine: k.cfg.Engine, Node: k.cfg.Node, URL: k.cfg.URL, Epoch: entry.Epoch + 1, Renewal: 1,
 		AnswersByEpoch: true}
 	sent := k.cfg.Elapsed()
@@ -81,31 +80,13 @@ func (k *Keeper) look(ctx context.Context, partition int, seen *view) {
 	go func() { _ = l.GiveBack(context.WithoutCancel(ctx)) }() // its caller has gone
 }
 
-// mayTake notes what was seen of a partition and reports whether this engine should take it. A partition that it may
-// take counts as taken until tried is called: when an engine is lost, several partitions become free in one moment.
+// mayTake notes what was seen of a partition and reports whether this engine should take it.
 func (k *Keeper) mayTake(partition int, entry Entry, seen *view) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.owners[partition], k.silent[partition] = entry, seen.unchanged >= k.cfg.holdFor()
 	free := entry.Engine == "" || entry.Engine == k.cfg.Engine || seen.stale()
-	may := free && k.waiting[partition] != nil && len(k.leases)+k.taking < k.share
-	if may {
-		k.taking++
-	} else if free && k.taking > 0 {
-		k.passed = append(k.passed, partition)
-	}
-	return may
-}
-
-// tried ends an attempt to take a partition. What was left alone because of it may be taken now, if it failed.
-func (k *Keeper) tried() {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	k.taking--
-	for _, p := range k.passed {
-		k.poke(p)
-	}
-	k.passed = nil
+	return free && k.waiting[partition] != nil && len(k.leases) < k.share
 }
 
 // renew writes the entry anew. One attempt follows another while the time of the lease lasts; false says that this one
