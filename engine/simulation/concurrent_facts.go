@@ -8,12 +8,13 @@ import (
 	"github.com/pawl-run/pawl/projections"
 )
 
-// concurrent follows a record of a workflow that has or had a concurrent consumer, and checks it against C1 to C12.
-func (j *judge) concurrent(b *book, r eventlog.Record, after *projections.State) {
+// followConsumers follows a record of a workflow that has or had a concurrent consumer, and checks it against C1 to
+// C12.
+func (j *judge) followConsumers(b *book, r eventlog.Record, after *projections.State) {
 	if !j.sim.concurrent {
 		return
 	}
-	a := &b.concurrent
+	a := &b.consumers
 	a.began = nil
 	if r.Cause.ID == "resume" {
 		for _, h := range a.handlers {
@@ -31,7 +32,7 @@ func (j *judge) concurrent(b *book, r eventlog.Record, after *projections.State)
 
 // concurrentFact takes in one fact.
 func (j *judge) concurrentFact(b *book, r eventlog.Record, f eventlog.Fact, after *projections.State) {
-	s, a := j.sim, &b.concurrent
+	s, a := j.sim, &b.consumers
 	switch f := f.(type) {
 	case *eventlog.WorkflowDeployed:
 		a.deployed = r.Revision
@@ -103,7 +104,7 @@ func (j *judge) concurrentFact(b *book, r eventlog.Record, f eventlog.Fact, afte
 
 // concurrentEvent takes in what happens to an event.
 func (j *judge) concurrentEvent(b *book, r eventlog.Record, f eventlog.Fact, after *projections.State) {
-	a := &b.concurrent
+	a := &b.consumers
 	switch f := f.(type) {
 	case *eventlog.EventHeld:
 		ref := eventlog.EventRef{Topic: f.Topic, MessageID: f.MessageID}
@@ -160,7 +161,7 @@ func (j *judge) concurrentEvent(b *book, r eventlog.Record, f eventlog.Fact, aft
 
 // doubt follows the calls of concurrent consumers whose outcome is not known, one after the other (C3).
 func (j *judge) doubt(b *book, f eventlog.Fact) {
-	a := &b.concurrent
+	a := &b.consumers
 	known := func(id eventlog.RunID, m eventlog.MutationID) {
 		run := a.runs[id]
 		if run == nil {
@@ -188,7 +189,7 @@ func (j *judge) doubt(b *book, f eventlog.Fact) {
 
 // withinLimit: an event is discarded with the failure after its limit of counted ones, and never before (J2).
 func (j *judge) withinLimit(b *book, run eventlog.RunID, ref eventlog.EventRef, counted int, what string) {
-	x := b.concurrent.runs[run]
+	x := b.consumers.runs[run]
 	if x == nil {
 		return
 	}

@@ -12,7 +12,7 @@ import (
 
 // offered: what is held is given to no run (C5).
 func (j *judge) offered(b *book, ref eventlog.EventRef) {
-	if held := b.concurrent.held[ref]; held != nil {
+	if held := b.consumers.held[ref]; held != nil {
 		j.sim.violate("event %s of topic %s in %s is held (%s) and goes to a run (C5)", ref.MessageID, ref.Topic, b.name,
 			held.Reason)
 	}
@@ -20,7 +20,7 @@ func (j *judge) offered(b *book, ref eventlog.EventRef) {
 
 // beganWell checks what the record begins against places, keys, order, times and holds.
 func (j *judge) beganWell(b *book, r eventlog.Record, run *concurrentRun, after *projections.State) {
-	s, a := j.sim, &b.concurrent
+	s, a := j.sim, &b.consumers
 	about := func(why string, args ...any) {
 		args = append([]any{s.alias(string(run.id)), run.event.MessageID, run.event.Topic, b.name}, args...)
 		s.violate("run %s of event %s of topic %s in %s begins "+why, args...)
@@ -81,7 +81,7 @@ func (j *judge) keyFree(b *book, run *concurrentRun, c eventlog.Consumer, after 
 				about("before event %s of topic %s, which is older and has the same key %s (C2)", ref.MessageID, ref.Topic, key)
 			}
 		case eventlog.EventStatusReserved:
-			if other := b.concurrent.of[ref]; other != nil && other.version == run.version && other.key == key {
+			if other := b.consumers.of[ref]; other != nil && other.version == run.version && other.key == key {
 				about("while event %s of topic %s is worked on, which has the same key %s (C2)", ref.MessageID, ref.Topic, key)
 			}
 		}
@@ -105,7 +105,7 @@ func keyOf(member string, payload json.RawMessage) string {
 // oldestFirst: what still waits and may begin is younger, and retries leave half of the places to untried events (C1).
 func (j *judge) oldestFirst(b *book, r eventlog.Record, run *concurrentRun, c eventlog.Consumer,
 	after *projections.State, about func(string, ...any)) {
-	a := &b.concurrent
+	a := &b.consumers
 	if a.handler(run.handler).probing != nil {
 		return
 	}
@@ -142,7 +142,7 @@ func frees(f eventlog.Fact) bool {
 // heldWell: a held event stays held until something ends that, its reason is what its run and its mutation say, and
 // all of them are counted (C5).
 func (j *judge) heldWell(b *book, s *projections.State) {
-	a := &b.concurrent
+	a := &b.consumers
 	for ref, f := range a.held {
 		e := s.Event(ref.Topic, ref.MessageID)
 		if e == nil || e.Held == nil || e.Held.Reason != f.Reason {

@@ -32,7 +32,7 @@ type book struct {
 	lost         int              // the place of the first record that is lost and not cut off yet; 0 for none
 	writer       *node            // of the record that is checked; nil for a dead one
 	wakes        wakes
-	concurrent   concurrent
+	consumers    consumerBook
 }
 
 // state is the fold of the workflow's log; the zero state before its first record.
@@ -164,7 +164,7 @@ func (j *judge) book(w eventlog.WorkflowName) *book {
 			keys:    map[eventlog.MutationID]string{},
 			written: map[*node]uint64{}, wakes: newWakes(), again: map[eventlog.EventRef]bool{},
 			calls: newUnreadable[eventlog.MutationID](), publications: newUnreadable[eventlog.EventRef](),
-			consumptions: newUnreadable[eventlog.EventRef](), concurrent: newConcurrent(),
+			consumptions: newUnreadable[eventlog.EventRef](), consumers: newConsumerBook(),
 		}
 		j.books[w] = b
 	}

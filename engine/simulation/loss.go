@@ -169,7 +169,7 @@ func (b *book) cutBack(asides []eventlog.Aside) {
 		n := min(b.lost, len(b.past))
 		b.past, b.seqs, b.lost = b.past[:n], b.seqs[:n], 0
 	}
-	b.concurrent = concurrentOf(b.state())
+	b.consumers = consumerBookOf(b.state())
 	clear(b.phases)
 	clear(b.ended)
 	clear(b.awaiting)

@@ -12,7 +12,7 @@ import (
 // in a row.
 func (j *judge) failedConcurrent(b *book, r eventlog.Record, f *eventlog.RunFailed, run *concurrentRun,
 	after *projections.State) {
-	a := &b.concurrent
+	a := &b.consumers
 	h := a.handler(run.handler)
 	if f.Status == eventlog.RunStatusPausedReconcile && r.Cause.Kind != "restart" && len(h.uncertain) < 3 {
 		m := after.Run(f.Run).Mutation
@@ -121,7 +121,7 @@ func neverSent(r eventlog.Record, run eventlog.RunID) bool {
 
 // probes: the next probe comes within 15 s, or when the target asks for it (F13), and a target that asks counts none.
 func (j *judge) probes(b *book, r eventlog.Record, f *eventlog.HandlerProbeScheduled) {
-	h := b.concurrent.handler(f.Handler)
+	h := b.consumers.handler(f.Handler)
 	var asked time.Duration
 	for _, other := range r.Facts {
 		if failed, ok := other.(*eventlog.RunFailed); ok && failed.Failure.Code == codeBusy {
@@ -147,7 +147,7 @@ func (j *judge) probes(b *book, r eventlog.Record, f *eventlog.HandlerProbeSched
 
 // proves: the commit of a run that began after the probing did ends it (C7).
 func (j *judge) proves(b *book, r eventlog.Record, run *concurrentRun) {
-	h := b.concurrent.handler(run.handler)
+	h := b.consumers.handler(run.handler)
 	h.proven = max(h.proven, run.start)
 	ended := slices.ContainsFunc(r.Facts, func(f eventlog.Fact) bool {
 		end, ok := f.(*eventlog.HandlerProbingEnded)
@@ -161,7 +161,7 @@ func (j *judge) proves(b *book, r eventlog.Record, run *concurrentRun) {
 
 // probesNoMore: only such a commit or a resume ends the probing, and then all transient back-offs are due (C7).
 func (j *judge) probesNoMore(b *book, r eventlog.Record, f *eventlog.HandlerProbingEnded, after *projections.State) {
-	a := &b.concurrent
+	a := &b.consumers
 	h := a.handler(f.Handler)
 	proven := h.probing != nil && slices.ContainsFunc(r.Facts, func(f eventlog.Fact) bool {
 		consumed, ok := f.(*eventlog.EventConsumed)

@@ -66,7 +66,7 @@ func (j *judge) record(r eventlog.Record) {
 		j.leftAlone(b, r, f, &before)
 		b.wakes.fact(b, f)
 	}
-	j.concurrent(b, r, &after)
+	j.followConsumers(b, r, &after)
 	if orphans := decide.Orphans(&after); len(orphans) > 0 {
 		s.violate("%s has reserved events that no run holds: %v", r.Workflow, orphans)
 	}

@@ -5,8 +5,8 @@ import (
 	"github.com/pawl-run/pawl/projections"
 )
 
-// concurrent is what the judge itself knows of a workflow's concurrent consumers.
-type concurrent struct {
+// consumerBook is what the judge itself knows of a workflow's concurrent consumers.
+type consumerBook struct {
 	runs map[eventlog.RunID]*concurrentRun
 	// of has the one run of each event that is not over.
 	of       map[eventlog.EventRef]*concurrentRun
@@ -69,17 +69,17 @@ type (
 	}
 )
 
-func newConcurrent() concurrent {
-	return concurrent{
+func newConsumerBook() consumerBook {
+	return consumerBook{
 		runs: map[eventlog.RunID]*concurrentRun{}, of: map[eventlog.EventRef]*concurrentRun{},
 		held: map[eventlog.EventRef]*eventlog.EventHeld{}, hidden: map[eventlog.EventRef]hiding{},
 		attempts: map[eventlog.EventRef]*attempts{}, handlers: map[eventlog.Handler]*concurrentHandler{},
 	}
 }
 
-// concurrentOf takes what the judge knows from a state, after a part of the workflow's past was lost.
-func concurrentOf(s projections.State) concurrent {
-	a := newConcurrent()
+// consumerBookOf takes what the judge knows from a state, after a part of the workflow's past was lost.
+func consumerBookOf(s projections.State) consumerBook {
+	a := newConsumerBook()
 	for run := range s.OpenRuns() {
 		x := &concurrentRun{id: run.ID, handler: run.Handler, event: *run.Event, version: run.Version, key: run.Key,
 			start: run.StartRevision, retry: run.RetryOf != "", ended: run.EndedAt != 0,
@@ -112,11 +112,11 @@ func concurrentOf(s projections.State) concurrent {
 	return a
 }
 
-func (a *concurrent) handler(name eventlog.Handler) *concurrentHandler {
+func (a *consumerBook) handler(name eventlog.Handler) *concurrentHandler {
 	return entry(a.handlers, name)
 }
 
-func (a *concurrent) attemptsOf(ref eventlog.EventRef) *attempts {
+func (a *consumerBook) attemptsOf(ref eventlog.EventRef) *attempts {
 	return entry(a.attempts, ref)
 }
 
@@ -129,7 +129,7 @@ func entry[K comparable, V any](m map[K]*V, key K) *V {
 }
 
 // active counts the handler's runs that have a place.
-func (a *concurrent) active(handler eventlog.Handler) (n int) {
+func (a *consumerBook) active(handler eventlog.Handler) (n int) {
 	for _, run := range a.of {
 		if run.handler == handler && !run.ended && !run.waiting {
 			n++
@@ -139,7 +139,7 @@ func (a *concurrent) active(handler eventlog.Handler) (n int) {
 }
 
 // givenBack notes that the run has given the event back: after a failure, unless its process died or it was aborted.
-func (a *concurrent) givenBack(r eventlog.Record, run eventlog.RunID, ref eventlog.EventRef) {
+func (a *consumerBook) givenBack(r eventlog.Record, run eventlog.RunID, ref eventlog.EventRef) {
 	delete(a.held, ref)
 	if x := a.runs[run]; x != nil && x.failed {
 		a.attemptsOf(ref).failed = r.Revision
@@ -147,7 +147,7 @@ func (a *concurrent) givenBack(r eventlog.Record, run eventlog.RunID, ref eventl
 }
 
 // end notes that the run is over, unless it owes a retry, which the same record says.
-func (a *concurrent) end(id eventlog.RunID) {
+func (a *consumerBook) end(id eventlog.RunID) {
 	if run := a.runs[id]; run != nil {
 		run.ended, run.waiting = true, false
 		if a.of[run.event] == run {
@@ -157,13 +157,13 @@ func (a *concurrent) end(id eventlog.RunID) {
 }
 
 // endEvent forgets what kept the event from being offered.
-func (a *concurrent) endEvent(ref eventlog.EventRef) {
+func (a *consumerBook) endEvent(ref eventlog.EventRef) {
 	delete(a.held, ref)
 	delete(a.hidden, ref)
 }
 
 // forgive takes back what the first failure of the event has counted, while it waits (C7).
-func (a *concurrent) forgive(ref eventlog.EventRef) {
+func (a *consumerBook) forgive(ref eventlog.EventRef) {
 	x := a.attemptsOf(ref)
 	if _, hidden := a.hidden[ref]; hidden && x.last {
 		x.counted, x.last = x.counted-1, false
