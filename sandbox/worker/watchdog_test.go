@@ -7,8 +7,13 @@ import (
 	"runtime/debug"
 	"runtime/metrics"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
+	"github.com/pawl-run/pawl/sandbox"
+	"github.com/pawl-run/pawl/sandbox/cputime"
+	"github.com/pawl-run/pawl/sandbox/vm"
 	"github.com/pawl-run/pawl/sandbox/worker/confine"
 )
 
@@ -70,4 +75,34 @@ func TestMemoryOfTheCallBeforeIsNotInUse(t *testing.T) {
 	if w.full() {
 		t.Error("what the call before had in use counts")
 	}
+}
+
+// The watchdog looks no more once an answer leaves: it would end the process for the job that is answered in the next
+// one, which would then seem to need too much memory.
+func TestTheWatchdogEndsBeforeTheAnswer(t *testing.T) {
+	defer debug.SetGCPercent(debug.SetGCPercent(100))
+	defer debug.SetMemoryLimit(math.MaxInt64)
+	var looks, late atomic.Int64
+	answered := writer(func() {
+		before := looks.Load()
+		for end := time.Now().Add(50 * time.Millisecond); looks.Load() == before && time.Now().Before(end); {
+			runtime.Gosched()
+		}
+		late.Store(looks.Load() - before)
+	})
+	w := &worker{out: answered, pack: newPacker(), around: vm.Surroundings{Closing: t.Context(),
+		Scripts: vm.NewScripts(1), CPU: cputime.Own()}}
+	w.watchdog = newWatchdog(math.MaxInt64/100, func() { looks.Add(1) })
+	w.run(&job{serial: 1, source: sandbox.Source{Filename: "w.ts", Code: "export default Pawl.workflow({})"}})
+	if late.Load() > 0 {
+		t.Error("the watchdog looks while the answer is sent")
+	}
+}
+
+// writer is called for each write, and takes it all.
+type writer func()
+
+func (w writer) Write(p []byte) (int, error) {
+	w()
+	return len(p), nil
 }

@@ -217,6 +217,7 @@ func (w *worker) run(j *job) bool {
 		w.describe(j)
 	}
 	w.watchdog.stop()
+	w.send() // not before: a watchdog that still looked could end the process for this job in the next one
 	w.watchdog.tidy()
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -244,7 +245,6 @@ func (w *worker) invoke(j *job) {
 	}
 	w.pack.reset() // reads asked for by a script that has ended need no answer
 	packResult(w.pack, j.serial, &result, fault)
-	w.send()
 }
 
 // place tells the engine where a handler is written, once: if this process is ended in it, no other process
@@ -288,7 +288,6 @@ func (w *worker) describe(j *job) {
 	}
 	w.pack.reset()
 	answer.pack(w.pack, j.serial)
-	w.send()
 }
 
 // send sends what is packed. Without an engine there is nothing left to do in this process.
