@@ -160,7 +160,7 @@ type Hook struct {
 	Respond *HookAnswer `msgpack:"respond,omitempty" json:"respond,omitempty"`
 }
 
-// HookVerify says how a request proves who sent it. Package engine/hook interprets it.
+// HookVerify says how a request proves its sender. Package engine/hook interprets it.
 type HookVerify struct {
 	// Scheme names a known sender's scheme, or is "hmac", "token" or "none".
 	Scheme string `msgpack:"scheme" json:"scheme"`

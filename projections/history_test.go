@@ -71,7 +71,7 @@ func (r *resident) apply(rec eventlog.Record) {
 		}
 		for _, k := range keys {
 			if projections.NewEntity(k.Kind) != nil && !exists[k] && !slices.ContainsFunc(rec.Facts, mayBeOfNoPast) {
-				r.t.Errorf("revision %d asks for %c %q, which does not exist: it is new, or nobody needs it", rec.Revision,
+				r.t.Errorf("revision %d asks for %c %q, which does not exist: it is new, or not needed", rec.Revision,
 					k.Kind, k.ID)
 			}
 		}

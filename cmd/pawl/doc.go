@@ -6,7 +6,7 @@
 // and no questions. The exit code is 0 for done, 1 for refused or failed, 2 for wrong usage or
 // configuration, 3 for finished although a workflow needs a person, 4 when no engine was reached.
 // A result that could not be written is a failure. The first interrupt lets handlers end and writes
-// everything down, the second ends the process at once. An engine goes on if nobody reads its output, and
+// everything down, the second ends the process at once. An engine goes on if its output is not read any more, and
 // treats the end of its terminal as a first interrupt.
 //
 // Not guaranteed: the text that people read. Programs use --json, which prints the answers of the HTTP

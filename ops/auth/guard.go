@@ -20,7 +20,7 @@ import (
 // CodeOrigin is the code of the problem that refuses a request that a page of another origin makes.
 const CodeOrigin = "origin.forbidden"
 
-// Guard decides which requests are answered, and who their callers are. It is safe for concurrent use.
+// Guard decides which requests are answered, and names their callers. It is safe for concurrent use.
 //
 // A token keeps out other users and programs of the machine, and of the network. Web pages are kept out
 // before that: a page can make a browser send requests here (refused as cross-origin, whatever the

@@ -93,7 +93,7 @@ func assets(files http.Handler) http.Handler {
 	})
 }
 
-// visit is one request of a user who is logged in.
+// visit is one request of a logged-in user.
 type visit struct {
 	*Console
 	r      *http.Request

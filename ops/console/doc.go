@@ -1,6 +1,6 @@
 // Package console is the web page of an engine: what came in, what happened, and what needs a person. It is rendered on
-// the server from the answers of the table of operations, and every action on it is a call of that table, as the user
-// who is logged in.
+// the server from the answers of the table of operations, and every action on it is a call of that table, as the
+// logged-in user.
 //
 // Guaranteed: a page shows and does only what the user's role allows; a button for an operation that the role does not
 // allow is not there. Following a link changes nothing; a form carries a token that no other site knows. Texts of

@@ -34,7 +34,7 @@ func (o *Output) Write(p []byte) (int, error) {
 	return n, o.Lost
 }
 
-// OutliveReaders makes the process go on when nobody reads its output any more: an engine does its work whether or not
+// OutliveReaders makes the process go on when its output is not read any more: an engine does its work whether or not
 // it is read.
 func OutliveReaders(to io.Writer) {
 	if out, ok := to.(*Output); ok {
