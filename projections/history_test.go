@@ -418,3 +418,46 @@ func TestMissesWhatBecomesLive(t *testing.T) {
 		t.Errorf("with all of it: %v", err)
 	}
 }
+
+// What has left memory is asked for again, also where it was read before and no record has come since, and where all of
+// the past was in memory until then: taken for absent, it would happen twice (R11).
+func TestMissesWhatHasLeftMemory(t *testing.T) {
+	t.Parallel()
+	everything := func(projections.Key) bool { return true }
+	event := projections.EventKey("in", "a")
+	for name, c := range map[string]struct {
+		leave func(s projections.State) projections.State
+		fact  eventlog.Fact
+		want  projections.Key
+	}{
+		"paged out of a whole state": {func(s projections.State) projections.State {
+			return s.PageOut(projections.Window{}, everything)
+		}, &eventlog.EventTraced{Topic: "in", MessageID: "a"}, event},
+		"read and paged out": {func(s projections.State) projections.State {
+			s = s.PageOut(projections.Window{}, everything).HydrateAll([]projections.Key{event}, []any{s.Entity(event)})
+			return s.PageOut(projections.Window{}, everything)
+		}, &eventlog.EventTraced{Topic: "in", MessageID: "a"}, event},
+		"read and evicted": {func(s projections.State) projections.State {
+			run := projections.RunKey("R")
+			s = s.Evict(s.Keys()).HydrateAll([]projections.Key{run}, []any{s.Entity(run)})
+			return s.Evict(s.Keys())
+		}, &eventlog.RetryOwed{Run: "R"}, projections.RunKey("R")},
+		"a queue that was read before an event of it was evicted": {func(s projections.State) projections.State {
+			return s.Evict(nil).HydrateAll([]projections.Key{projections.PendingKey("late")}, nil).Evict(s.Keys())
+		}, &eventlog.WorkflowDeployed{Version: "2.0", Definition: eventlog.Definition{
+			Consumers: []eventlog.Consumer{{Name: "c", Subscribe: []eventlog.Topic{"late"}}}}}, projections.PendingKey("late")},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := deployed(t).published("b").reserving("R", "b").then(&eventlog.MutationStarted{Mutation: "R", Run: "R"}).
+				then(&eventlog.MutationApplied{Mutation: "R", Run: "R"}, failed("R")).published("a")
+			s := c.leave(p.State)
+			_, err := projections.Apply(s, eventlog.Record{Transition: eventlog.Transition{Workflow: "w",
+				Revision: s.Head.Revision + 1, Prev: s.Head.Hash, Facts: []eventlog.Fact{c.fact}}})
+			var missing *projections.Missing
+			if !errors.As(err, &missing) || !slices.Contains(missing.Keys, c.want) {
+				t.Errorf("folded with %v, want it to miss %v", err, c.want)
+			}
+		})
+	}
+}

@@ -48,7 +48,8 @@ func (s *State) ask(k Key) {
 }
 
 // HydrateAll returns the state with the rows that were read for the keys. Those of the keys that have no row do not
-// exist: until the next record and the next eviction the fold takes that for known.
+// exist: until the next record and the next eviction the fold takes that for known. Of a row that was found it takes
+// nothing for known once the row has left memory again.
 func (s State) HydrateAll(keys []Key, rows []any) State {
 	if len(rows) > 0 {
 		s = s.Hydrate(rows...)
@@ -58,7 +59,9 @@ func (s State) HydrateAll(keys []Key, rows []any) State {
 		answered = make(map[Key]struct{}, len(keys))
 	}
 	for _, k := range keys {
-		answered[k] = struct{}{}
+		if !s.Has(k) {
+			answered[k] = struct{}{}
+		}
 	}
 	s.answered = answered
 	return s

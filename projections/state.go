@@ -38,8 +38,8 @@ type State struct {
 	lanes    lanes
 	openRuns openRuns
 	rekeyed  map[Key]map[Ordinal]uint64
-	// partial says that not all of the workflow's past is in memory. answered has the keys whose rows were read: what
-	// is not in memory of them does not exist. missing takes what a fold misses, nil outside a fold.
+	// partial says that not all of the workflow's past is in memory. answered has keys that were read and have no row,
+	// and queues that were read. missing takes what a fold misses, nil outside a fold.
 	partial  bool
 	answered map[Key]struct{}
 	missing  *Missing
