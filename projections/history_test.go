@@ -399,8 +399,7 @@ func TestMissesWhatBecomesLive(t *testing.T) {
 		then(&eventlog.WorkflowDeployed{Version: "2.0"})
 	full := p.State
 	s := full.Evict(full.Keys())
-	owed := eventlog.Record{Transition: eventlog.Transition{Workflow: "w", Revision: s.Head.Revision + 1,
-		Prev: s.Head.Hash, Facts: []eventlog.Fact{&eventlog.RetryOwed{Run: "R"}}}}
+	owed := next(s, &eventlog.RetryOwed{Run: "R"})
 	for _, want := range [][]projections.Key{{projections.RunKey("R")},
 		{projections.MutationKey("R"), projections.ScriptKey("1.0")}} {
 		_, err := projections.Apply(s, owed)
@@ -442,6 +441,15 @@ func TestMissesWhatHasLeftMemory(t *testing.T) {
 			s = s.Evict(s.Keys()).HydrateAll([]projections.Key{run}, []any{s.Entity(run)})
 			return s.Evict(s.Keys())
 		}, &eventlog.RetryOwed{Run: "R"}, projections.RunKey("R")},
+		"found to be absent, then published, and paged out": {func(s projections.State) projections.State {
+			s = s.Evict(nil).HydrateAll([]projections.Key{projections.EventKey("in", "z")}, nil)
+			s, err := projections.Apply(s, next(s, &eventlog.InputRegistered{Input: "in-z"},
+				&eventlog.EventPublished{Topic: "in", MessageID: "z", CausedBy: []eventlog.InputID{"in-z"}}))
+			if err != nil {
+				t.Error(err)
+			}
+			return s.PageOut(projections.Window{}, everything)
+		}, &eventlog.EventTraced{Topic: "in", MessageID: "z"}, projections.EventKey("in", "z")},
 		"a queue that was read before an event of it was evicted": {func(s projections.State) projections.State {
 			return s.Evict(nil).HydrateAll([]projections.Key{projections.PendingKey("late")}, nil).Evict(s.Keys())
 		}, &eventlog.WorkflowDeployed{Version: "2.0", Definition: eventlog.Definition{
@@ -452,12 +460,17 @@ func TestMissesWhatHasLeftMemory(t *testing.T) {
 			p := deployed(t).published("b").reserving("R", "b").then(&eventlog.MutationStarted{Mutation: "R", Run: "R"}).
 				then(&eventlog.MutationApplied{Mutation: "R", Run: "R"}, failed("R")).published("a")
 			s := c.leave(p.State)
-			_, err := projections.Apply(s, eventlog.Record{Transition: eventlog.Transition{Workflow: "w",
-				Revision: s.Head.Revision + 1, Prev: s.Head.Hash, Facts: []eventlog.Fact{c.fact}}})
+			_, err := projections.Apply(s, next(s, c.fact))
 			var missing *projections.Missing
 			if !errors.As(err, &missing) || !slices.Contains(missing.Keys, c.want) {
 				t.Errorf("folded with %v, want it to miss %v", err, c.want)
 			}
 		})
 	}
+}
+
+// next is the record that follows the state with these facts.
+func next(s projections.State, facts ...eventlog.Fact) eventlog.Record {
+	return eventlog.Record{Position: eventlog.Position{Seq: s.Head.Seq + 1}, Transition: eventlog.Transition{
+		Workflow: s.Name, Revision: s.Head.Revision + 1, Prev: s.Head.Hash, Facts: facts}}
 }

@@ -119,7 +119,7 @@ func (s State) PageOut(most Window, stored func(Key) bool) State {
 		return s
 	}
 	s.fork()
-	s.partial, s.answered = true, nil
+	s.partial = true
 	for topic, events := range topics {
 		if !s.Subscribed(topic) {
 			continue // they leave altogether, by Evict
