@@ -1,52 +1,16 @@
 package simulation_test
 
 import (
-	"sync"
 	"testing"
 
 	"github.com/pawl-run/pawl/engine/simulation"
 )
 
-// sharingSeeds is how many seeds TestSharingSeeds runs where -seeds does not say more: they take longer than others.
-const sharingSeeds = 60
-
 // Engines share the partitions by leases through many histories: they stand still, are cut off, follow late, and their
 // clocks are set.
 func TestSharingSeeds(t *testing.T) {
-	if *seed != 0 {
-		report, err := simulate(t, simulation.Config{Seed: *seed, Focus: simulation.Sharing,
-			Trace: func(line string) { t.Log(line) }})
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Logf("seed %d is clean: %+v", *seed, report)
-		return
-	}
-	count := *seeds
-	if count == 200 {
-		count = sharingSeeds
-	}
-	var mu sync.Mutex
-	var all simulation.Report
-	t.Run("all", func(t *testing.T) {
-		const shards = 4
-		for shard := range uint64(shards) {
-			t.Run("", func(t *testing.T) {
-				t.Parallel()
-				for n := *first + shard; n < *first+count; n += shards {
-					report, err := simulate(t, simulation.Config{Seed: n, Focus: simulation.Sharing})
-					if err != nil {
-						t.Fatal(err)
-					}
-					mu.Lock()
-					all.Merge(report)
-					mu.Unlock()
-				}
-			})
-		}
-	})
-	t.Logf("%d seeds: %d moves, %d transitions, %d effects", count, all.Moves, all.Transitions, all.Effects)
-	if t.Failed() {
+	all, many := histories(t, simulation.Sharing, 60)
+	if !many {
 		return
 	}
 	for _, what := range []string{
@@ -55,7 +19,7 @@ func TestSharingSeeds(t *testing.T) {
 		"run.crashed", "mutation.applied", "mutation.failed", "mutation.left_indeterminate", "left alone",
 	} {
 		t.Logf("%s: %d", what, all.Seen[what])
-		if all.Seen[what] == 0 && count >= sharingSeeds {
+		if all.Seen[what] == 0 {
 			t.Errorf("no history had: %s", what)
 		}
 	}

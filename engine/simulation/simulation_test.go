@@ -10,12 +10,9 @@ import (
 	"github.com/pawl-run/pawl/eventlog"
 )
 
-// enough seeds reach every fact and every fault.
-const enough = 300
-
 var (
 	seed  = flag.Uint64("seed", 0, "run only this seed")
-	seeds = flag.Uint64("seeds", enough, "how many seeds TestSeeds runs")
+	seeds = flag.Uint64("seeds", 0, "how many seeds a test runs; 0: so many that they reach every fact and every fault")
 	first = flag.Uint64("first", 1, "the first of them")
 )
 
@@ -39,26 +36,33 @@ func TestF05_LookingAgainHurriesNoResend(t *testing.T) {
 	}
 }
 
-// TestSeeds holds every invariant through many histories; together they must reach every fact and
-// every fault.
-func TestSeeds(t *testing.T) {
+// histories runs many seeds with this focus, or the one that -seed names. It returns what all histories had, and
+// whether they were many enough to have had everything: with -short a fifth is run.
+func histories(t *testing.T, focus simulation.Focus, enough uint64) (all simulation.Report, many bool) {
+	t.Helper()
 	if *seed != 0 {
-		report, err := simulate(t, simulation.Config{Seed: *seed, Trace: func(line string) { t.Log(line) }})
+		report, err := simulate(t, simulation.Config{Seed: *seed, Focus: focus, Trace: func(line string) { t.Log(line) }})
 		if err != nil {
 			t.Fatal(err)
 		}
 		t.Logf("seed %d is clean: %+v", *seed, report)
-		return
+		return report, false
+	}
+	count := *seeds
+	switch {
+	case count == 0 && testing.Short():
+		count = enough / 5
+	case count == 0:
+		count = enough
 	}
 	var mu sync.Mutex
-	var all simulation.Report
 	t.Run("all", func(t *testing.T) {
 		const shards = 4
 		for shard := range uint64(shards) {
 			t.Run("", func(t *testing.T) {
 				t.Parallel()
-				for n := *first + shard; n < *first+*seeds; n += shards {
-					report, err := simulate(t, simulation.Config{Seed: n})
+				for n := *first + shard; n < *first+count; n += shards {
+					report, err := simulate(t, simulation.Config{Seed: n, Focus: focus})
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -69,8 +73,15 @@ func TestSeeds(t *testing.T) {
 			})
 		}
 	})
-	t.Logf("%d seeds: %d moves, %d transitions, %d effects", *seeds, all.Moves, all.Transitions, all.Effects)
-	if t.Failed() || *seeds < enough {
+	t.Logf("%d seeds: %d moves, %d transitions, %d effects", count, all.Moves, all.Transitions, all.Effects)
+	return all, !t.Failed() && count >= enough
+}
+
+// TestSeeds holds every invariant through many histories; together they must reach every fact and
+// every fault.
+func TestSeeds(t *testing.T) {
+	all, many := histories(t, simulation.Drawn, 300)
+	if !many {
 		return
 	}
 	for _, f := range eventlog.FactTypes() {
