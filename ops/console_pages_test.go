@@ -383,6 +383,9 @@ func TestConsoleFilters(t *testing.T) {
 
 // A page is told at once that something has changed, and its connection ends with its login.
 func TestConsoleIsLive(t *testing.T) {
+	if testing.Short() {
+		t.Skip("left out by -short: it waits for the beats of a live page, 15 s")
+	}
 	t.Parallel()
 	b := setup(t)
 	b.deploy("shop", "send", eventlog.GrantAllow)

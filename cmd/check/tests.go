@@ -10,7 +10,9 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -27,6 +29,10 @@ func (r *report) tests(ctx context.Context, root string, short, all bool, packag
 	args := []string{"test", "-json", "-vet=off", "-timeout=20m"}
 	if short {
 		args = append(args, "-short")
+	}
+	if !all {
+		// The tests of many packages wait most of their time. With the race detector they compute, and take memory.
+		args = append(args, "-p="+strconv.Itoa(runtime.GOMAXPROCS(0)+2))
 	}
 	results := newResults(r.out, r.module)
 	environment := []string{"PAWL_TEST_ALL="} // tests that leave something out to save time look for it

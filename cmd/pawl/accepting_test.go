@@ -88,6 +88,7 @@ func TestAcceptLossRefused(t *testing.T) {
 // TestAcceptLossRepeated: what the first command has proven to lack nothing is not held by a second one, nor by one
 // that goes on after an interruption.
 func TestAcceptLossRepeated(t *testing.T) {
+	long(t)
 	t.Parallel()
 	original := recorded(t)
 	only := func(w wound, held []eventlog.WorkflowName, want ...eventlog.WorkflowName) {

@@ -249,6 +249,7 @@ func (d *daemon) answers() map[string][]byte {
 // Everything that can be asked is answered the same, byte for byte, after the local store was
 // deleted; and the state at each revision is that of a fold of the whole log.
 func TestHistory(t *testing.T) {
+	long(t)
 	t.Parallel()
 	sink := historySink(t)
 	dir := place(t, map[string]string{

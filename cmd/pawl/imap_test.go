@@ -29,6 +29,7 @@ type archive struct {
 // Recipe 11: a mistake in next stops the workflow when a mail's file is written, and the engine is killed; with the
 // mended script each mail is archived, once. The mailbox stays as it was, and the password is found nowhere.
 func TestRecipeMailArchive(t *testing.T) {
+	long(t)
 	t.Parallel()
 	const password = "planted-s3cret"
 	t.Run("within", func(t *testing.T) {

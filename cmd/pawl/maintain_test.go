@@ -119,6 +119,7 @@ func corrected(text []byte) ([]byte, error) {
 // Twenty seeded faults, half of them after the change has been made, are repaired without a person; the same work goes
 // on, and each change is made once.
 func TestMaintainerRepairsTwentyFaults(t *testing.T) {
+	long(t)
 	dir := t.TempDir()
 	if err := os.Mkdir(filepath.Join(dir, "sheets"), 0o700); err != nil {
 		t.Fatal(err)

@@ -89,6 +89,7 @@ func TestServices(t *testing.T) {
 
 // A deploy looks for tools before it refuses, so that one started a moment ago is known.
 func TestServicesDeploy(t *testing.T) {
+	long(t)
 	t.Parallel()
 	dir := place(t, map[string]string{"idle.js": strings.ReplaceAll(smallScript, "NAME", "idle"),
 		"example.js": read(t, "../../sandbox/testdata/example.js")})

@@ -287,6 +287,7 @@ func TestRecipeState(t *testing.T) {
 
 // Recipe 10: the tool is asked to add each vote once, and next logs its answer.
 func TestRecipeTool(t *testing.T) {
+	long(t)
 	part := pagePartOf(t, "10. Call a tool of your own, in any language")
 	commands := part.commands(t)
 	up := strings.Fields(strings.Replace(commands[0], "127.0.0.1:4222", "127.0.0.1:0", 1))

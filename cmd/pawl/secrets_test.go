@@ -45,6 +45,7 @@ const carrying = `export default Keep.workflow({
 // A secret that is planted in the configuration reaches the host that it is for and stands nowhere else: not in the
 // log, the store, the run logs, evidence, what commands print, or metrics, although the host repeats it in each answer.
 func TestSecretsAreFoundNowhere(t *testing.T) {
+	long(t)
 	t.Parallel()
 	const shop, key, token = "shop planted/1", `Bearer planted+2"k`, "planted.3/t"
 	tokens := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

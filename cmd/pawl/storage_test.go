@@ -300,6 +300,7 @@ func TestUntilIdleWithoutRoom(t *testing.T) {
 
 // A push from outside that is too large is refused whole.
 func TestPushTooLarge(t *testing.T) {
+	long(t)
 	t.Parallel()
 	dir := place(t, map[string]string{"good.ts": strings.ReplaceAll(smallScript, "NAME", "good")})
 	d := startDaemon(t, dir, "pawl", "up", "good.ts")

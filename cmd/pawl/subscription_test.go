@@ -102,6 +102,7 @@ func TestSubscriptionThroughKills(t *testing.T) {
 // A receiver that refuses everything and repeats what it was sent, and the secret that it knows, makes neither its
 // address nor the secret show anywhere: not in what is printed and logged, in metrics, or below the data directory.
 func TestSecretsOfReceiversAreFoundNowhere(t *testing.T) {
+	long(t)
 	t.Parallel()
 	key := base64.StdEncoding.EncodeToString([]byte("the planted key of webhooks"))
 	asked := make(chan struct{}, 1000)

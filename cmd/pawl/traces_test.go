@@ -145,6 +145,7 @@ func attributeOf(s *tracepb.Span, key string) string {
 // called is told which. Any other run has a trace of its own, whose id is the run's. A restart changes none of that,
 // and nothing of what the work is about leaves.
 func TestTraces(t *testing.T) {
+	long(t)
 	t.Parallel()
 	c, collector := newCollected(t)
 	var mu sync.Mutex

@@ -10,6 +10,7 @@ import (
 
 // A changed file waits for the tools that it needs; changed once more, it does not.
 func TestWatchWaitsForTools(t *testing.T) {
+	long(t)
 	t.Parallel()
 	script := strings.ReplaceAll(smallScript, "NAME", "idle")
 	calling := func(operation string) string {

@@ -78,9 +78,12 @@ type Cluster struct {
 	Servers []*embeddednats.Server
 }
 
-// NewCluster starts n servers and waits until they can hold streams together.
+// NewCluster starts n servers and waits until they can hold streams together. With -short it skips the test.
 func NewCluster(tb testing.TB, n int, options ...func(*embeddednats.Config)) *Cluster {
 	tb.Helper()
+	if testing.Short() {
+		tb.Skip("servers elect leaders, which takes seconds: left out by -short")
+	}
 	ctx, cancel := context.WithTimeout(tb.Context(), time.Minute)
 	defer cancel()
 	c := &Cluster{tb: tb, Servers: make([]*embeddednats.Server, n)}

@@ -15,9 +15,6 @@ import (
 // Three engines, each with a server of its own that form a cluster: server and engine of one node end, and the others
 // go on. No order is sent twice and none that was acknowledged is lost.
 func TestANodeOfThreeEnds(t *testing.T) {
-	if testing.Short() {
-		t.Skip("three servers elect a leader, which takes up to 9 s, and a lease is waited for")
-	}
 	t.Parallel()
 	const workflows, each = 8, 10
 	servers := natstest.NewCluster(t, 3, natstest.Fast)

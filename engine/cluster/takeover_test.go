@@ -49,6 +49,9 @@ func (c *cluster) load(workflows, orders int, halfway func(), through ...*node) 
 // One of two engines ends without a word, with calls under way: the other takes its partitions over, finds out about
 // those calls, and goes on. No order is sent twice and none is lost.
 func TestAKilledEngineIsReplaced(t *testing.T) {
+	if testing.Short() {
+		t.Skip("left out by -short: a lease is waited for, up to 25 s")
+	}
 	t.Parallel()
 	const workflows, each = 8, 12
 	c := onOneServer(t)

@@ -320,6 +320,9 @@ func TestCasesThatDoNotHold(t *testing.T) {
 
 // A test file that cannot be read is refused with its line.
 func TestFilesThatDeclareNoTests(t *testing.T) {
+	if testing.Short() {
+		t.Skip("left out by -short: it takes 5 s")
+	}
 	t.Parallel()
 	scripts := vm.NewExecutor(vm.Config{})
 	defer scripts.Close()

@@ -22,6 +22,9 @@ import (
 // TestBugsAreFound breaks the engine in one way each and expects the simulation to notice: an
 // invariant that no bug can break would prove nothing.
 func TestBugsAreFound(t *testing.T) {
+	if testing.Short() {
+		t.Skip("left out by -short: its bugs check the simulation, not the engine")
+	}
 	t.Parallel()
 	bugs := []struct {
 		name string

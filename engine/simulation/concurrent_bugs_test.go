@@ -16,6 +16,9 @@ import (
 
 // TestBugsOfConcurrentConsumersAreFound does what TestBugsAreFound does for runs beside each other.
 func TestBugsOfConcurrentConsumersAreFound(t *testing.T) {
+	if testing.Short() {
+		t.Skip("left out by -short: its bugs check the simulation, not the engine")
+	}
 	t.Parallel()
 	bugs := []struct {
 		name   string

@@ -17,6 +17,9 @@ import (
 // TestBugsOfSharingAreFound breaks what engines share the partitions with in one way each, and expects the simulation
 // to notice.
 func TestBugsOfSharingAreFound(t *testing.T) {
+	if testing.Short() {
+		t.Skip("left out by -short: its bugs check the simulation, not the engine")
+	}
 	t.Parallel()
 	for _, bug := range []struct {
 		name string

@@ -137,6 +137,9 @@ func TestSeedRepeats(t *testing.T) {
 // F5: a receiver that knows a call by its key, and most of whose answers are lost: whatever dies when, a call that is
 // sent again takes effect once, and no resend leaves without its record.
 func TestF5_ResendsInManyHistories(t *testing.T) {
+	if testing.Short() {
+		t.Skip("left out by -short: a hundred histories take 4 s")
+	}
 	t.Parallel()
 	sent := 0
 	for n := range uint64(100) {

@@ -17,9 +17,6 @@ import (
 // One of three servers has no space left, and it leads the log: it says so and gives its role to another. No
 // append is refused by that, and the log ends behind all of them, whichever server is asked.
 func TestALeaderWithoutSpaceIsReplaced(t *testing.T) {
-	if testing.Short() {
-		t.Skip("three servers elect a leader, which takes up to 9 s")
-	}
 	t.Parallel()
 	const limit, size = 2 << 20, 64 << 10
 	servers := natstest.NewCluster(t, 3, natstest.Fast, func(c *embeddednats.Config) {

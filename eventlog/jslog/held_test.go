@@ -85,6 +85,9 @@ func (c heldConn) Write(b []byte) (int, error) {
 // TestReadOutlivesASilentLeader: whichever of a reading's questions finds no answer, another is
 // asked, and nothing that is there is left out.
 func TestReadOutlivesASilentLeader(t *testing.T) {
+	if testing.Short() {
+		t.Skip("left out by -short: it waits for a leader that is silent, 8 s")
+	}
 	t.Parallel()
 	s := natstest.NewServer(t, natstest.Fast, func(c *embeddednats.Config) {
 		c.ListenAddr, c.Insecure = "127.0.0.1:0", true

@@ -163,9 +163,6 @@ func TestStagingRefused(t *testing.T) {
 
 func TestConformanceCluster(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("starts three servers, whose leader steps down again and again: left out by -short")
-	}
 	c := natstest.NewCluster(t, 3, natstest.Fast, smallPayload)
 	var n atomic.Int32
 	logtest.Run(t, func(t *testing.T) logtest.Harness {

@@ -20,9 +20,6 @@ import (
 // A server of a cluster that was killed again and again still holds all that was acknowledged meanwhile, and can lead.
 func TestACopyOutlivesKilledServers(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("starts three servers: left out by -short")
-	}
 	c := natstest.NewCluster(t, 3)
 	nc := c.Connect(0)
 	l := mustOpen(t, nc, jslog.Config{Replicas: 3})
@@ -70,9 +67,6 @@ func TestACopyOutlivesKilledServers(t *testing.T) {
 // A log whose streams were given more replicas after they were made is not compressed any more.
 func TestSeveralReplicasAreNotCompressed(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("starts three servers: left out by -short")
-	}
 	c := natstest.NewCluster(t, 3, natstest.Fast)
 	nc := c.Connect(0)
 	js, err := jetstream.New(nc)

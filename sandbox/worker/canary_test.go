@@ -59,6 +59,9 @@ func flood(t testing.TB, p *Pool, workflows int, limits sandbox.Limits) (end fun
 // TestCanaryUnderFlood: while attackers keep every place busy, a harmless workflow gets all of its
 // calls answered, with one place and with two.
 func TestCanaryUnderFlood(t *testing.T) {
+	if testing.Short() {
+		t.Skip("left out by -short: it floods the pool for seconds")
+	}
 	t.Parallel()
 	for _, size := range []int{1, 2} {
 		t.Run(fmt.Sprint("places=", size), func(t *testing.T) {

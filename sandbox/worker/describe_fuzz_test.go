@@ -78,6 +78,9 @@ func FuzzDescribe(f *testing.F) {
 // TestDescribeOfLaboriousScripts: texts that are made to keep the analysis busy get an answer too, be
 // it that they passed a limit.
 func TestDescribeOfLaboriousScripts(t *testing.T) { // not beside tests that measure time
+	if testing.Short() {
+		t.Skip("left out by -short: each of its scripts takes a second")
+	}
 	repeat := func(n int, format string) string {
 		var b strings.Builder
 		for i := range n {

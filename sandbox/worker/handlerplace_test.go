@@ -105,6 +105,9 @@ func TestFailuresHaveAPlace(t *testing.T) {
 // TestKilledWorkersLeaveThePlace: of a script whose worker could say nothing any more the handler's line
 // is known, also if that worker was told of the script in an earlier call.
 func TestKilledWorkersLeaveThePlace(t *testing.T) {
+	if testing.Short() {
+		t.Skip("left out by -short: it takes 3 s")
+	}
 	t.Parallel()
 	const fill = "const all = []; for (;;) all.push('x'.repeat(1024 * 1024) + all.length)"
 	code := "export default Keep.workflow({ name: 'w', topics: {}, producers: {\n" +

@@ -123,6 +123,9 @@ func TestLimitsAreSettings(t *testing.T) {
 
 // TestWallLimit: a script that computes for as long as it may run at all is to blame for it.
 func TestWallLimit(t *testing.T) {
+	if testing.Short() {
+		t.Skip("left out by -short: its scripts wait for their limits, 4 s")
+	}
 	t.Parallel()
 	call := invocationOf(sandbox.Prepare, "\nfor (;;) { Math.abs(1) }")
 	// Long enough that a machine which has no time for it, for a while, leaves it a tenth of that.

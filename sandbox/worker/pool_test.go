@@ -40,6 +40,9 @@ func TestWorkersAreConfined(t *testing.T) {
 // TestWorkerWithC: a worker with the C library linked starts again with small thread stacks, and is
 // confined and works like any other.
 func TestWorkerWithC(t *testing.T) {
+	if testing.Short() {
+		t.Skip("left out by -short: it builds a worker")
+	}
 	t.Parallel()
 	if _, err := exec.LookPath("gcc"); err != nil {
 		t.Skip("no C compiler")
@@ -324,6 +327,9 @@ func TestSourcesComeAndGo(t *testing.T) {
 
 // TestMemoryIsGivenBack: what one call used does not count against the next.
 func TestMemoryIsGivenBack(t *testing.T) {
+	if testing.Short() {
+		t.Skip("left out by -short: it takes 3 s")
+	}
 	t.Parallel()
 	p := newPool(t, Config{Size: 1})
 	call := invocationOf(sandbox.Prepare, `let n = 0; for (let i = 0; i < 8; i++) n += "x".repeat(3 << 20).length + `+

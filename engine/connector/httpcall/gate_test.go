@@ -95,6 +95,9 @@ func TestNothingLeavesAfterTheDeadline(t *testing.T) {
 // F12: calls that are listened to after their deadline are bounded in number for each host: one more is not sent, and
 // none of the open ones is given up for it, since its host may still carry it out.
 func TestF12_TimedOutCallsAreBounded(t *testing.T) {
+	if testing.Short() {
+		t.Skip("left out by -short: its calls time out, which takes 6 s")
+	}
 	const most = 256
 	w := newWire(t, func(c net.Conn, _ int, _ *http.Request) bool {
 		_, _ = c.Read(make([]byte, 1)) // until the client hangs up

@@ -21,6 +21,9 @@ func patient(t *testing.T) *box {
 
 // Each hostile mail has a result or a reason, and the mail beside it does not suffer.
 func TestHostileMails(t *testing.T) {
+	if testing.Short() {
+		t.Skip("left out by -short: some of its mails take seconds each")
+	}
 	mails := corpus()
 	if len(mails) < 100 {
 		t.Fatalf("%d hostile mails", len(mails))
@@ -66,6 +69,9 @@ func wantReason(t *testing.T, operation string, m mail, reason string) {
 
 // Whatever a mail does, the process that asks for it takes little memory: less than the mail itself.
 func TestAHostileMailCostsTheEngineNothing(t *testing.T) {
+	if testing.Short() {
+		t.Skip("left out by -short: its mail of 31 MB takes seconds")
+	}
 	for name, text := range map[string]string{
 		"formatting in HTML": bomb(),
 		"200,000 parts": from + "Content-Type: multipart/mixed; boundary=B\r\n\r\n" + again("--B\r\n\r\nx\r\n",
