@@ -12,7 +12,8 @@
 //   - A worker holds no secrets: no environment, no files, no sockets, on Linux taken from it for good
 //     (package confine); Report says how much of that this machine could do. It dies with its
 //     engine. Its answer is bounded before it is unpacked and checked again against the call. It serves one
-//     call at a time, and one that says more than its answer is ended, not handed on.
+//     call at a time, and one that says more than its answer is ended, not handed on. So is one that its engine has
+//     killed, or that still holds much memory after its call.
 //   - A call whose worker is killed from outside fails with worker.lost. It has sent nothing: a mutation call leaves a
 //     worker only in its result. A worker that ends before it has read all of a call has run nothing of it: the call
 //     goes to another worker, once, and only Report tells. On systems other than Linux this holds only if the call

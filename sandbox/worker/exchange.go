@@ -39,6 +39,7 @@ type exchange struct {
 	stopFor  *sandbox.Error
 
 	neverTaken bool // the worker ended, and nothing of the script has run
+	worn       bool // the worker is not to be used again
 
 	answers  []vm.Reply // not sent yet
 	sent     int
@@ -74,13 +75,30 @@ func (c *exchange) run(ctx context.Context, ref scriptRef) *sandbox.Error {
 	if c.neverTaken {
 		used = 0 // not the workflow's doing
 	}
-	if fault != nil {
-		c.pool.discard(c.w, fault.Code)
-	} else {
+	if fault == nil {
 		c.w.calls.Add(1)
 	}
-	c.pool.finish(c, fault == nil, held, used, waited)
+	ended := c.ending(fault)
+	if ended != "" {
+		c.pool.discard(c.w, ended)
+	}
+	c.pool.finish(c, ended == "", held, used, waited)
 	return fault
+}
+
+// ending is the code for which the worker ends with this exchange; "" leaves it to the next one. The supervisor may
+// have killed it at the moment at which its answer came: the next call is not to be told of that.
+func (c *exchange) ending(fault *sandbox.Error) string {
+	if fault != nil {
+		return fault.Code
+	}
+	if killed := c.w.killedFor(); killed != nil {
+		return killed.Code
+	}
+	if c.worn {
+		return "limit.memory"
+	}
+	return ""
 }
 
 func (c *exchange) cancelMessage() string {
@@ -121,6 +139,12 @@ func (c *exchange) serveUntilResult(ref scriptRef) *sandbox.Error {
 				return c.broken(fmt.Errorf("%w: the place of a handler that was not called", errMalformed))
 			}
 			c.w.places()[c.call.Key()] = at
+		case frameWorn:
+			serial := uint64(u.num())
+			if err := errors.Join(u.done(), c.checkSerial(serial)); err != nil {
+				return c.broken(err)
+			}
+			c.worn = true
 		case frameWaiting:
 			serial, answers := uint64(u.num()), int(u.num())
 			if err := errors.Join(u.done(), c.checkSerial(serial)); err != nil {

@@ -85,4 +85,5 @@ func (c *exchange) state() string {
 }
 
 // DeathCodes are the codes with which a worker process ends in a handler call, as far as they are known beforehand.
+// With limit.memory also a process ends whose call went well and left too much memory behind.
 var DeathCodes = []string{"limit.cpu", "limit.memory", "limit.stack", "limit.wall", "script.cancelled", "worker.lost"}

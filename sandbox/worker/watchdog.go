@@ -102,9 +102,12 @@ func (w *watchdog) full() bool {
 }
 
 // tidy gives memory back after a call that used much of it, so that the next call does not start
-// near the limit for what this one left behind.
-func (w *watchdog) tidy() {
-	if w.Held() > w.normal {
-		debug.FreeOSMemory()
+// near the limit for what this one left behind. It reports whether that failed: what is still held, or the room for it
+// that the runtime never gives back, would count against the next call.
+func (w *watchdog) tidy() (worn bool) {
+	if w.Held() <= w.normal {
+		return false
 	}
+	debug.FreeOSMemory()
+	return w.Held() > w.normal || w.Mapped() > w.limit
 }

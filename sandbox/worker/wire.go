@@ -123,6 +123,13 @@ func wireErrorOf(err error) *sandbox.Error {
 	return &sandbox.Error{Fault: sandbox.FaultRead, Code: "read.failed", Message: err.Error()}
 }
 
+// packWorn packs that the process is not to be used after the answer to this call.
+func packWorn(p *packer, serial uint64) {
+	start := p.begin(frameWorn)
+	p.num(int64(serial))
+	p.end(start)
+}
+
 // packPlace packs where the handler of a call is written.
 func packPlace(p *packer, serial uint64, at sandbox.Place) {
 	start := p.begin(framePlace)

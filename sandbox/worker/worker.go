@@ -216,9 +216,13 @@ func (w *worker) run(j *job) bool {
 	} else {
 		w.describe(j)
 	}
+	// The answer is sent when all of this is over: with it the engine may send the next job, which is not to pay for
+	// this one.
 	w.watchdog.stop()
-	w.send() // not before: a watchdog that still looked could end the process for this job in the next one
-	w.watchdog.tidy()
+	if w.watchdog.tidy() {
+		w.sayWorn(j.serial)
+	}
+	w.send()
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.current = nil
@@ -288,6 +292,15 @@ func (w *worker) describe(j *job) {
 	}
 	w.pack.reset()
 	answer.pack(w.pack, j.serial)
+}
+
+// sayWorn tells the engine, before the answer that is packed, to replace this process.
+func (w *worker) sayWorn(serial uint64) {
+	answer := w.pack
+	w.pack = newPacker()
+	packWorn(w.pack, serial)
+	w.send()
+	w.pack = answer
 }
 
 // send sends what is packed. Without an engine there is nothing left to do in this process.

@@ -43,6 +43,15 @@ func (w *Watch) Held() int64 {
 	return w.measure()
 }
 
+// Mapped is the memory that the Go runtime holds or has held, bytes. It never becomes less, and the limit of the
+// operating system is for it (Config.Data).
+func (w *Watch) Mapped() int64 {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	metrics.Read(w.samples)
+	return int64(w.samples[0].Value.Uint64())
+}
+
 func (w *Watch) measure() int64 {
 	metrics.Read(w.samples)
 	return int64(w.samples[0].Value.Uint64()) - int64(w.samples[1].Value.Uint64())

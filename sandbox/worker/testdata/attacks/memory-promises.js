@@ -1,4 +1,4 @@
 // in: prepare
-// expect: limit.memory
+// expect: limit.memory limit.cpu
 const p = [];
 for (;;) p.push(new Promise(() => {}).then(() => p));
