@@ -53,7 +53,7 @@ func TestAWornWorkerIsReplaced(t *testing.T) {
 	}
 }
 
-// A worker that was killed while its answer came is not given to the next call, which would be told of this one's fault.
+// A worker that was killed while its answer came is not given to the next call, which would be told of its end.
 func TestAKilledWorkerIsNotGivenAgain(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
