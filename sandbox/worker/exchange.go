@@ -75,30 +75,30 @@ func (c *exchange) run(ctx context.Context, ref scriptRef) *sandbox.Error {
 	if c.neverTaken {
 		used = 0 // not the workflow's doing
 	}
-	if fault == nil {
+	fault = c.withKill(fault)
+	switch {
+	case fault != nil:
+		c.pool.discard(c.w, fault.Code)
+	case c.worn:
+		c.pool.config.Logger.Warn("a worker process could not give back the memory that a call has used; another takes "+
+			"its place", "workflow", c.key, "pid", c.w.Cmd.Process.Pid)
+		used += c.w.starting // its workflow pays for the next one: calls that wear processes out are not quick ones
+		c.w.calls.Add(1)
+		c.pool.discard(c.w, "limit.memory")
+	default:
 		c.w.calls.Add(1)
 	}
-	ended := c.ending(fault)
-	if ended != "" {
-		c.pool.discard(c.w, ended)
-	}
-	c.pool.finish(c, ended == "", held, used, waited)
+	c.pool.finish(c, fault == nil && !c.worn, held, used, waited)
 	return fault
 }
 
-// ending is the code for which the worker ends with this exchange; "" leaves it to the next one. The supervisor may
-// have killed it at the moment at which its answer came: the next call is not to be told of that.
-func (c *exchange) ending(fault *sandbox.Error) string {
-	if fault != nil {
-		return fault.Code
+// withKill is the fault of a call whose worker the supervisor has killed while its answer came: the call was over its
+// limit. Without it the worker would be given to the next call, which would be told of the kill.
+func (c *exchange) withKill(fault *sandbox.Error) *sandbox.Error {
+	if fault == nil && c.w.killedFor() != nil {
+		return deathOf(c.w, c.pool.config.Memory)
 	}
-	if killed := c.w.killedFor(); killed != nil {
-		return killed.Code
-	}
-	if c.worn {
-		return "limit.memory"
-	}
-	return ""
+	return fault
 }
 
 func (c *exchange) cancelMessage() string {

@@ -39,11 +39,12 @@ type process struct {
 	ready  ready
 	loaded []loadedScript // the most recently used last
 
-	since   time.Time
-	used    time.Time     // last given back
-	calls   atomic.Uint64 // for reports
-	scripts atomic.Int64  // length of loaded, for reports
-	level   atomic.Value  // confine.Level once it is ready, for reports
+	since    time.Time
+	starting time.Duration // how long it took until it was ready
+	used     time.Time     // last given back
+	calls    atomic.Uint64 // for reports
+	scripts  atomic.Int64  // length of loaded, for reports
+	level    atomic.Value  // confine.Level once it is ready, for reports
 
 	mu      sync.Mutex
 	reason  *sandbox.Error // why it was killed, from any goroutine

@@ -22,6 +22,7 @@ func (p *Pool) spawner() {
 
 // start starts one worker, greets it and books it as one of the pool's.
 func (p *Pool) start() (*process, error) {
+	begun := time.Now()
 	cmd := p.config.Command()
 	cmd.SysProcAttr = attributes()
 	var started *process
@@ -64,6 +65,7 @@ func (p *Pool) start() (*process, error) {
 		started.End()
 		return nil, fmt.Errorf("the sandbox of worker processes is %s, and %s is required", r, p.config.Require)
 	}
+	started.starting = time.Since(begun)
 	return started, nil
 }
 
@@ -156,7 +158,8 @@ func (p *Pool) reap() {
 // discard ends a process that must not be used again and starts another in its place.
 func (p *Pool) discard(w *process, code string) {
 	w.retire()
-	w.End()
+	w.Kill()
+	go w.End() // the call that is over does not wait for a process that is slow to go
 	p.mu.Lock()
 	delete(p.busy, w)
 	p.all = slices.DeleteFunc(p.all, func(x *process) bool { return x == w })

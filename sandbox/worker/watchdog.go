@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"math"
 	"os"
 	"runtime"
 	"runtime/debug"
@@ -37,6 +38,9 @@ type watchdog struct {
 	limit int64
 	// normal is what is held between calls without a reason to tidy.
 	normal int64
+	// room is what may be mapped between calls: with more, the operating system might refuse the next call memory that
+	// is its due.
+	room int64
 	// long is told, at each look, that a script takes long.
 	long func()
 	// thrifty belongs to the look while the watch looks, else to the caller of stop.
@@ -47,7 +51,7 @@ type watchdog struct {
 }
 
 func newWatchdog(limit int64, long func()) *watchdog {
-	w := &watchdog{limit: limit, normal: limit / 2, long: long,
+	w := &watchdog{limit: limit, normal: limit / 2, room: math.MaxInt64, long: long,
 		used: []metrics.Sample{{Name: "/gc/heap/live:bytes"}, {Name: "/gc/cycles/total:gc-cycles"}}}
 	w.Watch = confine.NewWatch(limit, w.look)
 	debug.SetGCPercent(lavishGC)
@@ -101,13 +105,21 @@ func (w *watchdog) full() bool {
 	return inUse() > most
 }
 
+// bound tells the watchdog what the operating system lets the process map, in bytes. The largest piece that a script
+// may need at once (fullShare) must still find a place beside all that is mapped, which may be in pieces, and so must
+// what the runtime needs for itself.
+func (w *watchdog) bound(data int64) {
+	const runtimeNeeds = 16 << 20
+	w.room = data - w.limit*fullShare/100 - runtimeNeeds
+}
+
 // tidy gives memory back after a call that used much of it, so that the next call does not start
-// near the limit for what this one left behind. It reports whether that failed: what is still held, or the room for it
-// that the runtime never gives back, would count against the next call.
+// near a limit for what this one left behind. It reports whether that failed.
 func (w *watchdog) tidy() (worn bool) {
-	if w.Held() <= w.normal {
-		return false
+	held, mapped := w.Measure()
+	if held > w.normal {
+		debug.FreeOSMemory()
+		held, mapped = w.Measure()
 	}
-	debug.FreeOSMemory()
-	return w.Held() > w.normal || w.Mapped() > w.limit
+	return held > w.normal || mapped > w.room
 }

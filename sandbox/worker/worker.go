@@ -72,7 +72,9 @@ func Run(in io.Reader, out io.Writer) error {
 		1<<10); sandbox.HasErrors(problems) {
 		return fmt.Errorf("compile a first script: %s", problems[0].Message)
 	}
-	report := confine.Apply(confine.Config{Data: max(leastData, int64(float64(h.memory)*dataShare))})
+	data := max(leastData, int64(float64(h.memory)*dataShare))
+	w.watchdog.bound(data)
+	report := confine.Apply(confine.Config{Data: data})
 	if reexecFailed != nil {
 		report.Missing = append(report.Missing, reexecFailed.Error())
 	}

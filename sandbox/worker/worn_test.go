@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"runtime/debug"
 	"testing"
+	"time"
 
 	"github.com/pawl-run/pawl/sandbox"
 	"github.com/pawl-run/pawl/sandbox/cputime"
@@ -38,63 +39,83 @@ func worn([]string) error {
 	return err
 }
 
-// A call that went well and left too much memory behind is its process's last one; the next call notices nothing.
+// A call that went well and left too much memory behind is its process's last one; the next call notices nothing. The
+// start of the next process is counted for the workflow that wears them out: it is not one with quick calls.
 func TestAWornWorkerIsReplaced(t *testing.T) {
 	t.Parallel()
 	p := newPool(t, Config{Size: 1, Command: func() *exec.Cmd { return itself(t, "worn") }})
-	const calls = 3
+	call := invocationOf(sandbox.Prepare, "return 1")
+	call.Workflow = "hungry"
+	const calls = 40 // more than make a workflow with quick calls one that may have all slots
 	for range calls {
-		if _, err := p.Invoke(t.Context(), invocationOf(sandbox.Prepare, "return 1"), world); err != nil {
+		if _, err := p.Invoke(t.Context(), call, world); err != nil {
 			t.Fatal(err)
 		}
 	}
 	if r := p.Report(); r.Restarts != calls || r.Deaths["limit.memory"] != calls {
 		t.Errorf("%+v", r)
 	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	charged := p.scheduler.usages["workflow hungry"]
+	if charged == nil || charged.used < calls*time.Millisecond {
+		t.Errorf("its workflow is charged %+v", charged)
+	}
 }
 
-// A worker that was killed while its answer came is not given to the next call, which would be told of its end.
-func TestAKilledWorkerIsNotGivenAgain(t *testing.T) {
+// A worker that was killed while its answer came is not given to the next call, which would be told of its end: the
+// call that it was killed for has failed.
+func TestAKillReachesItsOwnCall(t *testing.T) {
 	t.Parallel()
-	for _, c := range []struct {
-		want   string
-		killed *sandbox.Error
-		worn   bool
-		fault  *sandbox.Error
-	}{
-		{want: ""},
-		{want: "limit.memory", worn: true},
-		{want: "limit.cpu", killed: &sandbox.Error{Code: "limit.cpu"}},
-		{want: "limit.stack", fault: &sandbox.Error{Code: "limit.stack"}, worn: true},
+	own, killed := &sandbox.Error{Code: "limit.stack"}, &sandbox.Error{Code: "limit.memory"}
+	for _, c := range []struct{ fault, reason, want *sandbox.Error }{
+		{}, {fault: own, want: own}, {reason: killed, want: killed}, {fault: own, reason: killed, want: own},
 	} {
-		x := exchange{w: &process{reason: c.killed}, worn: c.worn}
-		if got := x.ending(c.fault); got != c.want {
-			t.Errorf("%+v: the worker ends for %q, want %q", c, got, c.want)
+		x := exchange{pool: &Pool{}, w: &process{reason: c.reason}}
+		if got := x.withKill(c.fault); (got == nil) != (c.want == nil) || got != nil && got.Code != c.want.Code {
+			t.Errorf("%+v: %v", c, got)
 		}
 	}
 }
 
-// A worker that could not give back what a job has used says so before its answer.
+// A worker that could not give back what a job has used says so before its answer: what it holds, or what it has
+// mapped, though it holds little.
 func TestAWorkerSaysThatItIsWorn(t *testing.T) {
 	defer debug.SetGCPercent(debug.SetGCPercent(100))
 	defer debug.SetMemoryLimit(math.MaxInt64)
-	for _, isWorn := range []bool{false, true} {
+	for name, wear := range map[string]func(*watchdog){
+		"":       func(*watchdog) {},
+		"held":   func(w *watchdog) { w.normal = 0 },
+		"mapped": func(w *watchdog) { w.room = 0 },
+	} {
 		var said bytes.Buffer
 		w := &worker{out: &said, pack: newPacker(), around: vm.Surroundings{Closing: t.Context(),
 			Scripts: vm.NewScripts(1), CPU: cputime.Own()}}
 		w.watchdog = newWatchdog(math.MaxInt64/100, func() {})
-		if isWorn {
-			w.watchdog.normal = 0 // no process holds so little
-		}
+		wear(w.watchdog)
 		w.run(&job{serial: 1, source: sandbox.Source{Filename: "w.ts", Code: "export default Pawl.workflow({})"}})
 		in := newFrameReader(&said)
-		if isWorn {
+		if name != "" {
 			if kind, err := in.next(1 << 20); kind != frameWorn || err != nil {
-				t.Errorf("it says %v, %v", kind, err)
+				t.Errorf("%s: it says %v, %v", name, kind, err)
 			}
 		}
 		if kind, err := in.next(1 << 20); kind != frameDescribed || err != nil {
-			t.Errorf("then it says %v, %v", kind, err)
+			t.Errorf("%s: then it says %v, %v", name, kind, err)
+		}
+	}
+}
+
+// What may stay mapped leaves the next call the largest piece that is its due, and a process that has just begun is far
+// from it, also with the least memory.
+func TestRoomForTheNextCall(t *testing.T) {
+	defer debug.SetGCPercent(debug.SetGCPercent(100))
+	defer debug.SetMemoryLimit(math.MaxInt64)
+	for memory, want := range map[int64]int64{sandbox.MinMemory: 64, sandbox.DefaultMemory: 96, 1 << 30: 800} {
+		w := newWatchdog(int64(float64(memory)*watchdogShare), func() {})
+		w.bound(max(leastData, int64(float64(memory)*dataShare)))
+		if w.room>>20 < want || w.room+w.limit*fullShare/100 > max(leastData, int64(float64(memory)*dataShare)) {
+			t.Errorf("of %d MiB, %d may stay mapped", memory>>20, w.room>>20)
 		}
 	}
 }

@@ -36,25 +36,25 @@ func NewWatch(limit int64, also func(held int64)) *Watch {
 	return w
 }
 
-// Held is the memory that the Go runtime holds, also what it has reserved and not yet touched.
-func (w *Watch) Held() int64 {
+// Measure tells the memory that the Go runtime holds, also what it has reserved and not yet touched, and what it has
+// mapped, both in bytes. What is mapped never becomes less: the runtime keeps the addresses of what it gives back, and
+// they count for Config.Data.
+func (w *Watch) Measure() (held, mapped int64) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.measure()
 }
 
-// Mapped is the memory that the Go runtime holds or has held, bytes. It never becomes less, and the limit of the
-// operating system is for it (Config.Data).
-func (w *Watch) Mapped() int64 {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	metrics.Read(w.samples)
-	return int64(w.samples[0].Value.Uint64())
+// Held is the memory that the Go runtime holds, bytes.
+func (w *Watch) Held() int64 {
+	held, _ := w.Measure()
+	return held
 }
 
-func (w *Watch) measure() int64 {
+func (w *Watch) measure() (held, mapped int64) {
 	metrics.Read(w.samples)
-	return int64(w.samples[0].Value.Uint64()) - int64(w.samples[1].Value.Uint64())
+	mapped = int64(w.samples[0].Value.Uint64())
+	return mapped - int64(w.samples[1].Value.Uint64()), mapped
 }
 
 // Start looks from now on.
@@ -79,7 +79,7 @@ func (w *Watch) look() {
 	if !w.active {
 		return
 	}
-	held := w.measure()
+	held, _ := w.measure()
 	if held > w.limit {
 		os.Exit(ExitMemory)
 	}
