@@ -168,7 +168,7 @@ func TestHangUpsAndLostAnswersAtEveryAppend(t *testing.T) {
 			}
 			step := 1
 			if testing.Short() {
-				step = 4 // a sample
+				step = 8 // a sample
 			}
 			for at := 1; at <= whole; at += step {
 				for _, c := range []struct {

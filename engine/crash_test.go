@@ -170,7 +170,7 @@ func crashAtEveryAppend(t *testing.T, source string, scenarios []scenario) {
 			}
 			step := 1
 			if testing.Short() {
-				step = 4 // a sample
+				step = 8 // a sample
 			}
 			for at := 1; at <= whole; at += step {
 				for _, point := range []enginetest.CrashPoint{enginetest.BeforeAppend, enginetest.AfterAppend} {

@@ -29,6 +29,9 @@ func observed(b *enginetest.Harness) <-chan struct{} {
 // What another engine has written to workflows that nothing has touched here does not hold the checkpoint:
 // it is read, and the workflows go on from it.
 func TestAnotherEnginesRecordsAreFollowed(t *testing.T) {
+	if testing.Short() {
+		t.Skip("left out by -short: it waits for real seconds")
+	}
 	t.Parallel()
 	deadline, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
@@ -86,6 +89,9 @@ func TestAnotherEnginesRecordsAreFollowed(t *testing.T) {
 // A message that belongs to no workflow is named, and the checkpoint does not pass it. Memory does not grow
 // with what comes after it, and what another engine has written behind it is followed all the same.
 func TestAForeignMessageIsNamed(t *testing.T) {
+	if testing.Short() {
+		t.Skip("left out by -short: it waits for real seconds")
+	}
 	t.Parallel()
 	deadline, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()

@@ -80,6 +80,9 @@ func writeAllThenRead(t *testing.T, address, method, path string, chunked bool, 
 // TestRefusedBody: a client that sends everything before reading anything is told why it was refused, whatever
 // the reason and however long the body.
 func TestRefusedBody(t *testing.T) {
+	if testing.Short() {
+		t.Skip("left out by -short: it sends large bodies")
+	}
 	t.Parallel()
 	b := setup(t)
 	guarded := setup(t, func(c *Config, _ *enginetest.Harness) { c.Token = "secret" })

@@ -146,6 +146,9 @@ func TestConsoleOfAnotherNode(t *testing.T) {
 
 // What is redriven at a node that owns nothing is shown at each node, also to others and later, with its progress.
 func TestRedriveOfAnotherNode(t *testing.T) {
+	if testing.Short() {
+		t.Skip("left out by -short: it runs three engines")
+	}
 	t.Parallel()
 	nodes := setupNodes(t, 3)
 	owner, other, third := nodes[0], nodes[1], nodes[2]

@@ -68,7 +68,7 @@ func offered(
 func TestC2_OrderEqualsANaiveOne(t *testing.T) {
 	t.Parallel()
 	busy, keyed, tried := 0, 0, 0
-	for seed := range uint64(16) {
+	for seed := range few(16) {
 		h := foldtest.NewConcurrentHistory(foldtest.NewLog(seed), "w")
 		for range 200 {
 			if _, err := h.Step(); err != nil {
@@ -103,7 +103,7 @@ func TestC2_OrderEqualsANaiveOne(t *testing.T) {
 			busy += standing(t, s)
 		}
 	}
-	if busy < 5000 || keyed < 5000 || tried < 1000 {
+	if busy < int(few(5000)) || keyed < int(few(5000)) || tried < int(few(1000)) {
 		t.Errorf("%d open runs, %d events with a path for keys, %d tried ones: that says little", busy, keyed, tried)
 	}
 }

@@ -21,14 +21,32 @@ import (
 // build without the race detector. It could find nothing there, and would take minutes.
 var sequential = []string{"cmd/screenshots", "engine/decide", "engine/simulation"}
 
+// slowToLink are the packages, and the folders of packages, whose test programs hold nearly all of Pawl and have few
+// tests: to link one takes ten times as long as its tests do. A quick look leaves them out.
+var slowToLink = []string{"cmd/pawl/internal/client", "cmd/pawl/internal/commands", "cmd/pawl/internal/config",
+	"cmd/pawl/internal/faults", "cmd/pawl/internal/mcpserver", "cmd/pawl/internal/node", "cmd/pawl/internal/source",
+	"cmd/screenshots"}
+
+func isSlowToLink(name string) bool {
+	return slices.ContainsFunc(slowToLink, func(s string) bool { return name == s || strings.HasPrefix(name, s+"/") })
+}
+
 // tests runs the tests and prints each package as it ends, with what failed in it. At the end it prints the step and
 // the names of all tests that failed or were skipped.
 func (r *report) tests(ctx context.Context, root string, short, all bool, packages []string) {
 	start := time.Now()
 	// Vet has its own step. The default of 10 minutes for a package is short for a busy machine.
 	args := []string{"test", "-json", "-vet=off", "-timeout=20m"}
-	if short {
+	var said string
+	packages, err := list(ctx, root, packages)
+	if err == nil && short {
 		args = append(args, "-short")
+		if kept := slices.DeleteFunc(slices.Clone(packages), func(name string) bool {
+			return isSlowToLink(strings.TrimPrefix(name, r.module+"/"))
+		}); len(kept) > 0 && len(kept) < len(packages) { // those that were asked for by name stay
+			packages = kept
+			r.left.add("by -short", "tests of "+strings.Join(slowToLink, ", "))
+		}
 	}
 	if !all {
 		// The tests of many packages wait most of their time. With the race detector they compute, and take memory.
@@ -39,16 +57,16 @@ func (r *report) tests(ctx context.Context, root string, short, all bool, packag
 	if all {
 		environment = []string{"PAWL_TEST_ALL=1"}
 	}
-	var said string
-	var err error
 	switch {
+	case err != nil:
+		packages = nil
 	case !all:
 		r.left.add(withoutAll, "the race detector")
 	case !hasRaceDetector(ctx, root):
 		r.left.add(wantOf("C compiler"), "the race detector")
 	default:
 		var raced []string
-		if raced, packages, err = r.split(ctx, root, packages); len(raced) > 0 && err == nil {
+		if raced, packages = r.split(packages); len(raced) > 0 {
 			said, err = results.of(ctx, root, append(environment, noRaceSleep()), slices.Concat(args, []string{"-race"}, raced))
 		}
 		// The programs that tests start are built in this way too, so common packages are compiled once.
@@ -77,22 +95,27 @@ func (r *report) tests(ctx context.Context, root string, short, all bool, packag
 	r.passed, r.failedTests, r.skipped = results.passed, results.failed, len(results.skipped)
 }
 
-// split lists the packages: those whose tests have the race detector, and the sequential ones.
-func (r *report) split(ctx context.Context, root string, patterns []string) (raced, rest []string, err error) {
+// list returns the paths of the packages that the patterns name.
+func list(ctx context.Context, root string, patterns []string) ([]string, error) {
 	command := exec.CommandContext(ctx, "go", append([]string{"list", "-e"}, patterns...)...)
 	command.Dir = root
 	out, err := command.Output()
 	if err != nil {
-		return nil, patterns, fmt.Errorf("list the packages: %w", err)
+		return nil, fmt.Errorf("list the packages: %w", err)
 	}
-	for name := range strings.FieldsSeq(string(out)) {
+	return strings.Fields(string(out)), nil
+}
+
+// split tells the packages whose tests have the race detector from the sequential ones.
+func (r *report) split(packages []string) (raced, rest []string) {
+	for _, name := range packages {
 		if slices.Contains(sequential, strings.TrimPrefix(name, r.module+"/")) {
 			rest = append(rest, name)
 		} else {
 			raced = append(raced, name)
 		}
 	}
-	return raced, rest, nil
+	return raced, rest
 }
 
 // of runs the go command with these additions to its environment, and adds its events to the results as they come. It

@@ -40,6 +40,9 @@ func inModule(t *testing.T, files map[string]string, args ...string) (code int, 
 }
 
 func TestTests_RealRun(t *testing.T) {
+	if testing.Short() {
+		t.Skip("left out by -short: it builds programs")
+	}
 	root := t.TempDir()
 	write(t, root, map[string]string{
 		"go.mod": "module example.org/m\n\ngo 1.26\n",
@@ -48,6 +51,10 @@ import "testing"
 func TestPass(t *testing.T) { t.Run("sub", func(t *testing.T) {}) }
 func TestSkip(t *testing.T) { t.Skip("no machine for it") }
 func TestShort(t *testing.T) { if testing.Short() { t.Skip("too long") } }
+`,
+		"cmd/pawl/internal/client/client_test.go": `package client
+import "testing"
+func TestQuick(t *testing.T) {}
 `,
 		"slow/slow_test.go": `package slow
 import ("os"; "testing")
@@ -117,7 +124,7 @@ func TestNever(t *testing.T) {}
 			t.Errorf("the names of what failed at the end lack %s:\n%s", failed, names)
 		}
 	}
-	if all.passed != 5 || all.failedTests != 3 || all.skipped != 3 {
+	if all.passed != 6 || all.failedTests != 3 || all.skipped != 3 {
 		t.Errorf("%d passed, %d failed, %d skipped", all.passed, all.failedTests, all.skipped)
 	}
 	if got := all.left[wantOf("C compiler")]; !slices.Contains(got, "good/lacking.TestLack") {
@@ -126,10 +133,13 @@ func TestNever(t *testing.T) {}
 
 	out.Reset()
 	one := &report{out: &out, module: "example.org/m", left: make(omissions)}
-	one.tests(t.Context(), root, true, false, []string{"./good"})
+	one.tests(t.Context(), root, true, false, []string{"./good", "./cmd/..."})
 	if one.failed || !strings.HasPrefix(out.String(), "ok  ") || one.passed != 2 || one.skipped != 2 {
 		t.Errorf("-short of the good package: failed %v, %d passed, %d skipped\n%s",
 			one.failed, one.passed, one.skipped, out.String())
+	}
+	if got := one.left["by -short"]; len(got) != 1 || !strings.Contains(got[0], "cmd/pawl/internal/client") {
+		t.Errorf("left out by -short: %q", got)
 	}
 	if got := one.left[withoutAll]; !slices.Equal(got, []string{"the race detector"}) {
 		t.Errorf("left out without -all: %q", got)
@@ -233,6 +243,9 @@ func TestY(t *testing.T) { t.Skip("needs PostgreSQL: it is the other side") }
 
 // What has its types here and not elsewhere is found, in tests too.
 func TestPlatforms(t *testing.T) {
+	if testing.Short() {
+		t.Skip("left out by -short: it compiles for other platforms")
+	}
 	t.Parallel()
 	root := t.TempDir()
 	write(t, root, map[string]string{

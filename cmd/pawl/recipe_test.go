@@ -88,6 +88,7 @@ func cook(t *testing.T, number int, answer answerFunc, flags ...string) *recipe 
 // cookPart starts the workflow of a part of the page.
 func cookPart(t *testing.T, part pagePart, answer answerFunc, flags ...string) *recipe {
 	t.Helper()
+	long(t)
 	t.Parallel()
 	r := &recipe{part: part, outside: &otherSide{answer: answer}}
 	code := r.part.code(t, "ts")

@@ -47,8 +47,8 @@ const (
 	plainParser = "PAWL_TEST_PARSER"
 )
 
-// quickScripts are those of what people do most: a quick look runs them alone.
-var quickScripts = []string{"client", "example", "jobs", "push", "workflow"}
+// quickScripts are those with nearly all commands: a quick look runs them alone.
+var quickScripts = []string{"client", "push"}
 
 // plainScripts are those whose commands do one thing and end. They go without the race detector, with which each of
 // their hundreds of starts costs four times as much. It stays with the engines that these scripts start and with what
@@ -72,7 +72,7 @@ func TestScripts(t *testing.T) {
 				script = path.Base(t.Name())
 			}
 			if testing.Short() && !slices.Contains(quickScripts, script) {
-				env.T().Skip("left out by -short, which runs only the scripts of what people do most")
+				env.T().Skip("left out by -short, which runs only the scripts with nearly all commands")
 			}
 			if plain != "" && slices.Contains(plainScripts, script) {
 				env.Setenv("PATH", plain+string(os.PathListSeparator)+env.Getenv("PATH"))

@@ -45,6 +45,9 @@ func (n *node) draining() (count int) {
 // The disk of one of two nodes has too little space for new work. It gives its partitions to the other node
 // once its calls that are under way have ended. What is pushed is handled. Once it has space again, it takes its share.
 func TestANodeWithLittleSpaceHandsOver(t *testing.T) {
+	if testing.Short() {
+		t.Skip("left out by -short: hand-overs take real seconds")
+	}
 	t.Parallel()
 	const workflows, each = 8, 4
 	c := onOneServer(t)

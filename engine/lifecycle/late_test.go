@@ -13,6 +13,9 @@ import (
 
 // F12: a reply that comes after the timeout settles what is open, and contradicts what is final.
 func TestLateReply(t *testing.T) {
+	if testing.Short() {
+		t.Skip("left out by -short: it waits for real seconds")
+	}
 	t.Run("settles", func(t *testing.T) {
 		l := live(t)
 		reply := l.replyLate()

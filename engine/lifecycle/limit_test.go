@@ -64,6 +64,9 @@ func TestLimitsComeFromPolicies(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
+			if testing.Short() && (name == "cpu" || name == "wall") {
+				t.Skip("left out by -short: it computes for seconds")
+			}
 			l := live(t, func(p *schedule.Policies) { c.change(&p.Script) })
 			l.deploy(c.shop)
 			l.push("a")

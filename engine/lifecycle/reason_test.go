@@ -201,6 +201,9 @@ func TestEveryReason(t *testing.T) {
 					l.command(command)
 					continue
 				}
+				if testing.Short() {
+					continue // each needs a life of its own
+				}
 				// It may end the wait, so each gets a life of its own.
 				t.Run(fmt.Sprintf("command %d", i), func(t *testing.T) {
 					l := liveOn(t, memlog.New(memlog.Config{}), w.narrow)

@@ -27,6 +27,9 @@ func TestSharingSeeds(t *testing.T) {
 
 // The same seed is the same history, also with what engines say to each other.
 func TestSharingSeedRepeats(t *testing.T) {
+	if testing.Short() {
+		t.Skip("left out by -short: each history runs twice")
+	}
 	t.Parallel()
 	for n := range uint64(5) {
 		var first, second []string

@@ -37,7 +37,7 @@ func TestF05_LookingAgainHurriesNoResend(t *testing.T) {
 }
 
 // histories runs many seeds with this focus, or the one that -seed names. It returns what all histories had, and
-// whether they were many enough to have had everything: with -short a fifth is run.
+// whether they were many enough to have had everything: with -short a fifteenth is run.
 func histories(t *testing.T, focus simulation.Focus, enough uint64) (all simulation.Report, many bool) {
 	t.Helper()
 	if *seed != 0 {
@@ -51,7 +51,7 @@ func histories(t *testing.T, focus simulation.Focus, enough uint64) (all simulat
 	count := *seeds
 	switch {
 	case count == 0 && testing.Short():
-		count = enough / 5
+		count = enough / 15
 	case count == 0:
 		count = enough
 	}

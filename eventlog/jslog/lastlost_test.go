@@ -98,6 +98,9 @@ func TestAppendAfterALostRecord(t *testing.T) {
 // TestLostRecordIsNotPassedOver: a transition is not written behind a record that cannot be read and whose loss was
 // not accepted, nor behind a readable one, nor by a log that still follows what is lost.
 func TestLostRecordIsNotPassedOver(t *testing.T) {
+	if testing.Short() {
+		t.Skip("left out by -short: servers start again and again")
+	}
 	t.Parallel()
 	s, before, lost := lastLost(t)
 	server := natstest.NewServer(t, natstest.InDir(s.dir), natstest.Fast)

@@ -84,6 +84,9 @@ func putRaw(t testing.TB, nc *nats.Conn, subject string, partition int, b []byte
 func smallPayload(c *embeddednats.Config) { c.MaxPayload = 512 << 10 }
 
 func TestConformanceOneServer(t *testing.T) {
+	if testing.Short() {
+		t.Skip("left out by -short: all that is wanted of a log, in four ways; package memlog has it in a quick look")
+	}
 	t.Parallel()
 	for _, c := range []struct {
 		name   string
@@ -231,6 +234,9 @@ func TestLostAnswerIsResolvedInside(t *testing.T) {
 
 // TestLostAnswerHoldsNoOtherUp: while one workflow's answer is waited for, others are written.
 func TestLostAnswerHoldsNoOtherUp(t *testing.T) {
+	if testing.Short() {
+		t.Skip("left out by -short: it waits for a lost answer")
+	}
 	t.Parallel()
 	s := natstest.NewServer(t, natstest.Fast)
 	l := mustOpen(t, natstest.Connect(t, s), jslog.Config{AckTimeout: 3 * time.Second})

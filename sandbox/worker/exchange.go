@@ -82,14 +82,22 @@ func (c *exchange) run(ctx context.Context, ref scriptRef) *sandbox.Error {
 	case c.worn:
 		c.pool.config.Logger.Warn("a worker process could not give back the memory that a call has used; another takes "+
 			"its place", "workflow", c.key, "pid", c.w.Cmd.Process.Pid)
-		used += c.w.starting // its workflow pays for the next one: calls that wear processes out are not quick ones
 		c.w.calls.Add(1)
 		c.pool.discard(c.w, "limit.memory")
 	default:
 		c.w.calls.Add(1)
 	}
-	c.pool.finish(c, fault == nil && !c.worn, held, used, waited)
+	c.pool.finish(c, fault == nil && !c.worn, held, c.charge(used), waited)
 	return fault
+}
+
+// charge is what the call counts for its workflow. That of a worn process pays for the start of the next one too: calls
+// that wear processes out are not quick ones.
+func (c *exchange) charge(used time.Duration) time.Duration {
+	if c.worn {
+		used += c.w.starting
+	}
+	return used
 }
 
 // withKill is the fault of a call whose worker the supervisor has killed while its answer came: the call was over its

@@ -277,6 +277,9 @@ func TestCancelledInNativeCode(t *testing.T) {
 // TestBusyMachine: scripts that compute too long while others take the processors are ended by their
 // own workers, which know the line and live on.
 func TestBusyMachine(t *testing.T) {
+	if testing.Short() {
+		t.Skip("left out by -short: it keeps all processors busy")
+	}
 	t.Parallel()
 	many := 4 * runtime.NumCPU()
 	p := newPool(t, Config{Size: many})
@@ -300,6 +303,9 @@ func TestBusyMachine(t *testing.T) {
 
 // TestSourcesComeAndGo: a worker keeps so many scripts and no more, and none is taken for another.
 func TestSourcesComeAndGo(t *testing.T) {
+	if testing.Short() {
+		t.Skip("left out by -short: hundreds of sources")
+	}
 	t.Parallel()
 	p := newPool(t, Config{Size: 1})
 	for round := range 2 {

@@ -14,6 +14,9 @@ import (
 
 // TestPostgres runs what needs a server of PostgreSQL.
 func TestPostgres(t *testing.T) {
+	if testing.Short() {
+		t.Skip("left out by -short: it makes a server of its own")
+	}
 	t.Parallel()
 	server := postgrestest.Start(t, password)
 	for name, test := range map[string]func(*testing.T, *postgrestest.Server){

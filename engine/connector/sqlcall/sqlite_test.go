@@ -212,6 +212,9 @@ func TestSQLiteLimits(t *testing.T) {
 
 // What a statement of SQLite makes is bounded before a row of it is read into memory.
 func TestSQLiteRowsAreBounded(t *testing.T) {
+	if testing.Short() {
+		t.Skip("left out by -short: it reads large values")
+	}
 	t.Parallel()
 	b := newFileBench(t)
 	for text, expected := range map[string]string{
