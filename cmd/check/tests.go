@@ -137,7 +137,7 @@ func (r *results) of(ctx context.Context, root string, environment, args []strin
 		command.Process.Kill() // the rest of its output cannot be read any more
 	}
 	if err = errors.Join(readErr, command.Wait()); err != nil { // after Wait nothing writes to errOut any more
-		err = fmt.Errorf("go %s: %w", strings.Join(args, " "), err)
+		err = fmt.Errorf("go %s: %w", strings.Join(args[:min(4, len(args))], " "), err) // what follows names 100 packages
 	}
 	return strings.TrimSpace(errOut.String()), err
 }
