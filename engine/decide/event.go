@@ -63,7 +63,8 @@ var actions = map[EventAction]struct {
 	done    projections.JobState
 }{
 	ActionSkip: {
-		[]projections.JobState{projections.JobAvailable, projections.JobRetryable, projections.JobRunning},
+		[]projections.JobState{projections.JobAvailable, projections.JobRetryable, projections.JobRunning,
+			projections.JobDiscarded},
 		projections.JobCancelled,
 	},
 	ActionCancel: {
@@ -82,9 +83,10 @@ func (a EventAction) Changes(job projections.JobState, held eventlog.HeldReason)
 }
 
 // Meant reports whether a bulk change means a job that its filter fits: any job where the filter names states, statuses
-// or holds (narrowed), and else each job that the action changes (C11).
+// or holds (narrowed), and else each job that the action changes (C11). To skip means discarded jobs only where they
+// are named: it gives up events for which a person has been asked.
 func (a EventAction) Meant(narrowed bool, job projections.JobState, held eventlog.HeldReason) bool {
-	return narrowed || a.Changes(job, held)
+	return narrowed || a.Changes(job, held) && (a != ActionSkip || job != projections.JobDiscarded)
 }
 
 // Done reports whether the action has nothing left to do for a job in that state: repeating it is no error.
@@ -241,11 +243,16 @@ func (d *decision) skip(e *projections.TopicEvent, reason string) *Refusal {
 	switch {
 	case e.Status == eventlog.EventStatusReserved:
 		return d.skipReserved(e, reason)
+	case e.Status == eventlog.EventStatusDiscarded && !e.Undecided:
+		// Only a pending event can end as skipped, so it is brought back first. Nothing can take it within a transition.
+		d.emit(&eventlog.EventRedriven{Topic: e.Topic, MessageID: e.MessageID})
+		d.emitNamingIfFirst(&eventlog.EventSkipped{Topic: e.Topic, MessageID: e.MessageID, Reason: reason})
+		return nil
 	case ActionSkip.Changes(e.Job(), ""), e.Undecided:
 		d.emitNamingIfFirst(&eventlog.EventSkipped{Topic: e.Topic, MessageID: e.MessageID, Reason: reason})
 		return nil
 	}
-	return d.refuseJob(e, "pending and reserved events can be skipped")
+	return d.refuseJob(e, "pending, reserved and discarded events can be skipped")
 }
 
 // cancel is J4.

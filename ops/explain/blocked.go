@@ -2,6 +2,7 @@ package explain
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/pawl-run/pawl/engine/capability"
 	"github.com/pawl-run/pawl/engine/connector"
@@ -32,7 +33,7 @@ func (w *Why) explainMaintenance(s *projections.State, wait decide.Wait) {
 	if s.PendingRetry != "" {
 		w.add("%s; the repaired script goes on with next.", settled(s.RetryRun()))
 	}
-	w.add("Nothing runs until a repaired or a new script is there; events still arrive and wait.")
+	w.add("%s until a repaired or a new script is there; events still arrive and wait.", nothingRuns(s))
 	w.offer("pawl runs show %s %s --evidence", name, wait.Subject)
 	w.offer("pawl repair %s FILE", name)
 	w.offer("pawl deploy FILE")
@@ -45,6 +46,22 @@ func (w *Why) explainMaintenance(s *projections.State, wait decide.Wait) {
 		w.add("It had chosen no event yet, so no event was counted as failed; if one is at fault, skip it and %s.", goOn)
 		w.offer("pawl events list --workflow %s --status pending", name)
 	}
+}
+
+// nothingRuns says what stands still because of a plain handler: concurrent consumers go on (C8).
+func nothingRuns(s *projections.State) string {
+	consumers := s.Definition().Consumers
+	if !slices.ContainsFunc(consumers, eventlog.Consumer.Concurrent) {
+		return "Nothing runs"
+	}
+	waiting := 0
+	for _, topic := range s.Waiting {
+		if c, ok := s.Definition().Subscriber(topic.Topic); ok && !c.Concurrent() {
+			waiting += topic.Events
+		}
+	}
+	return fmt.Sprintf("Its concurrent consumers go on; its producers and its other consumers do not run (%s for them)",
+		eventlog.Count(waiting, "event")+number(waiting, " waits", " wait"))
 }
 
 func (w *Why) explainBlocked(s *projections.State) {

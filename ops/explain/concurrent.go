@@ -41,7 +41,7 @@ func Stepper(s *projections.State) string {
 }
 
 // foremost is the most important wait of a workflow with concurrent consumers: one that holds the whole workflow, else
-// one that only a person ends, else the one that ends first by itself.
+// one that only a person ends (first one that keeps other events waiting too), else the one that ends first by itself.
 func foremost(s *projections.State, wait decide.Wait, standings []decide.ConsumerStatus,
 	at decide.Present) decide.Wait {
 	switch wait.Reason {
@@ -54,7 +54,15 @@ func foremost(s *projections.State, wait decide.Wait, standings []decide.Consume
 	switch meaning := wait.Reason.Meaning(); {
 	case meaning == decide.StoppedByPerson || meaning == decide.NeedsPerson:
 		return wait
-	case s.HeldForPerson() > 0:
+	}
+	for _, st := range standings {
+		for _, other := range st.Waits {
+			if st.Offers > 0 && other.Reason.Meaning() == decide.NeedsPerson {
+				return other
+			}
+		}
+	}
+	if s.HeldForPerson() > 0 {
 		return decide.Wait{Reason: decide.ReasonHeld}
 	}
 	soonest := decide.Wait{}
@@ -121,11 +129,10 @@ func (w *Why) explainStanding(s *projections.State, st decide.ConsumerStatus) {
 		case decide.ReasonRate:
 			w.add("It begins at most %s (rate): the next run at %s.", c.Rate, wait.Until)
 		case decide.ReasonHeldMost:
-			w.add("As many events of %s are held as may be (policies.held.max): no run of a pending event begins until "+
-				"fewer are.", c.Name)
+			w.add("No run of a pending event of %s begins until fewer are held (policies.held.max).", c.Name)
 		case decide.ReasonUncertain:
-			w.add("The outcome of its last %d calls is not known: no run of a pending event of %s begins until one of them is "+
-				"known, or the workflow is resumed.", len(h.Uncertain), c.Name)
+			w.add("No run of a pending event of %s begins until the outcome of one of these %d calls is known, or the workflow "+
+				"is resumed.", c.Name, len(h.Uncertain))
 			for _, m := range h.Uncertain[:min(len(h.Uncertain), maxNamed)] {
 				w.offer("pawl mutations show %s", m)
 			}

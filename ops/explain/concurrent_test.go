@@ -310,16 +310,25 @@ func TestStandingIsExplained(t *testing.T) {
 		}
 		l.do(decide.SkipEvent{Topic: "in", MessageID: "d"})
 		l.push("e")
-		l.check(decide.ReasonUncertain, true, []string{"The outcome of its last 3 calls is not known"},
-			[]string{"pawl mutations show R1", "pawl resume shop"})
+		says := []string{"begins no run: three of its calls in a row ended without a known outcome",
+			"until the outcome of one of these 3 calls is known"}
+		l.check(decide.ReasonUncertain, true, says, []string{"pawl mutations show R1", "pawl resume shop"})
+
+		l = begin(t, eventlog.Consumer{Concurrency: 4}, "a", "b", "c", "d")
+		l.fail("d", eventlog.Precondition, "http.404") // an event that is held hides nothing of it
+		for _, id := range []string{"a", "b", "c"} {
+			l.uncertain(l.call(id, true))
+		}
+		l.push("e")
+		l.check(decide.ReasonUncertain, true, says, []string{"pawl mutations show R1", "pawl resume shop"})
 	})
 	t.Run("held.max", func(t *testing.T) {
 		t.Parallel()
 		l := begin(t, eventlog.Consumer{Concurrency: 1}, "a", "b")
 		l.most = 1
 		l.fail("a", eventlog.Precondition, "http.404")
-		l.check(decide.ReasonHeld, true, []string{"As many events of send are held as may be (policies.held.max)"},
-			[]string{"pawl resume shop"})
+		l.check(decide.ReasonHeldMost, true, []string{"begins no run: as many of its events are held as may be",
+			"until fewer are held (policies.held.max)"}, []string{"pawl resume shop"})
 	})
 	t.Run("back-off", func(t *testing.T) {
 		t.Parallel()

@@ -2,6 +2,7 @@ package explain
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/pawl-run/pawl/engine/decide"
 	"github.com/pawl-run/pawl/eventlog"
@@ -98,8 +99,11 @@ func (w *Why) explainWait(s *projections.State, wait decide.Wait) {
 	case decide.ReasonProbing:
 		w.set("Consumer %s of workflow %s waits for its target, and tries it again by itself at %s.", wait.Subject, name,
 			wait.Until)
-	case decide.ReasonUncertain, decide.ReasonHeldMost:
-		w.set("Consumer %s of workflow %s begins no run.", wait.Subject, name)
+	case decide.ReasonUncertain:
+		w.set("Consumer %s of workflow %s begins no run: three of its calls in a row ended without a known outcome.",
+			wait.Subject, name)
+	case decide.ReasonHeldMost:
+		w.set("Consumer %s of workflow %s begins no run: as many of its events are held as may be.", wait.Subject, name)
 	default:
 		w.set("Workflow %s waits: %s.", name, wait.Reason)
 	}
@@ -116,6 +120,9 @@ func (w *Why) explainWait(s *projections.State, wait decide.Wait) {
 func others(s *projections.State, m *projections.Mutation, until string) string {
 	if run := s.Run(m.Run); run != nil && run.Event != nil {
 		return ", and the other events go on"
+	}
+	if slices.ContainsFunc(s.Definition().Consumers, eventlog.Consumer.Concurrent) {
+		return ", and of the workflow only the concurrent consumers run " + until
 	}
 	return ", and nothing else of the workflow runs " + until
 }

@@ -139,6 +139,17 @@ func TestWorkflow(t *testing.T) {
 			decide.Wait{Reason: decide.ReasonMaintenance, Subject: "R1"}, "maintenance", at, 0, "R1",
 			[]string{"needs a repair", "2 failures in a row"}, []string{"pawl runs show shop R1 --evidence",
 				"pawl repair shop FILE", "pawl deploy FILE"}},
+		"maintenance, beside a concurrent consumer": {base(func(s *projections.State) {
+			s.Maintenance = &projections.Maintenance{Run: "R1", Since: at}
+			*s = s.Hydrate(&projections.Script{Version: "1", Definition: eventlog.Definition{Consumers: []eventlog.Consumer{
+				{Name: "each", Subscribe: []eventlog.Topic{"in"}, Concurrency: 4},
+				{Name: "sum", Subscribe: []eventlog.Topic{"done"}},
+			}}})
+			s.Version, s.Waiting = "1", []projections.Waiting{{Topic: "in", Events: 9}, {Topic: "done", Events: 2}}
+		}), decide.Wait{Reason: decide.ReasonMaintenance, Subject: "R1"}, "maintenance", at, 0, "R1",
+			[]string{"Its concurrent consumers go on; its producers and its other consumers do not run (2 events wait for " +
+				"them) until a repaired or a new script is there"}, []string{"pawl runs show shop R1 --evidence",
+				"pawl repair shop FILE", "pawl deploy FILE", "pawl events list --workflow shop --status pending"}},
 		"maintenance, for an event": {base(func(s *projections.State) {
 			s.Maintenance = &projections.Maintenance{Run: "R1", Since: at}
 			s.Run("R1").Reserved = []eventlog.EventRef{{Topic: "in", MessageID: "a"}}
@@ -203,7 +214,8 @@ func TestWorkflow(t *testing.T) {
 		}), decide.Wait{Reason: decide.ReasonIdle}, "idle", 0, 0, "",
 			[]string{"Workflow shop has only discarded events left: nothing else is due. It goes",
 				"2 of its events are discarded since"},
-			[]string{"pawl jobs list --workflow shop --state discarded", "pawl redrive shop --where state=discarded"}},
+			[]string{"pawl jobs list --workflow shop --state discarded", "pawl redrive shop --where state=discarded",
+				"pawl skip shop --where state=discarded"}},
 		"archived, an event": {base(func(s *projections.State) {
 			s.Archived, s.Waiting = true, []projections.Waiting{{Topic: "in", Events: 1}}
 		}), decide.Wait{Reason: decide.ReasonArchived}, "archived", 0, 0, "",

@@ -71,10 +71,11 @@ func (w *Why) attend(s *projections.State) {
 	w.attendUndecided(s)
 	if n := s.Counts.Discarded; n > 0 {
 		w.begin(PartDiscarded)
-		w.add("%s since %s: the attempts are used up, and only a person brings %s back.",
+		w.add("%s since %s: the attempts are used up, and a person brings %s back or skips %[3]s.",
 			ofItsEvents(n, "is discarded", "are discarded"), s.Counts.DiscardedSince, number(n, "it", "them"))
 		w.offer("pawl jobs list --workflow %s --state discarded", s.Name)
 		w.offer("pawl redrive %s --where state=discarded", s.Name)
+		w.offer("pawl skip %s --where state=discarded", s.Name)
 	}
 }
 
