@@ -8,8 +8,8 @@ import (
 	"github.com/pawl-run/pawl/projections"
 )
 
-// uncertainStreak is how many calls in a row may end without a known outcome before no run begins any more (C3).
-const uncertainStreak = 3
+// UncertainStreak is how many calls in a row may end without a known outcome before no run begins any more (C3).
+const UncertainStreak = 3
 
 // beginning is what a concurrent consumer begins next: a run that comes back, or one for a pending event.
 type beginning struct {
@@ -88,7 +88,7 @@ func nextBeginning(s *projections.State, c eventlog.Consumer, now eventlog.Insta
 			return beginning{run: run}, true
 		}
 	}
-	if !mayStart || len(h.Uncertain) >= uncertainStreak || s.HeldFor(c) >= maxHeld {
+	if !mayStart || len(h.Uncertain) >= UncertainStreak || s.HeldFor(c) >= maxHeld {
 		return beginning{}, false
 	}
 	if h.Probing != nil {
@@ -197,7 +197,7 @@ func consumerStatus(s *projections.State, c eventlog.Consumer, h *projections.Ha
 	if s.HeldFor(c) >= at.MaxHeld {
 		wait(ReasonHeldMost, 0)
 	}
-	if len(h.Uncertain) >= uncertainStreak {
+	if len(h.Uncertain) >= UncertainStreak {
 		wait(ReasonUncertain, 0)
 	}
 	_, untried := first(s.Offered(c, false, at.Now))
@@ -241,7 +241,7 @@ func soonestBeginning(s *projections.State, c eventlog.Consumer, at Present) (Wa
 		own(ReasonBackoff, until)
 		break
 	}
-	if len(h.Uncertain) < uncertainStreak && s.HeldFor(c) < at.MaxHeld {
+	if len(h.Uncertain) < UncertainStreak && s.HeldFor(c) < at.MaxHeld {
 		untried, isNew := s.SoonestOffer(c, false)
 		tried, again := s.SoonestOffer(c, true)
 		probes := h.Probing != nil && h.Probing.At > at.Now

@@ -87,7 +87,7 @@ func (d *decision) leaveUncertain(run *projections.Run, m *projections.Mutation,
 
 // countUncertain notes that the outcome of a call is not known. After three in a row no run begins (C3).
 func (d *decision) countUncertain(run *projections.Run, m *projections.Mutation) {
-	if h := d.state().Handler(run.Handler); d.err == nil && h != nil && len(h.Uncertain) < uncertainStreak {
+	if h := d.state().Handler(run.Handler); d.err == nil && h != nil && len(h.Uncertain) < UncertainStreak {
 		d.emit(&eventlog.HandlerUncertainCounted{Handler: run.Handler, Mutations: append(slices.Clip(h.Uncertain), m.ID)})
 	}
 }
@@ -99,7 +99,7 @@ func (d *decision) countCertain(run *projections.Run, m *projections.Mutation) {
 	if d.err != nil || h == nil || len(h.Uncertain) == 0 {
 		return
 	}
-	if len(h.Uncertain) < uncertainStreak || slices.Contains(h.Uncertain, m.ID) {
+	if len(h.Uncertain) < UncertainStreak || slices.Contains(h.Uncertain, m.ID) {
 		d.emit(&eventlog.HandlerUncertainCounted{Handler: run.Handler})
 	}
 }

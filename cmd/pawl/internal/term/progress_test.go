@@ -62,12 +62,15 @@ func TestProgress(t *testing.T) {
 					&eventlog.HandlerProbeScheduled{Handler: "tell", Attempt: 1, At: began.Add(time.Second)}},
 				{&eventlog.HandlerProbeScheduled{Handler: "tell", Attempt: 2, At: began.Add(time.Second)}},
 				{&eventlog.HandlerProbingEnded{Handler: "tell"}},
+				{&eventlog.HandlerUncertainCounted{Handler: "tell", Mutations: []eventlog.MutationID{"M1", "M2"}}},
+				{&eventlog.HandlerUncertainCounted{Handler: "tell", Mutations: []eventlog.MutationID{"M1", "M2", "M3"}}},
 			},
 			[]string{
 				"✗ tell failed (event o-1): boom", "■ event o-1 of due is held for a repair: pawl why orders",
 				"✗ tell failed (Tell Ann): boom",
 				"↻ tell is tried one run at a time, since several events failed alike; the next in 1s",
 				"▶ tell works on many events again",
+				"■ tell begins no run any more: the outcome of 3 calls in a row is not known: pawl why orders",
 			}},
 		{"runs side by side: each change is told by the title of its own run",
 			[]transition{
