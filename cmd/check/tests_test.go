@@ -138,7 +138,7 @@ func TestNever(t *testing.T) {}
 		t.Errorf("-short of the good package: failed %v, %d passed, %d skipped\n%s",
 			one.failed, one.passed, one.skipped, out.String())
 	}
-	if got := one.left["by -short"]; len(got) != 1 || !strings.Contains(got[0], "cmd/pawl/internal/client") {
+	if got := one.left["by -short"]; len(got) != 1 || !strings.Contains(got[0], "cmd/pawl/internal") {
 		t.Errorf("left out by -short: %q", got)
 	}
 	if got := one.left[withoutAll]; !slices.Equal(got, []string{"the race detector"}) {

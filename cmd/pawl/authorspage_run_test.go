@@ -100,6 +100,7 @@ func TestAuthorsPageTypes(t *testing.T) {
 
 // The tests of the page are those of the typed workflow, and pass; so do those of the bundled examples.
 func TestAuthorsPageTests(t *testing.T) {
+	long(t)
 	t.Parallel()
 	part := pagePartOf(t, "Tests")
 	dir := place(t, map[string]string{

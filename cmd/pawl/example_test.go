@@ -90,6 +90,7 @@ func (s deliverer) want(status int, id, kind string, customer, order int) {
 // those of each customer in their order, of each once, and of no delivery that the chat has no sentence for. What the
 // shop has not signed it does not take.
 func TestExampleOfManyAtOnce(t *testing.T) {
+	long(t)
 	t.Parallel()
 	const customers, deliveries = 40, 5
 	other := &chat{T: t, atOnce: 16, full: make(chan struct{})}

@@ -138,6 +138,7 @@ func TestForgottenWorkflow(t *testing.T) {
 // the acceptance cannot hold it. Its file is still deployed when the engine starts, and its source comes with
 // its events again: a person is asked before any of them is handled.
 func TestNewlyDeployedAfterALossAsks(t *testing.T) {
+	long(t)
 	t.Parallel()
 	s := openShop(t)
 	w := wound{t, place(t, map[string]string{

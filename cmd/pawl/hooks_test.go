@@ -14,6 +14,7 @@ import (
 
 // The hook of the page takes what GitHub would send once its secret is granted, and nothing else; its commands show it.
 func TestAuthorsPageHooks(t *testing.T) {
+	long(t)
 	t.Parallel()
 	part := pagePartOf(t, "Hooks: requests of other systems")
 	commands := part.commands(t)

@@ -185,6 +185,7 @@ func TestMaintainerRepairsTwentyFaults(t *testing.T) {
 // A maintainer behind a webhook, and one that is a tool on NATS, repair as a command does: with the evidence, each
 // workflow by one call at a time, and the work goes on.
 func TestMaintainersBehindWebhookAndTool(t *testing.T) {
+	long(t)
 	dir := t.TempDir()
 	if err := os.Mkdir(filepath.Join(dir, "sheets"), 0o700); err != nil {
 		t.Fatal(err)

@@ -135,6 +135,7 @@ secrets:
 
 // A call that was approved is not sent once its secret is no longer granted.
 func TestSecretsAreAskedForBeforeTheCall(t *testing.T) {
+	long(t)
 	t.Parallel()
 	host := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodPost {

@@ -128,7 +128,7 @@ func TestCrashAtEveryAppend(t *testing.T) {
 			t.Logf("%d appends to this end:\n%s", whole, end)
 			step := 1
 			if testing.Short() {
-				step = 12 // a sample
+				step = 24 // a sample
 			}
 			for at := 2; at <= whole; at += step { // the first one is the deploy
 				for _, crash := range []struct {

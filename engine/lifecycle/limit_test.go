@@ -108,6 +108,9 @@ func shortCPU(p *schedule.Policies) { p.Script.CPU = 50 * time.Millisecond }
 // F9 for limits: a script that kills its worker each time asks for a repair; the third failure in a
 // row holds the workflow. From then on no run and no worker is spent on it.
 func TestLimitFailuresEndInAHold(t *testing.T) {
+	if testing.Short() {
+		t.Skip("left out by -short: it computes up to limits")
+	}
 	l := staffed(t, shortCPU)
 	l.deploy(shop{prepare: hangs})
 	l.push("a")
@@ -151,6 +154,9 @@ func calls(r worker.Report) (n uint64) {
 // J2 for limits: with maxAttempts the event that breaks the limits is tried so often and put aside;
 // the workflow goes on with the others.
 func TestLimitFailuresDiscardTheirEvent(t *testing.T) {
+	if testing.Short() {
+		t.Skip("left out by -short: it computes up to limits")
+	}
 	l := staffed(t, shortCPU)
 	l.deploy(shop{options: "maxAttempts: 2,", mutate: `if (data.order === "a") ` + hangs + call})
 	l.push("a", "b")

@@ -24,14 +24,14 @@ var waitsOfMany = []waiting{
 		l.reconciles(connector.VerdictRetry)
 		l.push("a", "b", "c")
 		l.push("d")
-	}, "The outcome of its last 3 calls is not known", 5, shop{many: true}, 0},
+	}, "three of its calls in a row ended without a known outcome", 5, shop{many: true}, 0},
 	{"as many held as may be", decide.ReasonHeldMost, func(l *life) {
 		l.deploy(shop{many: true})
 		l.sends(lost, lost)
 		l.reconciles(connector.VerdictRetry)
 		l.push("a", "b")
 		l.push("c")
-	}, "As many events of send are held as may be", 1, shop{many: true}, 2},
+	}, "as many of its events are held as may be", 1, shop{many: true}, 2},
 	{"held for a repair", decide.ReasonHeld, func(l *life) {
 		l.deploy(shop{many: true, prepare: `if (order.id !== "b") { ` + broken("read") + ` }`})
 		l.push("a", "b")

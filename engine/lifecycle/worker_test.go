@@ -201,6 +201,9 @@ func (l *life) wantDone(attempts int) {
 // A worker that is killed while its producer computes: nothing of the run is visible, and the poll
 // is made again.
 func TestWorkerKilledInProducer(t *testing.T) {
+	if testing.Short() {
+		t.Skip("left out by -short: it kills real workers")
+	}
 	for name, body := range map[string]string{"computing": computes, "reading": `await ctx.world.list({});`} {
 		t.Run(name, func(t *testing.T) {
 			l := staffed(t)
@@ -223,6 +226,9 @@ func TestWorkerKilledInProducer(t *testing.T) {
 // A worker that is killed before its run has a call in flight: the events are free, and a fresh run
 // takes them. One call leaves in all.
 func TestWorkerKilledBeforeTheCall(t *testing.T) {
+	if testing.Short() {
+		t.Skip("left out by -short: it kills real workers")
+	}
 	for name, c := range map[string]struct {
 		shop     shop
 		handler  string
@@ -257,6 +263,9 @@ func TestWorkerKilledBeforeTheCall(t *testing.T) {
 // Workers that are killed while a call is in flight: the call is none of theirs. It settles, or is
 // asked about, as if nothing had been, and its run goes on.
 func TestWorkersKilledDuringTheCall(t *testing.T) {
+	if testing.Short() {
+		t.Skip("left out by -short: it kills real workers")
+	}
 	for name, c := range map[string]struct {
 		then outcome
 		ends string
@@ -285,6 +294,9 @@ func TestWorkersKilledDuringTheCall(t *testing.T) {
 // A worker that is killed after the call: the events stay held, and a retry run makes next again
 // with the same result. Nothing is sent again.
 func TestWorkerKilledInNext(t *testing.T) {
+	if testing.Short() {
+		t.Skip("left out by -short: it kills real workers")
+	}
 	l := staffed(t)
 	l.deploy(shop{next: computes})
 	l.loses(`next of consumer "send"`, false, func() { l.pushed("a") })
@@ -302,6 +314,9 @@ func TestWorkerKilledInNext(t *testing.T) {
 // A worker that is killed while it reads a definition: the deploy is refused for the moment, nothing
 // of it is there, and the next one goes through.
 func TestWorkerKilledDuringDeploy(t *testing.T) {
+	if testing.Short() {
+		t.Skip("left out by -short: it kills real workers")
+	}
 	l := staffed(t)
 	answer, done := make(chan error, 1), make(chan struct{})
 	go func() {

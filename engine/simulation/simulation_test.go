@@ -110,7 +110,11 @@ func TestSeeds(t *testing.T) {
 // TestSeedRepeats: the same seed is the same history.
 func TestSeedRepeats(t *testing.T) {
 	t.Parallel()
-	for n := range uint64(10) {
+	repeated := uint64(10)
+	if testing.Short() {
+		repeated = 3
+	}
+	for n := range repeated {
 		var first []string
 		if _, err := simulate(t, simulation.Config{Seed: n + 1, Trace: func(line string) {
 			first = append(first, line)
