@@ -12,35 +12,39 @@
 //     as the process lives.
 //   - A workflow whose past cannot be folded stops alone, loudly; the others go on.
 //
-// On a busy engine a run that only looks whether anything is left waits a moment for the next event
-// ([Config.Linger]): that event then costs one run instead of two. Any other change of the
-// workflow ends the wait.
-//
-// Each workflow has three parts. Its aggregate holds the state and the one way to change it, record; per workflow only
-// that is serialized. Its runner steps: it looks at the state, runs scripts and reports. Its calls are the mutations
-// that have left. Scripts, calls and reconciles run while other things are recorded, so events and operator actions are
-// taken while a run is busy; what waits to be recorded is recorded together (C10, proposal.go). Where a consumer is
+// Each workflow has three parts. Its aggregate holds the state and the one way to change it, record. Its runner steps:
+// it looks at the state, runs scripts and reports. Its calls are the mutations that have left. The aggregate's lock is
+// held only while its state changes, never while a script or a call is at work. So events and operator actions are
+// taken while a run is busy, and what waits to be recorded is recorded together (C10, proposal.go). Where a consumer is
 // concurrent (C1), the scripts of several runs are at work at once as the runner's tasks (step.go). step.go also
 // describes the way of a request.
+//
+// After work, a consumer runs once more to see that nothing is left (S3). On a busy engine that last run is delayed a
+// little ([Config.Linger]): an event that comes meanwhile then costs one run instead of two. Any change of the workflow
+// ends the delay.
 //
 // Where damage is met: stop (aggregate.go) ends the work of a workflow with a record that cannot be followed; the check
 // of the whole log (audit.go) holds one with a damaged past; what a person accepts as lost is given up by
 // package engine/loss.
 //
-// In a cluster each partition has one owner at a time (tenure.go). The others follow it into their stores (watch.go),
-// and send it what is to be recorded (route.go); without the lease an engine records nothing but what became of its
-// calls. A request leaves only under the lease in which its start was decided. An owner copies how far the log is
-// acknowledged to a place that outlives its node, and the next owner compares the log with that before anything leaves
-// (keepMark and checkMark in tenure.go). What one engine does for all, such as the feed, is done by the owner of
-// partition 0 (Config.Duties). Composing such an engine takes a [lease.Keeper] on the bucket of leases
-// (eventlog/jslog/bucket) and a peer.Peers on the engine's connection, as Config.Leases and Config.Peers; Run keeps the
-// leases and gives them back in the end. Without them the engine owns everything. Not guaranteed there yet: that a
-// workflow goes on where it is read alone, as after a conflict, and the replica that answers is damaged. Where a whole
-// partition is read, the leader is asked for what a replica lacks.
+// In a cluster each partition has one owner at a time. Who owns it, and the 20 s after which another engine may take
+// it, is package lease; tenure.go takes partitions over and gives them back. Without leases an engine owns everything.
 //
-// An engine's life from its start to its end is run.go. settlement.go records the outcome of a call. Where no outcome
-// is known, it asks the connector. The checkpoint of what is folded is written and trusted by writebehind.go; what no
-// longer has to be in memory leaves it after that (aggregate.go, package engine/memory) and comes back by backlog.go.
+//   - The other engines follow the owner into their stores (watch.go), and send it what is to be recorded (route.go).
+//   - Without the lease an engine records nothing but what became of its calls. A request leaves only under the lease
+//     in which its start was decided.
+//   - An owner copies how far the log is acknowledged to a place that outlives its node. The next owner compares the
+//     log with that before anything leaves (keepMark and checkMark in tenure.go).
+//   - What one engine does for all, such as the feed, is done by the owner of partition 0 (Config.Duties).
+//   - Not guaranteed yet: when one workflow is read alone, as after a conflict, and a damaged replica answers, that
+//     workflow stops. Where a whole partition is read, the leader is asked for what a replica lacks.
+//
+// An engine's life from its start to its end is run.go. settlement.go finds out what became of a call and reports it.
+// The rules for that are in engine/decide: settlement.go (the answer), reconcile.go (when to ask again) and
+// resolution.go (a person's word). The lost acknowledgement of an append is another thing: eventlog/jslog/confirm.go.
+//
+// The checkpoint of what is folded is written and trusted by writebehind.go; what no longer has to be in memory leaves
+// it after that (aggregate.go, package engine/memory) and comes back by backlog.go.
 //
 // The packages below:
 //   - process: what all workflows share, and Config
@@ -49,7 +53,8 @@
 //   - deploy: whether a script may replace another
 //   - handler: one call of a script
 //   - connector: the outside
-//   - hook, secret: what requests are verified by
+//   - hook: how a webhook is verified
+//   - secret: the named secrets of the configuration
 //   - underway: calls that have left
 //   - capability: grants
 //   - hint: what to do next

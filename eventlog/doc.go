@@ -27,8 +27,8 @@
 //
 // How do I add a fact type? Declare it in a file *_events.go (its comment is its text in the feed: `go test ./ops/feed
 // -run Meanings -update`) and give it a row in fact.go. Raise FormatVersion in format.go and name the type there, so
-// that an older binary refuses a log that holds it. Fold it in projections/apply.go, and name in projections/needs.go
-// what history it reads. engine/decide emits it; decide/remains.go says what a lost record of it could have meant.
-// `go test ./eventlog -run Golden -update` writes its golden file. The random histories (projections/foldtest) and the
-// simulation have to know it.
+// that an older binary refuses a log that holds it. Fold it in projections/apply.go; history that its fold looks up is
+// asked for by itself (projections/missing.go). engine/decide emits it; decide/remains.go says what a lost record of it
+// could have meant. `go test ./eventlog -run Golden -update` writes its golden file. The random histories
+// (projections/foldtest) and the simulation have to know it.
 package eventlog

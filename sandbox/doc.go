@@ -22,10 +22,13 @@
 // What a script finds besides the language is on the page SCRIPTS.md.
 //
 // How do I add a limit? Give it a field of Limits and a default in limits.go, and its code limit.NAME a place in
-// failure.go. Limits.Effective and schedule.Default name it too. Keep it in vm, by a LimitFault, and carry it to the
-// processes in worker/wire.go; worker/limits_test.go breaks each one. A limit of what a script answers is checked again
-// in worker/recheck.go. Make it a setting in engine/schedule/policy.go, which engine/handler/invoke.go hands over, and
-// name it in SCRIPTS.md and in CONFIG.md.
+// failure.go. Limits.Effective names it too. Keep it in vm, by a LimitFault, and carry it to the processes in
+// worker/wire.go; worker/limits_test.go breaks each one. A limit of what a script answers is checked again in
+// worker/recheck.go. Make it a setting in engine/schedule/policy.go (Script, defaultScript and Validate), which
+// engine/handler/invoke.go hands over, and name it in SCRIPTS.md and in CONFIG.md.
+//
+// Memory is a limit of the process and not of a call: worker/watchdog.go keeps it from inside, RLIMIT_DATA (package
+// confine) by the operating system, and worker/supervise.go from outside.
 //
 // How large may an event be? One payload has no limit of its own. A push is bounded by rpc.MaxBody, a webhook by
 // hook.MaxBody, the publishes of a handler by Limits.Publish, and a transition by jslog's maxTransition, checked in

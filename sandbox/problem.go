@@ -26,20 +26,8 @@ func HasErrors(problems []Problem) bool {
 }
 
 // Problem is one finding about a script, in the author's lines. An error is what certainly fails when
-// it is reached; a warning is what its author will hardly have meant. The codes of Describe, with the
-// meaning of each in package lint, are
-//   - those of Error for top-level code, and for what the text alone shows that it will end in:
-//     phase.forbidden, connector.unknown, call.params, publish.invalid, input.invalid, topic.unknown,
-//     topic.notSubscribed; besides them ctx.assigned, prepare.result and reservation.unknown
-//   - shape.default, .name, .topics, .producer, .consumer, .hook, .concurrency, .empty: what the workflow is made of
-//   - concurrency.state: a state that a consumer with concurrency returns, or as a warning reads
-//   - value.notJSON: a value of which JSON keeps nothing
-//   - as warnings event.*, payload.unknown, data.unknown, state.*, reservation.*, next.feedsItself,
-//     publish.stringified, publish.messageIdConstant, .messageIdRepeats, shape.unknownKey, handler.parameter,
-//     global.absent, .unknown, .shared, call.notAwaited, call.catch, mutate.codeAfter, .secondCall, .loop,
-//     ui.title, title.constant, publish.unknownMember, publish.messageIdRandom, prepare.reservations,
-//     prepare.unknownMember, prepare.wakeAt, prepared.unknown,
-//     mutationResult.unknown, concurrency.key, connector.dynamic, script.suspicious, script.problems
+// it is reached; a warning is what its author will hardly have meant. The codes are listed in package lint. Top-level
+// code that fails has those of Error.
 type Problem struct {
 	Severity string `json:"severity"` // "error" or "warning"
 	Code     string `json:"code"`

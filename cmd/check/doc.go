@@ -18,6 +18,9 @@
 // A line has at most 120 columns. What cannot be wrapped does not count: tags of fields, raw strings of several
 // lines, rows of tables, and everything in a test's script but its comments.
 //
+// How do I add a step? It is a line in main.go and a method of tree in a file of its name. The script .ci/run installs
+// what -all needs, and runs it.
+//
 // Packages (default ./...) narrow vet, staticcheck, the other platforms and the tests; the other steps
 // always look at the whole module. Imports are read from the text of every file, so files for other
 // platforms are checked too.

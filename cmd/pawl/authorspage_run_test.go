@@ -200,6 +200,8 @@ var mistakes = map[string][2]string{
 		`  consumers: { other: { subscribe: ["file.found"], prepare() { return { reservations: [], data: null }; } },`,
 	},
 	"connector.unknown": {`ctx.files.list(`, `ctx.ftp.list(`},
+	"connector.dynamic": {`const { entries }`, `ctx.log(ctx.files[ctx.hash("x")]); const { entries }`},
+	"ctx.assigned":      {`async handler(ctx) {`, `async handler(ctx) { ctx.state = 1;`},
 	"operation.unknown": {`ctx.files.list(`, `ctx.files.dir(`},
 	"call.params":       {`pattern: "*.txt"`, `pattern: 5`},
 	"call.stringified":  {`values: data });`, `values: JSON.stringify(data) });`},
@@ -223,9 +225,15 @@ var mistakes = map[string][2]string{
 		`const [file] = await ctx.peek("file.found", { limit: 1 });`,
 		`const [file] = await ctx.peek("file.found", { limit: 1 }).catch(() => []);`,
 	},
-	"publish.invalid":         {`messageId: name,`, ``},
+	"publish.invalid":       {`messageId: name,`, ``},
+	"publish.unknownMember": {`payload: { name, size }`, `payload: { name, size }, subject: name`},
+	"input.invalid": {
+		`async handler(ctx) {`, `async handler(ctx) { ctx.registerInput({ source: "disk", id: "1", title: "One" });`,
+	},
 	"publish.messageIdRandom": {`messageId: name,`, `messageId: crypto.randomUUID(),`},
 	"title.constant":          {"title: `File ${name}`", `title: "A file"`},
+	"prepare.unknownMember":   {"ui: { title: `Row for ${file.id}` },", "title: `Row for ${file.id}`,"},
+	"prepared.unknown":        {`async mutate(ctx, { data }) {`, `async mutate(ctx, { data, file }) { ctx.log(file);`},
 	"prepare.result":          {`return { reservations: [], data: null };`, `return;`},
 	"prepare.reservations":    {`reservations: [{ topic: "file.found", ids: [file.id] }]`, `reservations: [file.id]`},
 	"prepare.wakeAt": {
@@ -243,6 +251,7 @@ var mistakes = map[string][2]string{
 	"payload.unknown":           {`data: file.payload,`, `data: { name: file.payload.path },`},
 	"data.unknown":              {`data: file.payload,`, `data: { size: file.payload.size },`},
 	"state.neverReturned":       {`async handler(ctx) {`, `async handler(ctx, state) { ctx.log(state?.after);`},
+	"state.neverRead":           {"${outcome.result.row}`);", "${outcome.result.row}`); return { last: data.name };"},
 	"state.unknown": {
 		`async handler(ctx) {`, `async handler(ctx, state) { if (state?.last) return { before: state.before };`,
 	},
@@ -255,8 +264,9 @@ var mistakes = map[string][2]string{
 		"subscribe: [\"file.found\", \"more\"],\n      async prepare(ctx) {\n        " +
 			"const [more] = await ctx.peek(\"more\");\n        " + onePeeked + "\n          data: { name: more.payload },",
 	},
-	"reservation.never": {`subscribe: ["file.found"],`, `subscribe: ["file.found", "more"],`},
-	"value.notJSON":     {`data: file.payload,`, `data: new Map(),`},
+	"reservation.unknown": {`reservations: [{ topic: "file.found"`, `reservations: [{ topic: "file.lost"`},
+	"reservation.never":   {`subscribe: ["file.found"],`, `subscribe: ["file.found", "more"],`},
+	"value.notJSON":       {`data: file.payload,`, `data: new Map(),`},
 	"next.feedsItself": {
 		`if (outcome.status`,
 		`await ctx.publish("file.found", { messageId: data.name + "+", title: data.name }); if (outcome.status`,
@@ -319,6 +329,25 @@ func TestAuthorsPageMistakes(t *testing.T) {
 		}
 		if found := codes(wrong); !slices.Contains(found, row[1]) {
 			t.Errorf("%s: the validator finds %q", row[1], found)
+		}
+	}
+}
+
+// The page lists each code of package lint, but for two that are about the checks and not about a mistake.
+func TestAuthorsPageListsEachCode(t *testing.T) {
+	t.Parallel()
+	codes := regexp.MustCompile(`(?m)^//\t([a-z]+\.[a-zA-Z]+) +\S+  +\S`).
+		FindAllStringSubmatch(read(t, "../../sandbox/lint/doc.go"), -1)
+	if len(codes) < 40 {
+		t.Fatalf("package lint lists %d codes: %q", len(codes), codes)
+	}
+	prose := pagePartOf(t, "What the validator finds").prose
+	for _, code := range codes {
+		if about := code[1]; about == "script.problems" || about == "limit.checks" {
+			continue
+		}
+		if !strings.Contains(prose, "\n| `"+code[1]+"` | ") {
+			t.Errorf("the page does not list %s", code[1])
 		}
 	}
 }

@@ -1,6 +1,9 @@
 // Package connector is the only way from a workflow to the outside. A connector owns every call
 // to one outside system; the Registry is the gate all calls go through. CONNECTORS.md describes the
-// operations of those built in; its section "Writing one in Go" tells how to add one.
+// operations of those built in.
+//
+// How do I add a connector, or an operation? The section "Writing one in Go" of CONNECTORS.md tells, at its end also
+// for one more operation.
 //
 // Secrets are filled into the configuration by secrets.go, and blanked (redacted) out of answers by package redact.
 //

@@ -49,6 +49,9 @@ type Connectors interface {
 }
 
 // Config of an Engine. Log, Store, Scripts and Connectors are required.
+//
+// An engine of a cluster has a [lease.Keeper] on the bucket of leases (eventlog/jslog/bucket) as Leases, and a
+// peer.Peers on its own connection as Peers. Run keeps the leases and gives them back in the end.
 type Config struct {
 	Log        eventlog.Log
 	Store      Store

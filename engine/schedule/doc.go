@@ -2,6 +2,10 @@
 // and the chance it uses are arguments, so that a decision can be replayed and a test can say what
 // happens next.
 //
+// Nothing is started here. The next time of a producer is a fact, handler.scheduled. The runner sleeps until then
+// (engine/runner.go), engine/decide/next.go finds the producer due, and engine/decide/start.go starts the run. Times
+// that pass while the engine is stopped are made up for by one run, not one by one (S2, S6).
+//
 // Guaranteed:
 //   - [Schedule.Next] is strictly later than its argument, and the same for the same argument and
 //     zone database. A schedule that can never be due is refused by [Parse].

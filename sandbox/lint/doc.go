@@ -1,6 +1,7 @@
-// Package lint judges the text of a workflow script before it runs. It runs nothing. A file is one check, but for
-// handlers (walks the handlers), uses (finds what they touch), written (takes parameters down), madecalls (what a
-// function calls with its ctx) and codeafter (what the text has after each mutation call, for onecall).
+// Package lint judges the text of a workflow script before it runs. It runs nothing. Each file is one check, except
+// these five, which walk the script for the others: handlers (the handlers of the workflow), uses (what they touch of
+// ctx), written (the parameters of their calls), madecalls (what a function calls with its ctx) and codeafter (what the
+// text has after each mutation call, for onecall).
 //
 // What several checks need stands below: package finding lists the problems, and package flow follows a value that is
 // handed on. What needs no handler is judged in package global (names) and package onecall (R4).
@@ -21,7 +22,8 @@
 //	publish.messageIdConstant  messageid.go    a message id that is always the same (R11)
 //	publish.messageIdRepeats   messageid.go    a message id that all turns of a loop share (R11)
 //	publish.stringified        publish.go      a payload that is a text of JSON
-//	event.unknown, event.list  values.go       an event taken for its payload, a list taken for an event
+//	event.unknown              values.go       an event taken for its payload
+//	event.list                 values.go       a list of events taken for one
 //	payload.unknown            payload.go      a member that no payload that the script publishes has
 //	data.unknown               handover.go     a member that prepare does not put into data
 //	state.neverReturned        state.go        a state that is read and never returned (R13)
@@ -53,11 +55,13 @@
 //	reservation.unknown        reservation.go  a reservation of a topic that the consumer does not subscribe to
 //	concurrency.state          state.go        a state that a consumer with concurrency returns or reads (C4)
 //	concurrency.key            payload.go      a key that no published payload has (C2)
-//	ui.title, title.constant   title.go        a mutation that people cannot tell from others
+//	ui.title                   title.go        a mutation without a title for people
+//	title.constant             title.go        mutations, or in publish.go events, that people cannot tell apart
 //	mutate.codeAfter           onecall         code behind the mutation call, which never runs (R4)
 //	mutate.secondCall          onecall         a second mutation call, which is never sent (R4)
 //	mutate.loop                onecall         a mutation call in a loop, which is sent once (R4)
-//	global.absent, .unknown    global          a name that does not exist here
+//	global.absent              global          a name that other places have and Pawl has not
+//	global.unknown             global          a name that nothing declares
 //	global.shared              global          a variable that does not outlive the handler call
 //	script.problems            finding         how many problems are not listed
 //	limit.checks               handlers.go     a text that would keep the checks at work for long
@@ -67,5 +71,6 @@
 //
 // How do I add a check? Give it a file with its noun as name, and a method of collector. Call that from handlers.go:
 // from consumer for what concerns one consumer, from judge for each use of ctx. Write its code and its file into the
-// table above, and what it finds into worker/testdata/problems.
+// table above, and its code and the mistake into the table of SCRIPTS.md, where a test of cmd/pawl makes each mistake
+// (authorspage_refusals_test.go). Write what it finds into worker/testdata/problems.
 package lint

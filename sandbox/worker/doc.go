@@ -9,6 +9,9 @@
 //     Limits.Wall is the time that passes; a script is not blamed for a busy machine. One whose process
 //     had a processor for less than a tenth of that time, because it was stopped or the machine was too
 //     busy, fails with worker.lost instead of limit.wall.
+//   - The memory of a worker is bounded in four places, in this order: the Go runtime collects more garbage, and then
+//     the watchdog ends the process (watchdog.go); the operating system refuses what comes between two looks of the
+//     watchdog (RLIMIT_DATA, package confine); last, the engine kills the process from outside (supervise.go).
 //   - A worker holds no secrets: no environment, no files, no sockets, on Linux taken from it for good
 //     (package confine); Report says how much of that this machine could do. It dies with its
 //     engine. Its answer is bounded before it is unpacked and checked again against the call. It serves one
