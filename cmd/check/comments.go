@@ -19,7 +19,8 @@ var (
 )
 
 // comments checks what comments name: a comment that begins with an identifier begins with the declared one, and each
-// word in camel case occurs in code. Words that come from elsewhere are in foreignWords.
+// word in camel case occurs in code, and each Go file with a folder is there. Words that come from elsewhere are in
+// foreignWords.
 func (t *tree) comments() (found []string) {
 	known := t.words()
 	for _, f := range t.files {
@@ -34,6 +35,10 @@ func (t *tree) comments() (found []string) {
 		}
 		for _, group := range f.syntax.Comments {
 			for _, comment := range group.List {
+				for _, name := range t.missingGo(comment.Text) {
+					found = append(found, fmt.Sprintf("%s: the comment names %s, and there is no such file", t.at(comment.Pos()),
+						name))
+				}
 				for _, w := range word.FindAllString(comment.Text, -1) {
 					if camelWord.MatchString(w) && !known[w] {
 						found = append(found, fmt.Sprintf("%s: the comment names %s, which is nowhere in the code",

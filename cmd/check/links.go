@@ -28,14 +28,17 @@ var (
 	linkMark = regexp.MustCompile(`\[([^\]]*)\]\([^)]*\)`)
 )
 
-// links checks that every link of every document leads to something: a file or folder of the module,
-// and a heading if it names one. Other sites are not asked.
+// links checks that every link of every document leads to something: a file or folder of the module, and a heading if it
+// names one. Other sites are not asked. A Go file that a document names with its folder has to be there too.
 func (t *tree) links() (found []string) {
 	for _, name := range slices.Sorted(maps.Keys(t.texts)) {
 		if path.Ext(name) != ".md" {
 			continue
 		}
 		for line, s := range outsideCode(string(t.texts[name])) {
+			for _, file := range t.missingGo(inlineLink.ReplaceAllString(s, "$1")) {
+				found = append(found, fmt.Sprintf("%s:%d: the page names %s, and there is no such file", name, line, file))
+			}
 			for _, l := range linksOf(s, line) {
 				if why := t.dead(name, l.target); why != "" {
 					found = append(found, fmt.Sprintf("%s:%d: the link to %s is dead: %s", name, line, l.target, why))
