@@ -185,18 +185,18 @@ func (a *aggregate) release(keys []projections.Key) bool {
 	}
 }
 
-// held is what keeps the workflow from beginning anything.
-func (a *aggregate) held() decide.EngineHold {
+// standstill is what keeps the workflow from beginning anything.
+func (a *aggregate) standstill() decide.Standstill {
 	switch {
 	case a.damagedBy() != nil:
-		return decide.HeldByDamage
-	case a.engine.Hold() != nil:
-		return decide.HeldByEngine
+		return decide.DamageStandstill
+	case a.engine.Standstill() != nil:
+		return decide.EngineStandstill
 	}
 	if t := a.journal.tenure(); !t.Holds() || t.Draining.Load() {
-		return decide.HeldByEngine // another engine goes on with it
+		return decide.EngineStandstill // another engine goes on with it
 	}
-	return decide.NotHeld
+	return decide.NoStandstill
 }
 
 // DamagedPast is the first damage that was found in a workflow's past, and when it was found.

@@ -245,7 +245,7 @@ func (p *partition) waitsElsewhere(s *projections.State) (waits []decide.Wait) {
 			if !p.process.Config.Leases.Nodes()[owner.Node].Lacks.Holds() {
 				return nil
 			}
-			return []decide.Wait{decide.HeldByEngine.Wait()} // no other engine could take it
+			return []decide.Wait{decide.EngineStandstill.Wait()} // no other engine could take it
 		default:
 			return nil
 		}

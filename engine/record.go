@@ -229,7 +229,7 @@ func (a *aggregate) env(s *projections.State, cmd decide.Command, actor eventlog
 	env := decide.Env{
 		Now: eventlog.At(now), Engine: a.engine.Name, Jitter: a.engine.Config.Jitter(), Policies: a.engine.Config.Policies,
 		Run: eventlog.RunID(a.engine.IDs.Next(now)), Session: eventlog.SessionID(a.engine.IDs.Next(now)),
-		Hold: a.held(), Actor: actor, Cause: cause, MaxHeld: a.engine.Config.Policies.Held.Max,
+		Standstill: a.standstill(), Actor: actor, Cause: cause, MaxHeld: a.engine.Config.Policies.Held.Max,
 	}
 	for range freePlaces(s) {
 		env.Runs = append(env.Runs, eventlog.RunID(a.engine.IDs.Next(now)))

@@ -219,7 +219,7 @@ func (e *Engine) learn(ctx context.Context, p *partition, name eventlog.Workflow
 		decision.Queued = &decide.Queued{Producers: r.Queued.Producers, Running: r.Queued.Running, State: s,
 			First: decide.Next(&s, eventlog.At(e.process.Config.Clock.Now()), e.process.Config.Leases.Owner(p.number).Engine)}
 		if _, starts := decision.Queued.First.(decide.StartRun); starts {
-			decision.Queued.First = decide.HeldByEngine.Wait() // as the owner has found it
+			decision.Queued.First = decide.EngineStandstill.Wait() // as the owner has found it
 		}
 	}
 	return decision

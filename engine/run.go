@@ -245,7 +245,7 @@ func (e *Engine) awaitRest(ctx context.Context) error {
 		}
 		rest := r.quiet()
 		return rest != nil && !slices.ContainsFunc(rest, func(wait decide.Wait) bool {
-			return wait.Reason == decide.ReasonCall || wait.Reason == decide.ReasonEngine || // for the machine, not the clock
+			return wait.Reason == decide.ReasonCall || wait.Reason == decide.ReasonStorage || // for the machine, not the clock
 				wait.Until != 0 && !wait.Until.Time().After(e.process.Config.Clock.Now())
 		})
 	})

@@ -45,7 +45,7 @@ type runner struct {
 	rest atomic.Pointer[rest]
 
 	// found is the revision of the workflow when this engine was given its partition: a run that was active then has lost
-	// its worker, even one of this engine's own (R14). It is set before the runner runs.
+	// its runner, even one of this engine's own (R14). It is set before the runner runs.
 	found uint64
 
 	seenRings      uint64         // rings before the state was looked at
@@ -167,13 +167,13 @@ func noActiveRun(r *runner) bool {
 }
 
 // sleep waits for the first of the waits' times, for a ring or for the end. What is waited for under
-// [decide.HeldByEngine] is the machine: it is looked at again after a moment of real time, whatever the engine's
+// [decide.EngineStandstill] is the machine: it is looked at again after a moment of real time, whatever the engine's
 // clock says. While tasks are at work the runner waits, and does not rest.
 func (r *runner) sleep(ctx context.Context, waits []decide.Wait) {
 	var fired, again <-chan struct{}
 	var until eventlog.Instant
 	for i, wait := range waits {
-		if wait.Reason == decide.ReasonEngine {
+		if wait.Reason == decide.ReasonStorage {
 			at := time.Now().Add(recheckInterval)
 			waits[i].Until = eventlog.At(at)
 			var cancel func()
@@ -213,7 +213,7 @@ func (r *runner) sleep(ctx context.Context, waits []decide.Wait) {
 // failed would only fail again, as often as it is rung for.
 func (r *runner) backOff(ctx context.Context, d time.Duration) {
 	defer r.restOn(&rest{
-		waits: []decide.Wait{{Reason: decide.ReasonEngine, Until: eventlog.At(time.Now().Add(d))}}, ignoresRings: true,
+		waits: []decide.Wait{{Reason: decide.ReasonStorage, Until: eventlog.At(time.Now().Add(d))}}, ignoresRings: true,
 	})()
 	clock.Sleep(ctx, d)
 }

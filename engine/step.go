@@ -77,22 +77,22 @@ func (r *runner) step(ctx context.Context) error {
 		case decide.AwaitCall: // our own call is open: its settlement nudges
 			waits = append(waits, decide.Wait{Reason: decide.ReasonCall, Subject: string(todo.Mutation)})
 		case decide.StartRun: // a retry, a consumer or a producer is due
-			if hold := r.workflow.held(); hold != decide.NotHeld {
-				waits = append(waits, hold.Wait())
+			if still := r.workflow.standstill(); still != decide.NoStandstill {
+				waits = append(waits, still.Wait())
 				continue
 			}
 			return r.workflow.report(ctx, decide.Tick{}, eventlog.Cause{Kind: "timer"})
 		case decide.BeginEvent: // a concurrent consumer has a place for an event
-			if hold := r.workflow.held(); hold != decide.NotHeld {
-				waits = append(waits, hold.Wait())
+			if still := r.workflow.standstill(); still != decide.NoStandstill {
+				waits = append(waits, still.Wait())
 				continue
 			}
 			return r.workflow.report(ctx, decide.Tick{Place: &todo.Place}, eventlog.Cause{Kind: "timer"})
 		case decide.CrashRun: // found active, started by a process that is gone
 			return r.workflow.report(ctx, decide.Recover{}, eventlog.Cause{Kind: "restart", ID: r.engine.Name})
 		default:
-			if hold := r.workflow.held(); hold != decide.NotHeld && sendsAgain(s, todo) {
-				waits = append(waits, hold.Wait())
+			if still := r.workflow.standstill(); still != decide.NoStandstill && sendsAgain(s, todo) {
+				waits = append(waits, still.Wait())
 				continue
 			}
 			if taken { // the end of what has its turn nudges

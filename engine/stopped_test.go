@@ -295,7 +295,7 @@ func TestTroubleIsToldRarely(t *testing.T) {
 	if n := said.count("trying again"); n == 0 || n > 8 {
 		t.Errorf("told %d times of %d failures:\n%.2000s", n, reads.Load(), said.text.String())
 	}
-	if wait, ok := e.Why("orders"); !ok || wait == nil || wait.Reason != decide.ReasonEngine {
+	if wait, ok := e.Why("orders"); !ok || wait == nil || wait.Reason != decide.ReasonStorage {
 		t.Errorf("it waits for %+v", wait)
 	}
 	away.Store(false)

@@ -124,7 +124,7 @@ func TestANodeWithLittleSpaceKeepsWhatNoOtherCanTake(t *testing.T) {
 		}
 		operate(decide.Resume{})
 		<-time.After(time.Second)
-		if why, _ := b.Why("w"); why == nil || why.Reason != decide.ReasonEngine {
+		if why, _ := b.Why("w"); why == nil || why.Reason != decide.ReasonStorage {
 			t.Errorf("the other one says %+v", why)
 		}
 		disks[1].short.Store(false)
@@ -132,7 +132,7 @@ func TestANodeWithLittleSpaceKeepsWhatNoOtherCanTake(t *testing.T) {
 		if !b.Partitions()[0].Owned || a.Partitions()[0].Owned {
 			t.Error("the one with space does not own the partition")
 		}
-		if why, _ := b.Why("w"); why != nil && why.Reason == decide.ReasonEngine {
+		if why, _ := b.Why("w"); why != nil && why.Reason == decide.ReasonStorage {
 			t.Errorf("and says %+v", why)
 		}
 		between.Close()

@@ -31,7 +31,7 @@ func TestKeptEventsStay(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t)
-			b.hold = decide.HeldByEngine
+			b.hold = decide.EngineStandstill
 			b.must("deploy c:in")
 			if err := b.do(decide.Push{Topic: "in",
 				Items: []decide.PushItem{{MessageID: "a", Title: "T1", Payload: []byte(`null`)}}}); err != nil {
@@ -57,7 +57,7 @@ func TestKeptEventsStay(t *testing.T) {
 func TestAcceptanceInParts(t *testing.T) {
 	const handlers, size, most = 20, 256 << 10, 512 << 10
 	b := newBench(t)
-	b.hold = decide.HeldByEngine
+	b.hold = decide.EngineStandstill
 	var names []string
 	for i := range handlers {
 		names = append(names, fmt.Sprintf("c%d:in", i))
@@ -147,7 +147,7 @@ func (b *bench) must(line string) {
 // what the engine itself accepts as lost.
 func TestKeptEventsOfTheStore(t *testing.T) {
 	b := newBench(t)
-	b.hold = decide.HeldByEngine
+	b.hold = decide.EngineStandstill
 	b.must("deploy c:in")
 	remains := &decide.Remains{}
 	remains.Found(&projections.TopicEvent{Topic: "in", MessageID: "a", Title: "T1", Payload: []byte(`null`),

@@ -48,10 +48,10 @@ func (l *life) aside() {
 	default:
 		switch l.int("rare", 0, 4) {
 		case 0:
-			if l.hold != decide.NotHeld {
-				l.hold = decide.NotHeld
+			if l.hold != decide.NoStandstill {
+				l.hold = decide.NoStandstill
 			} else {
-				l.hold = decide.HeldByEngine + decide.EngineHold(l.seq%2)
+				l.hold = decide.EngineStandstill + decide.Standstill(l.seq%2)
 			}
 			_ = l.step(decide.Tick{})
 		case 1:
@@ -84,7 +84,7 @@ func (l *life) lose() {
 		remains.Saw(&eventlog.EventConsumed{Topic: "in", MessageID: id, Run: "lost"}, l.now)
 	}
 	hold := l.hold
-	l.hold = decide.HeldByEngine // no engine runs
+	l.hold = decide.EngineStandstill // no engine runs
 	if err := l.step(decide.AcceptLoss{Detail: "test", Remains: remains}); err != nil {
 		l.t.Fatalf("a loss is not accepted: %v", err)
 	}

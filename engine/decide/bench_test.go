@@ -33,7 +33,7 @@ type bench struct {
 	policies schedule.Policies
 	jitter   float64
 	maxHeld  int
-	hold     decide.EngineHold
+	hold     decide.Standstill
 	unseen   time.Duration
 	open     bool
 	asks     bool
@@ -75,7 +75,7 @@ func (b *bench) do(cmd decide.Command) error {
 	b.t.Helper()
 	b.decided = true
 	env := decide.Env{
-		Now: b.now, Engine: b.engine, Jitter: b.jitter, Policies: b.policies, MaxHeld: b.maxHeld, Hold: b.hold,
+		Now: b.now, Engine: b.engine, Jitter: b.jitter, Policies: b.policies, MaxHeld: b.maxHeld, Standstill: b.hold,
 		Unseen: b.unseen, MayTakeEffect: b.open, Asks: b.asks,
 		Run: eventlog.RunID(fmt.Sprintf("R%d", b.runs+1)), Session: eventlog.SessionID(fmt.Sprintf("S%d", b.sessions+1)),
 		Actor: eventlog.Actor{Kind: "user", Name: b.actor}, NextDue: map[eventlog.Handler]eventlog.Instant{},
@@ -204,7 +204,7 @@ var reasons = []decide.Reason{
 	decide.ReasonRestored,
 	decide.ReasonApproval,
 	decide.ReasonReconcile, decide.ReasonIndeterminate, decide.ReasonMaintenance, decide.ReasonBlocked,
-	decide.ReasonEngine, decide.ReasonArchived,
+	decide.ReasonStorage, decide.ReasonArchived,
 }
 
 // check asserts what holds in every state.
@@ -223,7 +223,7 @@ func (b *bench) check() {
 	todo := b.next()
 	switch todo := todo.(type) {
 	case decide.StartRun:
-		if b.hold == decide.NotHeld {
+		if b.hold == decide.NoStandstill {
 			b.t.Fatalf("the transition owes the start of %+v and does not list it", todo)
 		}
 	case decide.Wait:
@@ -237,7 +237,7 @@ func (b *bench) check() {
 		b.t.Fatalf("Next has no answer")
 	}
 	current := s.CurrentRun()
-	if b.hold == decide.NotHeld && (s.Session != "") != (current != nil) {
+	if b.hold == decide.NoStandstill && (s.Session != "") != (current != nil) {
 		b.t.Fatalf("session %q is open while the current run is %q (S7)", s.Session, s.Current)
 	}
 	if current != nil && s.PendingRetry != "" {

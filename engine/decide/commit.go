@@ -23,7 +23,7 @@ func (d *decision) passMutation(id eventlog.RunID) {
 	d.emit(&eventlog.RunAdvanced{Run: id, Phase: eventlog.PhaseEmitting})
 }
 
-// emitNext goes on with a run in emitting: with next's outcome if the worker has it already, or
+// emitNext goes on with a run in emitting: with next's outcome if the runner has it already, or
 // to the commit when there is no next handler to run (R3).
 func (d *decision) emitNext(id eventlog.RunID, consumer eventlog.Consumer, next *CommitRun) error {
 	switch {

@@ -17,7 +17,7 @@ type beginning struct {
 	event projections.Candidate
 }
 
-// Owed names all that the state owes the world, in a fixed order: the crash of runs whose worker is gone, questions
+// Owed names all that the state owes the world, in a fixed order: the crash of runs whose runner is gone, questions
 // about calls, what active runs do next, what may begin, and what the plain handlers owe. Waits stand at the end; where
 // there is nothing else, they say what the workflow waits for. For a workflow without concurrent consumers it is what
 // Next says.

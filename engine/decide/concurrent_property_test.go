@@ -156,7 +156,7 @@ func (l *life) prepareOne(run *projections.Run) {
 
 // settleConcurrently gives everything owed a good outcome and every wait what it waits for, and expects an end.
 func (l *life) settleConcurrently() {
-	l.hold = decide.NotHeld
+	l.hold = decide.NoStandstill
 	_ = l.step(decide.SetGrants{Grants: map[string]eventlog.Grant{"*": eventlog.GrantAllow}})
 	_ = l.step(decide.Tick{})
 	for range 5000 {

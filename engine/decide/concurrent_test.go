@@ -57,7 +57,7 @@ func (b *bench) checkConcurrent() {
 		}
 	}
 	for _, todo := range b.owed() {
-		if begin, ok := todo.(decide.BeginEvent); ok && b.hold == decide.NotHeld && b.last.Kind != "" && b.starts() < 8 &&
+		if begin, ok := todo.(decide.BeginEvent); ok && b.hold == decide.NoStandstill && b.last.Kind != "" && b.starts() < 8 &&
 			s.PendingAt(begin.Place.Topic, begin.Place.Created) != nil {
 			b.t.Fatalf("the transition owes the start of %+v and does not list it", begin)
 		}
@@ -87,7 +87,7 @@ func TestC1_AnEventThatIsNowhere(t *testing.T) {
 		decide.Resume{},
 	} {
 		if _, pausing := cmd.(decide.Resume); pausing {
-			b.hold = decide.HeldByEngine
+			b.hold = decide.EngineStandstill
 		}
 		if err := b.do(cmd); err != nil {
 			t.Fatal(err)

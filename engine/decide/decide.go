@@ -9,7 +9,7 @@ import (
 	"github.com/pawl-run/pawl/projections"
 )
 
-// Command is something to be decided: an outcome that a worker reports, or what a person or the
+// Command is something to be decided: an outcome that a runner reports, or what a person or the
 // outside asks for.
 type Command interface {
 	decide(*decision) error
@@ -30,7 +30,7 @@ func Decide(s projections.State, w eventlog.WorkflowName, env Env, cmd Command) 
 		case Deploy, CreateToken, RevokeToken, OpenLogin, CloseLogin, ResumeSubscription, AcceptLoss, ConfirmNames,
 			Restore:
 		case Tick, Recover:
-			return Decision{}, nil // a worker may look before the first deploy is recorded
+			return Decision{}, nil // a runner may look before the first deploy is recorded
 		default:
 			return Decision{}, unknownWorkflow(w)
 		}

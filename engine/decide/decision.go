@@ -127,8 +127,8 @@ type Env struct {
 	MaxHeld int
 	// Policies bound retries, budgets and wake times.
 	Policies schedule.Policies
-	// Hold keeps any run from starting, and any approval from being given.
-	Hold EngineHold
+	// Standstill keeps any run from starting, and any approval from being given.
+	Standstill Standstill
 	// NamesLost says that workflows may have been lost with all their records: one that has no past here may be
 	// such a workflow.
 	NamesLost bool

@@ -8,9 +8,22 @@
 // world, or says what it waits for, from a closed list of reasons; [Next] is the part of the plain handlers, which owe
 // one thing at a time.
 //
-// The files stand in layers, each using those before it: what a state owes, and why it waits; the transition in the
-// making, and its answers; what becomes of runs, events and handlers; what became of a call; the commands; which run
-// starts; and decide.go, which drives them.
+// The files, by what they decide:
+//
+//   - next, concurrent and reason: what a state owes, and why it waits
+//   - decision: the transition in the making, and its answers
+//   - prepare, preparedjson, commit, publish, failure, backoff, oneevent and repair: what becomes of runs, events and
+//     handlers
+//   - mutation, settlement, reconcile and resolution: calls, and what became of them
+//   - event, deploy, workflow, installation, loss and remains: the other commands
+//   - start: which run starts
+//   - decide: drives them
+//
+// A workflow is blocked (people read that the system holds it) by block in decision.go: failure.go for the class of a
+// failure (F7), backoff.go for too many transient failures, repair.go for a spent budget, reconcile.go for a call that
+// waits for an approval or whose outcome is not known, settlement.go for a late answer that contradicts. After a loss
+// of a part of the log, loss.go and deploy.go block it. An event is held by holdEvent in oneevent.go (C5); that is
+// another thing. The sentences that people read are in ops/explain/blocked.go and ops/explain/held_events.go.
 //
 // What becomes of a failed run: failure.go chooses; backoff.go (plain handlers, and a target that is down) and
 // oneevent.go (concurrent consumers) say when it is tried again; engine/schedule/backoff.go how long that is.
@@ -32,7 +45,9 @@
 // its size.
 //
 // How do I add a rule? Take the next number in RULES.md and write the rule there. Write its script in testdata/rules, a
-// list of commands and of the facts that they must lead to. Cite the id at the line that keeps it.
+// list of commands and of the facts that they must lead to; script_test.go has the words of it. Only the commands are
+// written by hand: `go test ./engine/decide -run TestRules/R01 -rewrite` writes the facts behind each ----. Read each
+// one. Cite the id at the line that keeps the rule.
 //
 // How do I add a command? Give it the method of [Command], and look whether it needs a case in each switch over
 // commands: Decide and refuseMisplaced here, mayShare in engine/proposal.go.

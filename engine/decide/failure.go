@@ -15,10 +15,10 @@ type FailRun struct {
 	Failure eventlog.Failure
 }
 
-// Recover is a worker's first act, at boot, after a takeover and after a regained lease: a
+// Recover is a runner's first act, at boot, after a takeover and after a regained lease: a
 // run found active is crashed (R14), consumers with pending events are dirty (S6).
 type Recover struct {
-	// Found is the revision at which the worker took over: a run that was active then is
+	// Found is the revision at which the runner took over: a run that was active then is
 	// crashed even if this very process had started it (a regained lease). Zero spares the
 	// process's own runs.
 	Found uint64
@@ -50,7 +50,7 @@ func (c FailRun) decide(d *decision) error {
 	return nil
 }
 
-// decide of Recover keeps R14 and S6: the worker of an active run is gone, in this process or
+// decide of Recover keeps R14 and S6: the runner of an active run is gone, in this process or
 // another. Only an open call of this very process is waited for.
 func (c Recover) decide(d *decision) error {
 	s := d.state()
@@ -75,7 +75,7 @@ func (c Recover) decide(d *decision) error {
 	return nil
 }
 
-// abandoned reports whether nothing works for the active run any more: neither a worker, nor a call of this process.
+// abandoned reports whether nothing works for the active run any more: neither a runner, nor a call of this process.
 func (c Recover) abandoned(d *decision, run *projections.Run) bool {
 	if run.Status != eventlog.RunStatusActive || run.Engine == d.env.Engine && run.StartRevision > c.Found {
 		return false
@@ -127,7 +127,7 @@ func StoppedInTime(why string) *eventlog.Failure {
 	return failure(eventlog.Transient, Aborted, "%s", why)
 }
 
-// abort ends a run that has sent nothing, as if its worker had gone: no attempt fails, the
+// abort ends a run that has sent nothing, as if its runner had gone: no attempt fails, the
 // workflow is not held, a fresh run goes on.
 func (d *decision) abort(run *projections.Run, format string, args ...any) {
 	d.emit(&eventlog.RunFailed{Run: run.ID, Status: eventlog.RunStatusCrashed,

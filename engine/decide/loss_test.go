@@ -63,7 +63,7 @@ func (b *bench) acceptLoss(w words) error {
 		c.Max = 1
 	}
 	hold := b.hold
-	b.hold = decide.HeldByEngine // no engine runs
+	b.hold = decide.EngineStandstill // no engine runs
 	defer func() { b.hold = hold }()
 	return b.do(c)
 }

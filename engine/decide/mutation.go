@@ -120,11 +120,11 @@ func (c Approve) decide(d *decision) error {
 		return no
 	}
 	s := d.state()
-	switch d.env.Hold {
-	case HeldByDamage:
+	switch d.env.Standstill {
+	case DamageStandstill:
 		return refuse(Conflict, "workflow.damaged", "the log of workflow %s is damaged: nothing of it may leave",
 			s.Name).hint(hint.Why, s.Name)
-	case HeldByEngine:
+	case EngineStandstill:
 		return refuse(Conflict, "engine.held", "nothing may leave workflow %s now: the engine is stopping or short of space",
 			s.Name).hint(hint.ApproveLater)
 	}

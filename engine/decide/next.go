@@ -22,7 +22,7 @@ type (
 		Handler eventlog.Handler
 		Place   projections.Candidate
 	}
-	// CrashRun: the active run's worker is gone; record that (R14).
+	// CrashRun: the active run's runner is gone; record that (R14).
 	CrashRun struct{ Run eventlog.RunID }
 	// RunProducer: poll the outside.
 	RunProducer struct{ Run eventlog.RunID }

@@ -11,7 +11,7 @@ import (
 
 // settleDown gives every todo a good outcome and every wait what it waits for, and expects an end.
 func (l *life) settleDown() {
-	l.hold = decide.NotHeld
+	l.hold = decide.NoStandstill
 	_ = l.step(decide.SetGrants{Grants: map[string]eventlog.Grant{"*": eventlog.GrantAllow}})
 	_ = l.step(decide.Tick{})
 	for range 2000 {

@@ -22,7 +22,7 @@ const (
 	ReasonIndeterminate Reason = "indeterminate" // only a person can say what became of a mutation
 	ReasonMaintenance   Reason = "maintenance"   // the script needs a repair
 	ReasonBlocked       Reason = "blocked"       // a system hold, by class or contradiction
-	ReasonEngine        Reason = "storage"       // the log cannot be written, or the engine is shutting down
+	ReasonStorage       Reason = "storage"       // the log cannot be written, or the engine ends
 	ReasonArchived      Reason = "archived"      // stopped for good
 	// Why a concurrent consumer begins nothing more although events wait: see ConsumerStatus.
 	ReasonPlaces    Reason = "places"    // its places are taken (C1), or its one probe is under way (C7)
@@ -32,7 +32,7 @@ const (
 	ReasonHeldMost  Reason = "heldMost"  // as many of its events are held as may be (C3)
 	// ReasonHeld: nothing is left to do but for events that are held for a person or a repair (C5).
 	ReasonHeld Reason = "held"
-	// ReasonNoWorker is the engine's: the workflow's log cannot be followed, so nothing steps it.
+	// ReasonNoWorker is the engine's: the workflow's log cannot be followed, so it has no runner that steps it.
 	ReasonNoWorker Reason = "noWorker"
 	// ReasonNoOwner is the engine's: in a cluster no engine owns the workflow's partition now.
 	ReasonNoOwner Reason = "noOwner"
@@ -71,7 +71,7 @@ var waits = []struct {
 	{ReasonIndeterminate, NeedsPerson},
 	{ReasonMaintenance, NeedsPerson},
 	{ReasonBlocked, NeedsPerson},
-	{ReasonEngine, GoesOn},
+	{ReasonStorage, GoesOn},
 	{ReasonArchived, StoppedByPerson},
 	{ReasonPlaces, GoesOn},
 	{ReasonRate, GoesOn},
@@ -105,25 +105,25 @@ func (r Reason) Meaning() Meaning {
 	return 0
 }
 
-// EngineHold is why nothing of a workflow may begin, although its state allows it.
-type EngineHold int
+// Standstill is why nothing of a workflow may begin, although its state allows it.
+type Standstill int
 
-// The reasons of a hold, the one that lasts longest last.
+// The standstills, the one that lasts longest last.
 const (
-	NotHeld EngineHold = iota
-	// HeldByEngine ends by itself: the engine is draining, or its storage is short of disk space or does not answer.
-	HeldByEngine
-	// HeldByDamage ends with an accepted loss, or once the engine starts on an undamaged log: a part of the
+	NoStandstill Standstill = iota
+	// EngineStandstill ends by itself: the engine is draining, or its storage is short of disk space or does not answer.
+	EngineStandstill
+	// DamageStandstill ends with an accepted loss, or once the engine starts on an undamaged log: a part of the
 	// workflow's past cannot be read or followed.
-	HeldByDamage
+	DamageStandstill
 )
 
-// Wait is what a workflow that owes the start of a run waits for under the hold.
-func (h EngineHold) Wait() Wait {
-	if h == HeldByDamage {
+// Wait is what a workflow that owes the start of a run waits for meanwhile.
+func (s Standstill) Wait() Wait {
+	if s == DamageStandstill {
 		return Wait{Reason: ReasonBlocked}
 	}
-	return Wait{Reason: ReasonEngine}
+	return Wait{Reason: ReasonStorage}
 }
 
 // Wait: nothing is owed until Until (zero: until something happens).

@@ -220,7 +220,7 @@ func (b *bench) command(line string) error {
 		b.asks = w.first() == "yes"
 		return nil
 	case "hold":
-		b.hold = map[string]decide.EngineHold{"on": decide.HeldByEngine, "damage": decide.HeldByDamage}[w.first()]
+		b.hold = map[string]decide.Standstill{"on": decide.EngineStandstill, "damage": decide.DamageStandstill}[w.first()]
 		return nil
 	case "older-asked": // as version 1 recorded it: attempts were counted whether the call was open or not
 		return b.olderAsked(eventlog.MutationID(w.first()), w.named["attempts"])

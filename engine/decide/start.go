@@ -78,8 +78,8 @@ func (d *decision) queued() {
 	switch first := q.First.(type) {
 	case RunProducer:
 		q.Running = s.Run(first.Run).Handler
-	case StartRun: // it is due, and Env.Hold keeps it from starting
-		q.First = d.env.Hold.Wait()
+	case StartRun: // it is due, and Env.Standstill keeps it from starting
+		q.First = d.env.Standstill.Wait()
 	}
 	d.queue = &q
 }
@@ -100,7 +100,7 @@ func (d *decision) startOwedRun() {
 		}
 		return
 	}
-	if d.env.Hold != NotHeld {
+	if d.env.Standstill != NoStandstill {
 		return // still owed: the session goes on when the hold ends
 	}
 	producersFirst := false
@@ -154,7 +154,7 @@ func (d *decision) start(start StartRun) {
 
 // beginRuns lists in this transition what concurrent consumers begin with it: all that has a place (C3).
 func (d *decision) beginRuns() {
-	if d.env.Hold != NotHeld {
+	if d.env.Standstill != NoStandstill {
 		return
 	}
 	for _, c := range d.state().Definition().Consumers {

@@ -151,7 +151,7 @@ var waits = []waiting{
 		l.boot()
 		l.rest()
 	}, "accepted as lost", 1, shop{}, 0},
-	{"storage", decide.ReasonEngine, func(l *life) {
+	{"storage", decide.ReasonStorage, func(l *life) {
 		l.deploy(shop{})
 		l.do("pauseWorkflow", nil)
 		l.push("a")
@@ -181,7 +181,7 @@ func (l *life) untilStorage() {
 	ctx, cancel := context.WithTimeout(l.t.Context(), 30*time.Second)
 	defer cancel()
 	for ctx.Err() == nil {
-		if w := l.why(); w.Reason != nil && *w.Reason == decide.ReasonEngine {
+		if w := l.why(); w.Reason != nil && *w.Reason == decide.ReasonStorage {
 			return
 		}
 	}

@@ -83,7 +83,7 @@ func appendLoss(ctx context.Context, log eventlog.Log, past *past, loss Loss, lo
 		Detail: past.detail(loss), Remains: &past.remains, Kept: loss.Only, Max: maxGivenUp, MaxBytes: maxGivenUpBytes,
 	}
 	env := decide.Env{
-		Now: loss.At, Policies: schedule.Default(), Hold: decide.HeldByEngine, Actor: loss.Actor, Cause: loss.Cause,
+		Now: loss.At, Policies: schedule.Default(), Standstill: decide.EngineStandstill, Actor: loss.Actor, Cause: loss.Cause,
 	}
 	for {
 		decision, err := decide.Decide(past.state, past.name, env, command)

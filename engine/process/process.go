@@ -94,8 +94,8 @@ func (p *Process) Moment() underway.Moment {
 	return underway.AtMadeUp(now)
 }
 
-// Hold reports why no run may start now.
-func (p *Process) Hold() error {
+// Standstill reports why no run may start now.
+func (p *Process) Standstill() error {
 	if p.Draining.Load() {
 		return errors.New("the engine is shutting down")
 	}

@@ -160,7 +160,7 @@ func (s *stage) decide(state projections.State, w eventlog.WorkflowName, env dec
 	cmd decide.Command) (decide.Decision, error) {
 	switch cmd.(type) {
 	case decide.Deploy:
-		env.Hold = decide.HeldByEngine // nothing begins before the hold
+		env.Standstill = decide.EngineStandstill // nothing begins before the hold
 		d, err := decide.Decide(state, w, env, cmd)
 		if err != nil || d.Empty() {
 			return d, err

@@ -152,7 +152,7 @@ func (j *judge) explained(n *node, state *projections.State, w eventlog.Workflow
 		// An engine that has stood still for longer than its lease lasts tries once more before it knows. It may also
 		// wait for a call.
 		lapsed := s.sharing != nil && slices.ContainsFunc(n.engine.Waits(w), func(wait decide.Wait) bool {
-			return wait.Reason == decide.ReasonEngine
+			return wait.Reason == decide.ReasonStorage
 		})
 		if owed := s.owes(n, w, todos); owed != nil && !lapsed {
 			s.violate("engine %d waits (%s) in %s and owes %T %+v", n.number, why.Reason, w, owed, owed)
@@ -166,7 +166,7 @@ func (j *judge) explained(n *node, state *projections.State, w eventlog.Workflow
 	switch owed := decide.Next(state, eventlog.At(s.clock.Now()), *n.name.Load()).(type) {
 	case decide.Wait:
 		j.awake(n, state, why.Reason)
-		if why.Reason != owed.Reason && why.Reason != decide.ReasonEngine {
+		if why.Reason != owed.Reason && why.Reason != decide.ReasonStorage {
 			s.violate("engine %d says that %s waits for %s; by its state it is %s", n.number, w, why.Reason, owed.Reason)
 		}
 	case decide.AwaitCall:
@@ -178,7 +178,7 @@ func (j *judge) explained(n *node, state *projections.State, w eventlog.Workflow
 			s.violate("engine %d waits for a call of %s that is not being made", n.number, w)
 		}
 	default:
-		if why.Reason != decide.ReasonEngine {
+		if why.Reason != decide.ReasonStorage {
 			s.violate("engine %d waits (%s) in %s and owes %T", n.number, why.Reason, w, owed)
 		}
 	}

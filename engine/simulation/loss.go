@@ -238,7 +238,7 @@ func (j *judge) done(state *projections.State, ref eventlog.EventRef) {
 			state.Name, e)
 		return
 	}
-	env := decide.Env{Now: eventlog.At(j.sim.clock.Now()), Policies: schedule.Default(), Hold: decide.HeldByEngine,
+	env := decide.Env{Now: eventlog.At(j.sim.clock.Now()), Policies: schedule.Default(), Standstill: decide.EngineStandstill,
 		Actor: byOperator}
 	redrive := decide.RedriveJob{Topic: ref.Topic, MessageID: ref.MessageID}
 	if _, err := decide.Decide(*state, state.Name, env, redrive); err == nil {

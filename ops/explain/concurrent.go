@@ -45,7 +45,7 @@ func Stepper(s *projections.State) string {
 func foremost(s *projections.State, wait decide.Wait, standings []decide.ConsumerStatus,
 	at decide.Present) decide.Wait {
 	switch wait.Reason {
-	case decide.ReasonEngine, decide.ReasonNoWorker, decide.ReasonNoOwner:
+	case decide.ReasonStorage, decide.ReasonNoWorker, decide.ReasonNoOwner:
 		return wait
 	}
 	if plain, ok := decide.Next(s, at.Now, at.Engine).(decide.Wait); ok {

@@ -77,7 +77,7 @@ func (w *Why) explainWait(s *projections.State, wait decide.Wait) {
 		w.explainMaintenance(s, wait)
 	case decide.ReasonBlocked:
 		w.explainBlocked(s)
-	case decide.ReasonEngine:
+	case decide.ReasonStorage:
 		w.set("Workflow %s cannot go on because storage cannot take its next step: the log does not answer, "+
 			"there is too little free space, or the engine is shutting down. It goes on by itself once that is over; in a "+
 			"cluster another node goes on with it if one can.", name)

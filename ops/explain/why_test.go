@@ -281,7 +281,7 @@ func TestWorkflow(t *testing.T) {
 		"blocked, contradiction": {base(blocked(eventlog.BlockContradiction)), decide.Wait{Reason: decide.ReasonBlocked},
 			"blocked", at, 0, "", []string{"late answer differs"}, []string{"pawl runs show shop R1", "pawl mutations show M1",
 				"pawl resume shop"}},
-		"storage": {base(nil), decide.Wait{Reason: decide.ReasonEngine}, "storage", 0, 0, "",
+		"storage": {base(nil), decide.Wait{Reason: decide.ReasonStorage}, "storage", 0, 0, "",
 			[]string{"storage cannot take"}, []string{"pawl verify"}},
 		"no owner": {base(nil), decide.Wait{Reason: decide.ReasonNoOwner}, "noOwner", 0, 0, "",
 			[]string{"waits for an owner"}, nil},

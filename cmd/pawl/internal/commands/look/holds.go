@@ -92,7 +92,7 @@ func heldBy(workflow map[string]any, why explain.Why) (held, because []string) {
 		add(string(decide.ReasonCall), "the answer to its call is awaited, at the latest until "+local(why.Until))
 	case reason == decide.ReasonNoOwner:
 		add(string(reason), "no engine of the cluster owns its partition")
-	case reason == decide.ReasonEngine:
+	case reason == decide.ReasonStorage:
 		add(string(reason), "storage cannot take its next step, or the engine is shutting down")
 	}
 	return held, because

@@ -48,7 +48,7 @@ func TestWorkflowListShowsWhatHolds(t *testing.T) {
 			`{"blocked": {"reason": "reconciliation", "message": "its connector is being asked"}}`,
 			waits(decide.ReasonReconcile, soon),
 			"reconciliation", "its connector is being asked again at 2026-10-26 08:00:00"},
-		{"no room", `{}`, waits(decide.ReasonEngine, soon), "storage",
+		{"no room", `{}`, waits(decide.ReasonStorage, soon), "storage",
 			"storage cannot take its next step, or the engine is shutting down"},
 		{"a log that cannot be followed", `{"blocked": null}`, waits(decide.ReasonNoWorker, 0), "noWorker",
 			"out of service: its log cannot be followed"},
