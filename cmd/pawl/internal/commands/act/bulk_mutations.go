@@ -9,6 +9,16 @@ import (
 	"github.com/pawl-run/pawl/cmd/pawl/internal/term"
 )
 
+// mutationsAction is an operator's action on mutations: those named, or those that a filter chooses.
+type mutationsAction struct {
+	bulkFlags
+	Mutation []string `arg:"" optional:"" help:"The mutations, as pawl mutations list shows them; left out with --where."`
+}
+
+func (c *mutationsAction) act(engine *client.Finder, screen term.Screen, on bulkAction) error {
+	return c.bulkFlags.act(engine, screen, c.Mutation, on)
+}
+
 // bulkFlags are the flags of an action on mutations.
 type bulkFlags struct {
 	client.Flags
@@ -16,6 +26,70 @@ type bulkFlags struct {
 	Comment string `placeholder:"TEXT" help:"Why, for the record: it is kept with each mutation."`
 	Yes     bool   `short:"y" help:"Do not ask before acting on what --where chooses."`
 	DryRun  bool   `help:"Only say how many mutations would be changed."`
+}
+
+// bulkAction is an action on many mutations, and its form for one.
+type bulkAction struct {
+	operation, one, verb, done string
+	params                     map[string]any
+	then                       consequence
+}
+
+// act carries the action out on the mutations that are named, or that the filter chooses.
+func (f *bulkFlags) act(engine *client.Finder, screen term.Screen, named []string, on bulkAction) error {
+	usage := fmt.Sprintf("pawl %s MUTATION, or pawl %s --where held=REASON,q=TEXT", on.verb, on.verb)
+	switch {
+	case f.Where != "" && len(named) > 0:
+		return exit.Misconfigured(usage, "name the mutations or say --where, not both")
+	case f.Where == "" && len(named) == 0:
+		return exit.Misconfigured(usage, "nothing says which mutations are meant")
+	case f.Where == "" && f.DryRun:
+		return exit.Misconfigured(usage, "--dry-run belongs to --where")
+	}
+	if f.Comment != "" {
+		on.params["comment"] = f.Comment
+	}
+	filter := map[string]any{"dryRun": true}
+	if f.Where != "" {
+		if _, err := where(f.Where, "listMutations", mutationFilters, filter, usage); err != nil {
+			return err
+		}
+	}
+	connected, err := engine.Connect(f.Flags)
+	if err != nil {
+		return err
+	}
+	if len(named) == 1 {
+		return actOnOne(connected, named[0], on)
+	}
+	chosen, err := f.count(connected, named, filter, on)
+	if err != nil || f.DryRun || chosen.Matched == 0 {
+		return err
+	}
+	if f.Where != "" && !f.Yes {
+		if err := confirm(screen, fmt.Sprintf("%s %s?", on.verb, chosen)); err != nil {
+			return err
+		}
+	}
+	return actOnMany(connected, chosen.Items, on)
+}
+
+// actOnOne carries the action out on one mutation.
+func actOnOne(connected *client.Connection, mutation string, on bulkAction) error {
+	screen, then, params := connected.Screen, on.then, on.params
+	params["mutation"] = mutation
+	return client.Answer(connected, on.one, params, func(m struct{ ID, Workflow, Connector, Operation string }) error {
+		var w workflowStatus
+		if then.work != "" {
+			if err := connected.Call("getWorkflow", map[string]any{"workflow": m.Workflow}, &w); err != nil {
+				// The action is recorded: after an error a person would do it again.
+				fmt.Fprintf(screen.Out, "mutation %s %s; how %s stands now is not known: %v\n", m.ID, then.done, m.Workflow, err)
+				return nil
+			}
+		}
+		fmt.Fprintln(screen.Out, then.of(fmt.Sprintf("%s (%s.%s of %s)", m.ID, m.Connector, m.Operation, m.Workflow), w))
+		return nil
+	})
 }
 
 // mutationFilters are the keys that --where takes for mutations.
