@@ -8,6 +8,60 @@ import (
 	"github.com/pawl-run/pawl/eventlog"
 )
 
+// Waiting is how many events of a topic are pending.
+type Waiting struct {
+	Topic  eventlog.Topic `msgpack:"topic"`
+	Events int            `msgpack:"events"`
+}
+
+// Counts are the events whose jobs run, wait for a retry or are put aside.
+type Counts struct {
+	Running   int `msgpack:"running,omitempty"`
+	Retryable int `msgpack:"retryable,omitempty"`
+	Discarded int `msgpack:"discarded,omitempty"`
+	// DiscardedSince is since when there has been a discarded one, zero without any.
+	DiscardedSince eventlog.Instant `msgpack:"discardedSince,omitempty"`
+	// Undecided are those of which a person has to say whether they were handled: see TopicEvent.Undecided.
+	// UndecidedFirst names the oldest of them.
+	Undecided      int              `msgpack:"undecided,omitempty"`
+	UndecidedSince eventlog.Instant `msgpack:"undecidedSince,omitempty"`
+	UndecidedFirst []Undecided      `msgpack:"undecidedFirst,omitempty"`
+	// Held counts the events that are held by topic and reason, in that order (C5); HeldSince is since when
+	// there has been one, zero without any.
+	Held      []HeldCount      `msgpack:"held,omitempty"`
+	HeldSince eventlog.Instant `msgpack:"heldSince,omitempty"`
+	// Attention counts the events that have failed so often that a person should look (F8), and Owing the runs of
+	// concurrent consumers whose next has.
+	Attention      int              `msgpack:"attention,omitempty"`
+	AttentionSince eventlog.Instant `msgpack:"attentionSince,omitempty"`
+	Owing          int              `msgpack:"owing,omitempty"`
+	OwingSince     eventlog.Instant `msgpack:"owingSince,omitempty"`
+	// Probing are the consumers whose target has failed so often that a person should look, by name (C7).
+	Probing []ProbingCount `msgpack:"probing,omitempty"`
+}
+
+// ProbingCount is a consumer whose target has failed so often: since when a person should look, and how many
+// probes have failed.
+type ProbingCount struct {
+	Consumer eventlog.Handler `msgpack:"consumer"`
+	Since    eventlog.Instant `msgpack:"since"`
+	Attempt  int              `msgpack:"attempt"`
+}
+
+// HeldCount is how many events of a topic are held for a reason.
+type HeldCount struct {
+	Topic  eventlog.Topic      `msgpack:"topic"`
+	Reason eventlog.HeldReason `msgpack:"reason"`
+	Events int                 `msgpack:"events"`
+}
+
+// Undecided is an event of which a person has to say whether it was handled.
+type Undecided struct {
+	Topic     eventlog.Topic     `msgpack:"topic"`
+	MessageID eventlog.MessageID `msgpack:"messageId"`
+	Title     string             `msgpack:"title"`
+}
+
 // count keeps the numbers of jobs in a state.
 func (f *folding) count(state JobState, more int) {
 	switch c := &f.Counts; state {

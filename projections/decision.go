@@ -2,6 +2,13 @@ package projections
 
 import "github.com/pawl-run/pawl/eventlog"
 
+// Comment is what a person has said with a decision.
+type Comment struct {
+	Text string           `msgpack:"text"`
+	By   eventlog.Actor   `msgpack:"by"`
+	At   eventlog.Instant `msgpack:"at"`
+}
+
 // Decision is what a person or client has decided on a mutation or an event (O10).
 type Decision struct {
 	What DecisionKind     `msgpack:"what"`

@@ -2,7 +2,8 @@
 //
 // [Apply] is the only way state changes. It takes a state and the next record and returns a new
 // state; the old one stays valid and unchanged, so a reader may keep it for as long as it likes
-// and a decision may be tried on a copy at the cost of the entities it touches.
+// and a decision may be tried on a copy at the cost of the entities it touches. Each entity is immutable once it is in
+// a State: a change replaces the pointer. Its type stands in the file of its noun.
 //
 // A state holds live work: reserved events, pending events of topics with a subscriber,
 // the current run, what a pending retry needs, handler states. Everything else leaves it through
@@ -13,6 +14,9 @@
 //
 // Of a long backlog a state holds the places only ([State.Queue]): the events themselves are paged out
 // by [State.PageOut] and come back by Hydrate, for a fact that names them or for a look.
+//
+// What may leave memory, leaves it and comes back is in eviction.go, and of a backlog in queue.go. The order in which a
+// concurrent consumer is offered its events, one of each key at a time (C2), is in keyorder.go.
 //
 // Apply refuses what cannot follow: a gap in revisions, a broken hash, an unknown fact, an entity
 // that is not there, a phase that goes backwards. Such an error stops the workflow; it is never
