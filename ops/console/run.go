@@ -10,24 +10,10 @@ import (
 )
 
 type (
-	inputView struct {
-		header
-		readmodel.Trace
-		// Calls are the mutations by the run that asked for them; Rest are those of other runs.
-		Calls map[eventlog.RunID]*readmodel.Mutation
-		Rest  []readmodel.Mutation
-	}
 	mutationView struct {
 		header
 		M   readmodel.Mutation
 		Run *readmodel.Run
-	}
-	eventView struct {
-		header
-		Event readmodel.Event
-		Job   readmodel.Job
-		// Causes are the inputs from which the event comes, at most the first twenty.
-		Causes []readmodel.Input
 	}
 	runView struct {
 		header
@@ -47,73 +33,6 @@ type (
 		Given json.RawMessage
 	}
 )
-
-// input shows what became of an input, event by event, with the calls that were made for each.
-func (c *Console) input(v *visit) (string, page, error) {
-	head, err := v.header("overview")
-	if err != nil {
-		return "", page{}, err
-	}
-	trace, err := ask[readmodel.Trace](v, "traceInput", map[string]any{"workflow": head.Workflow.Name,
-		"input": v.r.PathValue("input")})
-	if err != nil {
-		return "", page{}, err
-	}
-	view := inputView{header: head, Trace: trace, Calls: map[eventlog.RunID]*readmodel.Mutation{}}
-	for i, m := range trace.Mutations {
-		of := slices.ContainsFunc(trace.Events, func(e readmodel.TracedEvent) bool {
-			return slices.ContainsFunc(e.Job.Attempts, func(a readmodel.JobAttempt) bool { return a.Run == m.Run })
-		})
-		if of {
-			view.Calls[m.Run] = &trace.Mutations[i]
-		} else {
-			view.Rest = append(view.Rest, m)
-		}
-	}
-	return "input", page{Title: clip(60, trace.Input.Title), Nav: "home", Body: view}, nil
-}
-
-// mutation shows one call: the script's description of it, and beside that what was sent.
-func (c *Console) mutation(v *visit) (string, page, error) {
-	m, err := ask[readmodel.Mutation](v, "getMutation", map[string]any{"mutation": v.r.PathValue("mutation")})
-	if err != nil {
-		return "", page{}, err
-	}
-	v.r.SetPathValue("workflow", string(m.Workflow))
-	head, err := v.header("overview")
-	if err != nil {
-		return "", page{}, err
-	}
-	view := mutationView{header: head, M: m}
-	if run, err := ask[readmodel.Run](v, "getRun", map[string]any{"workflow": m.Workflow, "run": m.Run}); err == nil {
-		view.Run = &run
-	}
-	return "mutation", page{Title: m.Connector + "." + m.Operation, Nav: "home", Body: view}, nil
-}
-
-func (c *Console) event(v *visit) (string, page, error) {
-	head, err := v.header("events")
-	if err != nil {
-		return "", page{}, err
-	}
-	view := eventView{header: head}
-	of := map[string]any{"workflow": head.Workflow.Name, "topic": v.r.PathValue("topic"),
-		"messageId": v.r.PathValue("messageId")}
-	if view.Event, err = ask[readmodel.Event](v, "getEvent", of); err != nil {
-		return "", page{}, err
-	}
-	if view.Job, err = ask[readmodel.Job](v, "getJob", of); err != nil {
-		return "", page{}, err
-	}
-	for _, id := range view.Event.CausedBy[:min(20, len(view.Event.CausedBy))] {
-		in, err := ask[readmodel.Input](v, "getInput", map[string]any{"workflow": head.Workflow.Name, "input": id})
-		if err != nil {
-			return "", page{}, err
-		}
-		view.Causes = append(view.Causes, in)
-	}
-	return "event", page{Title: clip(60, view.Event.Title), Nav: "home", Body: view}, nil
-}
 
 // run shows a run's life: its phases, its calls and what its script has logged, in the order of time.
 func (c *Console) run(v *visit) (string, page, error) {
@@ -177,4 +96,22 @@ func steps(run readmodel.Run, m *readmodel.Mutation, lines []runlog.Line) []step
 	}
 	slices.SortStableFunc(list, func(a, b step) int { return int(a.At.Sub(b.At)) })
 	return list
+}
+
+// mutation shows one call: the script's description of it, and beside that what was sent.
+func (c *Console) mutation(v *visit) (string, page, error) {
+	m, err := ask[readmodel.Mutation](v, "getMutation", map[string]any{"mutation": v.r.PathValue("mutation")})
+	if err != nil {
+		return "", page{}, err
+	}
+	v.r.SetPathValue("workflow", string(m.Workflow))
+	head, err := v.header("overview")
+	if err != nil {
+		return "", page{}, err
+	}
+	view := mutationView{header: head, M: m}
+	if run, err := ask[readmodel.Run](v, "getRun", map[string]any{"workflow": m.Workflow, "run": m.Run}); err == nil {
+		view.Run = &run
+	}
+	return "mutation", page{Title: m.Connector + "." + m.Operation, Nav: "home", Body: view}, nil
 }
