@@ -165,7 +165,8 @@ func (s *Server) StartNATS(cfg rpc.NATSConfig) (*rpc.NATSService, error) {
 var table = func() []Operation {
 	var all []Operation
 	for _, part := range [][]Operation{
-		workflowTable, versionTable, effectsTable, historyTable, insightTable, pastTable, workersTable, clusterTable,
+		workflowTable, versionTable, effectsTable, historyTable, whyTable, stateTable, catalogTable, diagnosticsTable,
+		verifyTable, pastTable, workersTable, clusterTable,
 		operatorTable, ingressTable, repairTable, jobTable, evidenceTable, connectorTable, subscriptionTable, tokenTable,
 		loginTable, clockTable, logTable, backupTable, doctorTable,
 	} {

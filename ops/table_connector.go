@@ -11,6 +11,7 @@ import (
 
 	"github.com/pawl-run/pawl/engine/connector"
 	"github.com/pawl-run/pawl/engine/decide"
+	"github.com/pawl-run/pawl/engine/deploy"
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/ops/rpc"
 	"github.com/pawl-run/pawl/ops/subscription"
@@ -151,4 +152,77 @@ func (b *backend) troubled() []subscription.Status {
 	return slices.DeleteFunc(b.cfg.Subscriptions.List(), func(s subscription.Status) bool {
 		return s.State != subscription.StateFailing && s.State != subscription.StateParked
 	})
+}
+
+type (
+	connectorView struct {
+		Name       string          `json:"name"`
+		Operations []operationView `json:"operations"`
+	}
+	operationView struct {
+		Name       string         `json:"name"`
+		Kind       connector.Kind `json:"kind"`
+		Summary    string         `json:"summary,omitempty"`
+		Reconciles bool           `json:"reconciles" jsonschema:"whether it can be asked what became of a mutation"`
+		TimeoutMS  int64          `json:"timeoutMs"`
+		Schema     rpc.RawJSON    `json:"schema" jsonschema:"the JSON Schema of its parameters, null when any object will do"`
+		Result     rpc.RawJSON    `json:"result" jsonschema:"the JSON Schema of its result, null when nothing is said of it"`
+	}
+	connectorsAnswer struct {
+		readmodel.Page[connectorView]
+		Refused []RefusedService `json:"refused" jsonschema:"services that were found on NATS and are not offered to scripts"`
+		Users   []ToolUser       `json:"users" jsonschema:"tools that have a user of their own on NATS, so that no other tool gets their requests"`
+	}
+)
+
+var catalogTable = []Operation{
+	define(operation("listConnectors", "GET /v1/connectors", rpc.Viewer,
+		"List connectors with their operations, and the services that are refused").narrowing(), listConnectors),
+}
+
+func listConnectors(ctx context.Context, c *Call, _ *noRequest) (connectorsAnswer, error) {
+	page := connectorsAnswer{Page: readmodel.Page[connectorView]{Items: []connectorView{}}, Refused: []RefusedService{},
+		Users: []ToolUser{}}
+	if refused := c.backend.cfg.Refused; refused != nil {
+		// This comes first, since the look for services also finds connectors.
+		page.Refused = append(page.Refused, refused(ctx)...)
+	}
+	if users := c.backend.cfg.Tools; users != nil {
+		page.Users = users()
+	}
+	catalog := c.backend.cfg.Connectors
+	for _, name := range catalog.Connectors() {
+		page.Items = append(page.Items, connectorOf(catalog, name))
+	}
+	return page, nil
+}
+
+// connectorOf describes a connector with what it offers now.
+func connectorOf(catalog deploy.Catalog, name string) connectorView {
+	view := connectorView{Name: name, Operations: []operationView{}}
+	for _, operation := range catalog.Operations(name) {
+		op, ok := catalog.Operation(name, operation)
+		if !ok {
+			continue // the operation has gone meanwhile
+		}
+		timeout := op.Timeout
+		if timeout == 0 {
+			timeout = connector.DefaultTimeout
+		}
+		view.Operations = append(view.Operations, operationView{
+			Name: op.Name, Kind: op.Kind, Summary: op.Summary, Reconciles: op.Reconciles, TimeoutMS: timeout.Milliseconds(),
+			Schema: rpc.RawJSON(op.Schema), Result: rpc.RawJSON(op.Result),
+		})
+	}
+	return view
+}
+
+// DescribeConnector is what listConnectors answers about a connector, made without an engine; false where there is no
+// such connector.
+func DescribeConnector(catalog deploy.Catalog, name string) (json.RawMessage, bool) {
+	if !slices.Contains(catalog.Connectors(), name) {
+		return nil, false
+	}
+	document, err := rpc.EncodeAnswer(connectorOf(catalog, name))
+	return document, err == nil
 }

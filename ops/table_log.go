@@ -1,7 +1,10 @@
 package ops
 
 import (
+	"cmp"
 	"context"
+	"errors"
+	"fmt"
 	"net/http"
 	"reflect"
 	"strings"
@@ -10,6 +13,7 @@ import (
 	"github.com/pawl-run/pawl/ops/logread"
 	"github.com/pawl-run/pawl/ops/replay"
 	"github.com/pawl-run/pawl/ops/rpc"
+	"github.com/pawl-run/pawl/projections"
 	"github.com/pawl-run/pawl/projections/readmodel"
 )
 
@@ -139,4 +143,85 @@ func glimpsePast(ctx context.Context, c *Call, r *pastRequest) (replay.Glimpse, 
 			WithHint("the present is in the workflow itself and in its lists")
 	}
 	return c.backend.past.At(ctx, r.Workflow, r.At)
+}
+
+type stateRequest struct {
+	inWorkflow
+	At *uint64 `json:"at,omitempty" in:"query" jsonschema:"the revision; the present one when left out"`
+}
+
+var stateTable = []Operation{
+	define(operation("getState", "GET /v1/workflows/{workflow}/state", rpc.Viewer,
+		"Rebuild a workflow's state at a revision from its log").reading(), getState),
+}
+
+// errTooLong ends a fold that takes too long, errTooLarge one that takes too much memory.
+var (
+	errTooLong  = errors.New("the fold takes too long")
+	errTooLarge = errors.New("the fold takes too much memory")
+)
+
+// errReached ends a fold at the revision that was asked for.
+var errReached = errors.New("revision reached")
+
+func getState(ctx context.Context, c *Call, r *stateRequest) (readmodel.StateView, error) {
+	now, err := c.backend.state(r.Workflow)
+	if err != nil {
+		return readmodel.StateView{}, err
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, c.backend.cfg.HistoryTimeout, errTooLong)
+	defer cancel()
+	state := projections.State{}
+	err = replay.Fold(ctx, c.backend.cfg.Log, r.Workflow, func(next projections.State, bytes int64) error {
+		switch {
+		case r.At != nil && next.Head.Revision > *r.At:
+			return errReached
+		case bytes > c.backend.cfg.HistoryBytes:
+			return errTooLarge
+		}
+		state = next
+		return context.Cause(ctx) // a log in memory does not look at the context itself
+	})
+	if errors.Is(err, errTooLarge) {
+		return readmodel.StateView{}, rpc.Problemf(http.StatusServiceUnavailable, "history.large",
+			"the state of workflow %s takes too much memory to be rebuilt here: up to revision %d of %d "+
+				"it has %d MiB of the log",
+			r.Workflow, state.Head.Revision, now.Head.Revision, c.backend.cfg.HistoryBytes>>20).
+			WithHint("ask for an earlier revision with at, or read the present from the lists")
+	}
+	if context.Cause(ctx) == errTooLong && !errors.Is(err, errReached) {
+		return readmodel.StateView{}, rpc.Problemf(http.StatusServiceUnavailable, "history.long",
+			"the state of workflow %s could not be rebuilt within %s: it had come to revision %d of %d",
+			r.Workflow, c.backend.cfg.HistoryTimeout, state.Head.Revision, now.Head.Revision).
+			WithHint("ask for an earlier revision with at, or read the present from the lists")
+	}
+	if err != nil && !errors.Is(err, errReached) {
+		return readmodel.StateView{}, err
+	}
+	// The log holds every revision that the engine has; if it ends earlier, its end is lost.
+	if wanted := min(now.Head.Revision, *cmp.Or(r.At, &now.Head.Revision)); state.Head.Revision < wanted {
+		return readmodel.StateView{}, fmt.Errorf("%w: workflow %s ends at revision %d there, and has %d", eventlog.ErrDamaged,
+			r.Workflow, state.Head.Revision, now.Head.Revision)
+	}
+	if r.At != nil && (*r.At == 0 || state.Head.Revision != *r.At) {
+		return readmodel.StateView{}, rpc.Problemf(http.StatusNotFound, "revision.unknown",
+			"workflow %s has no revision %d; it has revisions 1 to %d", r.Workflow, *r.At, now.Head.Revision).
+			WithHint("without at, the answer is the present state")
+	}
+	return readmodel.StateOf(&state), nil
+}
+
+var verifyTable = []Operation{
+	define(operation("verifyLog", "POST /v1/verify", rpc.Viewer,
+		"Check the whole log and compare the stored state with a full replay").reading(), verifyLog),
+}
+
+func verifyLog(ctx context.Context, c *Call, _ *noRequest) (replay.Verification, error) {
+	began := c.backend.cfg.Engine.LastFinding()
+	v, err := replay.Verify(ctx, c.backend.cfg.Log, c.backend.cfg.Reader, c.backend.cfg.HistoryBytes)
+	if err == nil && (len(v.NotFolded) == 0 || len(v.LogProblems()) > 0) {
+		// Where a workflow was not folded, the verification does not prove that an earlier finding about it is wrong.
+		c.backend.cfg.Engine.Verified(began, v.LogProblems())
+	}
+	return v, err
 }
