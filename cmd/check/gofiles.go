@@ -13,9 +13,9 @@ var (
 	address  = regexp.MustCompile(`[a-z]+://\S*`)
 )
 
-// missingGo are the Go files that a text names with their folders and that are not there. A path may begin at any folder,
-// so it is there if the path of a file ends with it. A path whose first folder is none of the module belongs to another
-// module, and one with a * names several files: both are left out, as are addresses.
+// missingGo are the Go files that a text names with their folders and that are not there. A path may begin at any
+// folder, so it is there if the path of a file ends with it. A path whose first folder is none of the module belongs to
+// another module, and one with a * names several files: both are left out, as are addresses.
 func (t *tree) missingGo(text string) (missing []string) {
 	for _, name := range pathOfGo.FindAllString(address.ReplaceAllString(text, ""), -1) {
 		from := strings.TrimLeft(name, "./")

@@ -21,8 +21,11 @@ func TestGoFiles(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			files := map[string]string{"engine/decide/run.go": "package decide\n", "engine/decide/run_test.go": "package decide\n"}
-			files["a.go"] = "package p\n\n// " + tt.text + "\n"
+			files := map[string]string{
+				"engine/decide/run.go":      "package decide\n",
+				"engine/decide/run_test.go": "package decide\n",
+				"a.go":                      "package p\n\n// " + tt.text + "\n",
+			}
 			one(t, treeOf(t, files).comments(), tt.want...)
 			delete(files, "a.go")
 			files["a.md"] = "# A\n\n```\ndecide/needs.go\n```\n\n" + tt.text + "\n"

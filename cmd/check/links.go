@@ -28,8 +28,8 @@ var (
 	linkMark = regexp.MustCompile(`\[([^\]]*)\]\([^)]*\)`)
 )
 
-// links checks that every link of every document leads to something: a file or folder of the module, and a heading if it
-// names one. Other sites are not asked. A Go file that a document names with its folder has to be there too.
+// links checks that every link of every document leads to something: a file or folder of the module, and a heading if
+// it names one. Other sites are not asked. A Go file that a document names with its folder has to be there too.
 func (t *tree) links() (found []string) {
 	for _, name := range slices.Sorted(maps.Keys(t.texts)) {
 		if path.Ext(name) != ".md" {

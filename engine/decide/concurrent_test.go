@@ -57,7 +57,8 @@ func (b *bench) checkConcurrent() {
 		}
 	}
 	for _, todo := range b.owed() {
-		if begin, ok := todo.(decide.BeginEvent); ok && b.hold == decide.NoStandstill && b.last.Kind != "" && b.starts() < 8 &&
+		begin, ok := todo.(decide.BeginEvent)
+		if ok && b.hold == decide.NoStandstill && b.last.Kind != "" && b.starts() < 8 &&
 			s.PendingAt(begin.Place.Topic, begin.Place.Created) != nil {
 			b.t.Fatalf("the transition owes the start of %+v and does not list it", begin)
 		}

@@ -44,7 +44,8 @@ func ConfirmNames(
 		}
 		last = r
 	}
-	env := decide.Env{Now: at, Policies: schedule.Default(), Standstill: decide.EngineStandstill, Actor: actor, Cause: cause}
+	env := decide.Env{Now: at, Policies: schedule.Default(), Standstill: decide.EngineStandstill,
+		Actor: actor, Cause: cause}
 	decision, err := decide.Decide(state, eventlog.Installation, env, decide.ConfirmNames{})
 	if err != nil {
 		return err

@@ -238,8 +238,8 @@ func (j *judge) done(state *projections.State, ref eventlog.EventRef) {
 			state.Name, e)
 		return
 	}
-	env := decide.Env{Now: eventlog.At(j.sim.clock.Now()), Policies: schedule.Default(), Standstill: decide.EngineStandstill,
-		Actor: byOperator}
+	env := decide.Env{Now: eventlog.At(j.sim.clock.Now()), Policies: schedule.Default(),
+		Standstill: decide.EngineStandstill, Actor: byOperator}
 	redrive := decide.RedriveJob{Topic: ref.Topic, MessageID: ref.MessageID}
 	if _, err := decide.Decide(*state, state.Name, env, redrive); err == nil {
 		j.sim.violate("event %s of topic %s in %s has had its effect, and after a loss a plain redrive repeats it (O11): %+v",

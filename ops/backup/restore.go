@@ -229,8 +229,8 @@ func (r *restore) record(ctx context.Context, name eventlog.WorkflowName, result
 	if head.Revision > state.Head.Revision {
 		return nil // it was recorded before the restore was interrupted
 	}
-	env := decide.Env{Now: r.wish.At, Policies: schedule.Default(), Standstill: decide.EngineStandstill, Actor: r.wish.Actor,
-		Cause: r.wish.Cause}
+	env := decide.Env{Now: r.wish.At, Policies: schedule.Default(), Standstill: decide.EngineStandstill,
+		Actor: r.wish.Actor, Cause: r.wish.Cause}
 	decision, err := decide.Decide(state, name, env, decide.Restore{Fact: eventlog.LogRestored{
 		From: r.from.Source.String(), TakenAt: r.from.TakenAt, Generation: eventlog.GenerationOf(r.into.Installation()),
 	}})
