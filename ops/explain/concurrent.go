@@ -19,6 +19,11 @@ func Owed(s *projections.State, at decide.Present) decide.Todo {
 	return owed[0]
 }
 
+// BeginsNoRun says whether so many calls in a row have no known outcome that the consumer begins no run any more (C3).
+func BeginsNoRun(f *eventlog.HandlerUncertainCounted) bool {
+	return len(f.Mutations) >= decide.UncertainStreak
+}
+
 // Stepper is the process that does the workflow's work, as the facts of the workflow name it. An explanation speaks for
 // that process, whichever process makes it.
 func Stepper(s *projections.State) string {

@@ -8,8 +8,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/pawl-run/pawl/engine/decide"
 	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/ops/explain"
 	"github.com/pawl-run/pawl/projections"
 )
 
@@ -188,7 +188,7 @@ func (p *Progress) lines(r eventlog.Record) []string {
 		case *eventlog.HandlerProbingEnded:
 			say("%s %s works on many events again", p.Style.Green("▶"), f.Handler)
 		case *eventlog.HandlerUncertainCounted:
-			if len(f.Mutations) == decide.UncertainStreak {
+			if explain.BeginsNoRun(f) {
 				say("%s %s begins no run any more: the outcome of %d calls in a row is not known: pawl why %s", p.Style.Red("■"),
 					f.Handler, len(f.Mutations), r.Workflow)
 			}
