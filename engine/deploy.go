@@ -53,6 +53,8 @@ type DeployResult struct {
 	Asks []string
 	// Allows lists operations of a new workflow that change something outside and need no approval.
 	Allows []string
+	// Withdrawn lists the grants that the deploy has taken away because those that came with it do not name them.
+	Withdrawn []string
 }
 
 // Deploy checks a script and makes it the workflow's current version. Problems of the script are
@@ -91,6 +93,7 @@ func (e *Engine) Deploy(ctx context.Context, actor eventlog.Actor, req DeployReq
 	result.Version, result.Changed = now.Version, now.Version != state.Version
 	result.Created = result.Changed && !state.Exists()
 	result.Freed = state.Maintenance != nil && now.Maintenance == nil
+	result.Withdrawn = deploy.Withdrawn(state.Grants, now.Grants, now.Definition())
 	for _, op := range now.Definition().Operations {
 		mutates := op.Kind == string(sandbox.KindMutate)
 		switch capability.Granted(now.Grants, op.Connector, op.Operation, mutates) {

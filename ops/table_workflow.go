@@ -41,6 +41,8 @@ type (
 		Freed   bool `json:"freed" jsonschema:"true where the deploy has ended the workflow's maintenance"`
 		// Asks are the operations whose every call waits for an approval.
 		Asks []string `json:"asks" jsonschema:"operations of this version that wait for an approval at each call"`
+		// Withdrawn are grants that were replaced without being named.
+		Withdrawn []string `json:"withdrawn" jsonschema:"grants that the workflow had and that were taken away, since grants does not name them"`
 	}
 	validateRequest struct {
 		Source   string `json:"source" jsonschema:"the script, TypeScript or JavaScript"`
@@ -168,7 +170,8 @@ func (c *Call) deploy(ctx context.Context, r *deployRequest) (int, deployAnswer,
 		status = http.StatusCreated
 	}
 	return status, deployAnswer{Workflow: readmodel.WorkflowOf(&s), Warnings: neverNull(problems),
-		Asks: neverNull(result.Asks), Changed: result.Changed, Freed: result.Freed}, nil
+		Asks: neverNull(result.Asks), Withdrawn: neverNull(result.Withdrawn), Changed: result.Changed,
+		Freed: result.Freed}, nil
 }
 
 // mayDeploy refuses grants from a caller that may not give them, and a script of another workflow than the one that the

@@ -53,7 +53,7 @@ type commandLine struct {
 	RunNow   act.RunNow   `cmd:"" name:"run-now" group:"act" help:"Run a workflow's producers now."`
 	Approve  act.Approve  `cmd:"" group:"act" help:"Send a mutation that waits for approval, exactly as recorded."`
 	Reject   act.Reject   `cmd:"" group:"act" help:"Go on without a mutation that waits for approval."`
-	Resolve  act.Resolve  `cmd:"" group:"act" help:"Say what became of a mutation whose connector cannot tell: --happened, --did-not-happen, --skip or --try-again."`
+	Resolve  act.Resolve  `cmd:"" group:"act" help:"Say what became of a mutation whose connector cannot tell: --happened, --did-not-happen, --skip or --ask-again."`
 	Skip     act.Skip     `cmd:"" group:"act" help:"End events unprocessed, whatever their jobs are doing."`
 	Cancel   act.Cancel   `cmd:"" group:"act" help:"Cancel the jobs of events that no run is processing."`
 	Redrive  act.Redrive  `cmd:"" group:"act" help:"Make cancelled or discarded jobs available again."`

@@ -131,7 +131,7 @@ func TestActionsWantTheirArguments(t *testing.T) {
 		want string
 		args []string
 	}{
-		{"--happened, --did-not-happen, --skip or --try-again", []string{"resolve", "M"}},
+		{"--happened, --did-not-happen, --skip or --ask-again", []string{"resolve", "M"}},
 		{`RESULT "1" belongs to --happened`, []string{"resolve", "M", "--skip", "1"}},
 		{`RESULT "sent" is not JSON`, []string{"resolve", "M", "--happened", "sent"}},
 		{
@@ -142,6 +142,13 @@ func TestActionsWantTheirArguments(t *testing.T) {
 	} {
 		if _, stderr, code := testRun(t, test.args...); code != exit.CodeUsage || !strings.Contains(stderr, test.want) {
 			t.Errorf("%v: exit code %d, %s", test.args, code, stderr)
+		}
+	}
+	// What a flag was first called still means the same, and so does its other name.
+	for _, flag := range []string{"--ask-again", "--try-again", "--did-not-happen", "--send-again"} {
+		_, stderr, _ := testRun(t, "resolve", "M", flag, "1")
+		if !strings.Contains(stderr, `RESULT "1" belongs to --happened`) {
+			t.Errorf("%s is no way to resolve: %s", flag, stderr)
 		}
 	}
 	if help, _, _ := testRun(t, "resolve", "--help"); strings.Contains(help, "resolve <mutation> --") ||

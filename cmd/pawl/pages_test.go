@@ -1,11 +1,16 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/alecthomas/kong"
+
+	"github.com/pawl-run/pawl/cmd/pawl/internal/commands/rest"
 )
 
 // The commands that the pages beside the code show are ones: they parse. What they do is tested where
@@ -38,4 +43,64 @@ func TestPagesShowCommands(t *testing.T) {
 	if found < 10 {
 		t.Errorf("only %d commands were found", found)
 	}
+}
+
+// A command that a page names in its text is one: each of its words up to the first argument, and each of its flags.
+func TestPagesNameCommands(t *testing.T) {
+	root := testGrammar(t, &commandLine{}, nil).Model.Node
+	found := 0
+	for _, page := range []string{"../../README.md", "../../sandbox/SCRIPTS.md", "../../ops/OPERATIONS.md",
+		"../../ops/FEED.md", "../../ops/console/CONSOLE.md", "../../engine/connector/CONNECTORS.md",
+		"../../engine/decide/RULES.md", "CONFIG.md", "MCP.md"} {
+		for _, span := range regexp.MustCompile("`pawl\\s([^`]+)`").FindAllStringSubmatch(read(t, page), -1) {
+			found++
+			if err := namesCommand(root, strings.Fields(span[1])); err != nil {
+				t.Errorf("%s: `pawl %s`: %v", page, span[1], err)
+			}
+		}
+	}
+	if found < 150 {
+		t.Errorf("only %d commands were found", found)
+	}
+	for _, mistaken := range []string{"events redrive", "redrive --all", "nosuch", "why WORKFLOW --nosuch"} {
+		if err := namesCommand(root, strings.Fields(mistaken)); err == nil {
+			t.Errorf("`pawl %s` is taken for a command", mistaken)
+		}
+	}
+}
+
+// namesCommand returns an error unless the words begin with a command and all their flags are flags of it. A command
+// that has commands of its own takes no other argument.
+func namesCommand(node *kong.Node, words []string) error {
+	arguments := false
+	for _, word := range words {
+		flag, isFlag := strings.CutPrefix(strings.Trim(word, "[]"), "--")
+		flag, _, _ = strings.Cut(flag, "=")
+		switch child := rest.ChildOf(node, word); {
+		case isFlag && !hasFlag(node, flag):
+			return fmt.Errorf("%s has no flag --%s", node.Path(), flag)
+		case isFlag, word == "…":
+			arguments = true
+		case arguments:
+		case child != nil:
+			node = child
+		case len(node.Children) > 0:
+			return fmt.Errorf("%s has no command %s", node.Path(), word)
+		default:
+			arguments = true
+		}
+	}
+	return nil
+}
+
+func hasFlag(node *kong.Node, name string) bool {
+	groups := node.AllFlags(false)
+	if node.DefaultCmd != nil {
+		groups = append(groups, node.DefaultCmd.AllFlags(false)...)
+	}
+	return slices.ContainsFunc(groups, func(flags []*kong.Flag) bool {
+		return slices.ContainsFunc(flags, func(f *kong.Flag) bool {
+			return f.Name == name || slices.Contains(f.Aliases, name)
+		})
+	})
 }

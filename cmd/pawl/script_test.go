@@ -54,10 +54,10 @@ var quickScripts = []string{"client", "push"}
 // their hundreds of starts costs four times as much. It stays with the engines that these scripts start and with what
 // they follow, and with the commands of the other scripts: client has nearly all, and the rest runs an engine, watches
 // or maintains.
-var plainScripts = []string{"alerts", "alone", "asyncapi", "attention", "backup", "clock", "concurrent", "config",
-	"diff", "doctor", "fix", "found", "gone", "init", "jobs", "limits", "lost", "missing", "names", "nats", "newer",
-	"open", "openapi", "push", "refused", "repair", "subscriptions", "taken", "terminal", "test", "token", "tokens",
-	"types", "vars", "versions"}
+var plainScripts = []string{"alerts", "alone", "archive", "asyncapi", "attention", "backup", "clock", "concurrent",
+	"config", "diff", "doctor", "fix", "found", "gone", "grants", "init", "jobs", "limits", "lost", "missing",
+	"names", "nats", "newer", "open", "openapi", "push", "refused", "repair", "subscriptions", "taken", "terminal",
+	"test", "token", "tokens", "types", "vars", "versions"}
 
 // TestScripts runs the manual: each script uses the real program on a real data directory.
 func TestScripts(t *testing.T) {

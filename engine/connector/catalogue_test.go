@@ -271,7 +271,10 @@ func described(t *testing.T, registry *connector.Registry, names []string) strin
 		asked := ""
 		if o.Kind == connector.Mutate {
 			asked = ", cannot be asked what became of a call"
-			if o.Reconciles {
+			c, _ := registry.Connector(system)
+			if _, depends := c.(connector.CallReconciler); o.Reconciles && depends {
+				asked = ", can be asked what became of a call if its host has `reconcile`"
+			} else if o.Reconciles {
 				asked = ", can be asked what became of a call"
 			}
 		}

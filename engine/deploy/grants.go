@@ -93,6 +93,30 @@ func ValidateGranted(grants, held map[string]eventlog.Grant, definition *eventlo
 	return errors.Join(found...)
 }
 
+// Withdrawn returns the entries of before that after does not name, and without which the workflow may do less. A
+// person who replaces grants names those of the operations in mind, and easily forgets a secret.
+func Withdrawn(before, after map[string]eventlog.Grant, definition *eventlog.Definition) []string {
+	var withdrawn []string
+	for _, pattern := range slices.Sorted(maps.Keys(before)) {
+		if _, named := after[pattern]; named || before[pattern] == eventlog.GrantDeny {
+			continue
+		}
+		if _, secret := eventlog.SecretOf(pattern); secret {
+			withdrawn = append(withdrawn, pattern)
+			continue
+		}
+		without, host, _ := strings.Cut(pattern, "@")
+		connectorName, operation, _ := strings.Cut(without, ".")
+		pin, used := definition.Operation(connectorName, operation)
+		mutates := !used || connector.Kind(pin.Kind) == connector.Mutate
+		left := capability.GrantedAt(after, connectorName, operation, host, mutates)
+		if left == eventlog.GrantDeny || left == eventlog.GrantAsk && before[pattern] == eventlog.GrantAllow {
+			withdrawn = append(withdrawn, pattern)
+		}
+	}
+	return withdrawn
+}
+
 func validatePattern(pattern string) error {
 	if pattern == everything {
 		return nil

@@ -1,6 +1,7 @@
 package deploy_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -104,5 +105,34 @@ func TestValidateGranted(t *testing.T) {
 	}
 	if err := deploy.ValidateGranted(grants{"mail.former": deny}, held, definition, known); err == nil {
 		t.Error("a held entry that is changed is not looked at")
+	}
+}
+
+// TestWithdrawn: what is said to be taken away is what a workflow may do less without an entry that is left out.
+func TestWithdrawn(t *testing.T) {
+	definition := pins(map[string]string{"m.send": "mutate", "m.get": "get"})
+	tests := map[string]struct {
+		before, after grants
+		want          []string
+	}{
+		"secrets": {grants{"secret.B": allow, "secret.A": allow}, grants{"m.send": allow},
+			[]string{"secret.A", "secret.B"}},
+		"a secret that is named":   {grants{"secret.A": allow}, grants{"secret.A": deny}, nil},
+		"a secret that was none":   {grants{"secret.A": deny}, grants{"m.send": allow}, nil},
+		"no pattern is a secret's": {grants{"secret.A": allow}, grants{"*": allow}, []string{"secret.A"}},
+		"a call now asks":          {grants{"m.send": allow}, grants{"m.get": allow}, []string{"m.send"}},
+		"a call still asks":        {grants{"m.send": ask}, grants{"m.get": allow}, nil},
+		"a pattern allows it":      {grants{"m.send": allow, "m.send@a": allow}, grants{"m.*": allow}, nil},
+		"a pattern denies it":      {grants{"m.send": ask}, grants{"*": deny}, []string{"m.send"}},
+		"a read is allowed":        {grants{"m.get": allow}, grants{"m.send": allow}, nil},
+		"a host":                   {grants{"m.send": ask, "m.send@a": allow}, grants{"m.send": ask}, []string{"m.send@a"}},
+		"all":                      {grants{"*": allow}, grants{"m.send": allow}, []string{"*"}},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			if got := deploy.Withdrawn(tt.before, tt.after, definition); !slices.Equal(got, tt.want) {
+				t.Errorf("got %q, want %q", got, tt.want)
+			}
+		})
 	}
 }

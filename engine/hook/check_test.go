@@ -246,6 +246,24 @@ func TestSamplesAsCommands(t *testing.T) {
 	}
 }
 
+// A command takes a token from the environment, whatever stands beside it.
+func TestSamplesWithoutToken(t *testing.T) {
+	t.Parallel()
+	for before, want := range map[string]string{
+		"":           `-H "X-Token: $SHOP"`,
+		"Bearer ":    `-H "X-Token: Bearer $SHOP"`,
+		"it's ":      `-H "X-Token: it's $SHOP"`,
+		"$HOME ":     `-H 'X-Token: $HOME '"$SHOP"''`,
+		"\x1b[31m` ": `-H $'X-Token: \x1b[31m` + "`" + ` '"$SHOP"''`,
+	} {
+		r := request("{}", "text/plain", "")
+		r.Header.Set("X-Token", before+"STANDS")
+		if curl := r.CurlOf("STANDS", "SHOP"); !strings.Contains(curl, want) || !strings.Contains(curl, "--data-raw '{}'") {
+			t.Errorf("%q: %s, want %s", before, curl, want)
+		}
+	}
+}
+
 // A token is compared whole, and each value of the secret counts.
 func TestTokens(t *testing.T) {
 	t.Parallel()

@@ -178,7 +178,24 @@ func writeTime(format string, now time.Time) string {
 }
 
 // Curl is a command for a shell that sends the request.
-func (r *Request) Curl() string {
+func (r *Request) Curl() string { return r.curl(quote) }
+
+// CurlOf is the same with the value of an environment variable in the place of the text stands, so that a token need
+// not be in it.
+func (r *Request) CurlOf(stands, variable string) string {
+	return r.curl(func(text string) string {
+		before, after, found := strings.Cut(text, stands)
+		switch {
+		case !found:
+			return quote(text)
+		case strings.ContainsAny(before+after, "\"$`\\!") || strings.ContainsFunc(before+after, isUnprintable):
+			return quote(before) + `"$` + variable + `"` + quote(after) // between " " these mean something to a shell
+		}
+		return `"` + before + "$" + variable + after + `"`
+	})
+}
+
+func (r *Request) curl(quote func(string) string) string {
 	var b bytes.Buffer
 	b.WriteString("curl -i " + quote(r.URL))
 	if r.Method != http.MethodPost {

@@ -49,7 +49,7 @@ func (l *life) command(line string) {
 		l.do("repairWorkflow", nil, "workflow", subject(1), "source", l.good.source())
 	case args[0] == "resolve":
 		for flag, resolution := range map[string]string{"happened": "did_happen", "did-not-happen": "did_not_happen",
-			"skip": "skip", "try-again": "try_again"} {
+			"skip": "skip", "ask-again": "try_again"} {
 			if flags[flag] == true {
 				l.do("resolveMutation", nil, "mutation", subject(1), "resolution", resolution)
 				return

@@ -158,7 +158,7 @@ func TestO3_AConnectorThatCanBeAskedSince(t *testing.T) {
 	l := live(t)
 	l.deploy(shop{mutate: fires})
 	m := l.indeterminate()
-	again := "pawl resolve " + string(m.ID) + " --try-again"
+	again := "pawl resolve " + string(m.ID) + " --ask-again"
 	if why := l.wantWhy(decide.ReasonIndeterminate); slices.Contains(why.Commands, again) {
 		t.Errorf("it cannot be asked: %q", why.Commands)
 	}

@@ -31,6 +31,8 @@ type Config struct {
 	Connectors *connector.Registry
 	// Policies default to schedule.Default() when zero.
 	Policies schedule.Policies
+	// Vars are settings that the script reads as ctx.vars; those of a suite replace them by name.
+	Vars sandbox.Vars
 	// Timeout is how long a case may take in real time; 0 means a minute.
 	Timeout time.Duration
 }
@@ -101,7 +103,7 @@ func open(ctx context.Context, cfg Config, s *Suite, c *Case, scripts sandbox.Ex
 	}
 	on.config = engine.Config{
 		Store: st, Scripts: scripts, Connectors: catalog{deploy.CatalogOf(registry), registry},
-		Secrets: secrets, Vars: s.Vars, Clock: on.clock, Random: rand.NewChaCha8([32]byte{}),
+		Secrets: secrets, Vars: merged(cfg.Vars, s.Vars), Clock: on.clock, Random: rand.NewChaCha8([32]byte{}),
 		Jitter: func() float64 { return 0.5 }, Policies: policies, Logger: slog.New(slog.DiscardHandler),
 		Observe: on.observe, RunLog: on.takeLog, FlushEvery: time.Millisecond, Decide: on.decide,
 		InTurn: true,

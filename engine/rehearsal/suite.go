@@ -14,7 +14,7 @@ type Suite struct {
 	// Tools are operations of connectors that no program knows while no engine runs, with their kinds, by
 	// `connector.operation`.
 	Tools map[string]sandbox.OperationKind `json:"tools,omitempty"`
-	// Vars are the settings that the script reads as ctx.vars.
+	// Vars are settings that the script reads as ctx.vars, besides those of Config.
 	Vars sandbox.Vars `json:"vars,omitempty"`
 }
 

@@ -168,8 +168,8 @@ func (c *Console) testHook(w http.ResponseWriter, r *http.Request) {
 		fields["body"] = body
 	}
 	type sample struct {
-		URL, Curl string
-		Sent      *struct {
+		URL, Curl, Variable string
+		Sent                *struct {
 			Status    int
 			Body      string
 			MessageID *string

@@ -211,7 +211,7 @@ func TestEnds(t *testing.T) {
 			Outcome: decide.Settlement{Status: decide.Uncertain,
 				Failure: &eventlog.Failure{Class: eventlog.Transient, Code: "call.unknown", Message: "not known yet"}}})
 	}
-	resolves := []string{"pawl resolve R1 --try-again", "pawl resolve R1 --happened", "pawl resolve R1 --did-not-happen",
+	resolves := []string{"pawl resolve R1 --ask-again", "pawl resolve R1 --happened", "pawl resolve R1 --did-not-happen",
 		"pawl resolve R1 --skip"}
 	if got := held("a"); !slices.Equal(got, resolves) {
 		t.Errorf("indeterminate: %q", got)

@@ -2,9 +2,11 @@ package explain
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/pawl-run/pawl/engine/deploy"
 	"github.com/pawl-run/pawl/engine/hint"
+	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/sandbox"
 )
 
@@ -27,6 +29,12 @@ func Problems(found []deploy.Problem) []sandbox.Problem {
 
 // Hint is the text of a hint, empty for none.
 func Hint(h hint.Hint) string { return fmt.Sprintf(hints[h.Code], h.Values...) }
+
+// Withdrawn says that grants were taken away because those that came with a deploy do not name them.
+func Withdrawn(w eventlog.WorkflowName, grants []string) string {
+	return fmt.Sprintf("taken away from %s: %s; --grant names all grants, and single ones are changed by "+
+		"pawl grants %s CAPABILITY=GRANT", w, strings.Join(grants, ", "), w)
+}
 
 // hints are the texts of all codes, each with a verb for each of its values.
 var hints = map[hint.Code]string{

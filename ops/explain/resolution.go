@@ -62,7 +62,7 @@ func (w *Why) resolutions(name eventlog.WorkflowName, m *projections.Mutation, i
 func resolutions(id string, outlook engine.Outlook) []string {
 	var commands []string
 	if outlook.Asks {
-		commands = append(commands, fmt.Sprintf("pawl resolve %s --try-again", id))
+		commands = append(commands, fmt.Sprintf("pawl resolve %s --ask-again", id))
 	}
 	commands = append(commands, fmt.Sprintf("pawl resolve %s --happened", id))
 	if !outlook.MayTakeEffect {

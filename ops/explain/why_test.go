@@ -117,7 +117,7 @@ func TestWorkflow(t *testing.T) {
 			Subject: "M1"}, "indeterminate", at, 0, "M1",
 			[]string{"it is not known whether it was applied", "asked again",
 				"next is given the result that you write behind --happened, as JSON, or null"},
-			[]string{"pawl mutations show M1", "pawl resolve M1 --try-again", "pawl resolve M1 --happened",
+			[]string{"pawl mutations show M1", "pawl resolve M1 --ask-again", "pawl resolve M1 --happened",
 				"pawl resolve M1 --did-not-happen", "pawl resolve M1 --skip"}},
 		"indeterminate, archived": {base(func(s *projections.State) {
 			blocked(eventlog.BlockIndeterminate)(s)
@@ -127,7 +127,7 @@ func TestWorkflow(t *testing.T) {
 				"it happened (it is recorded so), that it did not (its events are freed), or skip it (its events are skipped)",
 				"archived: nothing of it runs again",
 			},
-			[]string{"pawl mutations show M1", "pawl resolve M1 --try-again", "pawl resolve M1 --happened",
+			[]string{"pawl mutations show M1", "pawl resolve M1 --ask-again", "pawl resolve M1 --happened",
 				"pawl resolve M1 --did-not-happen", "pawl resolve M1 --skip"}},
 		"indeterminate, not in memory": {base(nil), decide.Wait{Reason: decide.ReasonIndeterminate, Subject: "M2"},
 			"indeterminate", 0, 0, "M2",

@@ -27,9 +27,12 @@ type View struct {
 	Title    string                `json:"title" jsonschema:"the template of their title"`
 }
 
-// Views are the hooks of a workflow, at the base address.
+// Views are the hooks of a workflow, at the base address; none for an archived workflow, which takes no request.
 func (rc *Receiver) Views(s *projections.State, base string) []View {
 	var views []View
+	if s.Archived {
+		return nil
+	}
 	for _, h := range s.Definition().Hooks {
 		ready, _ := rc.readiness(s, &h)
 		views = append(views, View{Workflow: s.Name, Name: h.Name, URL: rc.url(base, s.Name, h.Name), Topic: h.Topic,
@@ -87,7 +90,9 @@ type SampleRequest struct {
 // Sample is a signed request, and what became of it if it was sent.
 type Sample struct {
 	URL  string `json:"url"`
-	Curl string `json:"curl" jsonschema:"a command that sends it; a token in it is replaced by its name"`
+	Curl string `json:"curl" jsonschema:"a command that sends it; it takes a token from the environment variable"`
+	// Variable is empty for a command that needs none.
+	Variable string `json:"variable,omitempty" jsonschema:"the environment variable that the command takes the token from, named as the secret"`
 	// Sent is nil for a sample that was only made.
 	Sent *Sent `json:"sent"`
 }
@@ -137,18 +142,20 @@ func (rc *Receiver) Sample(ctx context.Context, q SampleRequest) (Sample, error)
 	if err := hook.Sign(h.Verify, value, r, rc.Now()); err != nil {
 		return Sample{}, unsigned(err)
 	}
-	shown := r
-	if h.Verify.Scheme == hook.SchemeToken {
+	sample := Sample{URL: at}
+	if h.Verify.Scheme == hook.SchemeToken { // a command is easily passed on, so it does not hold the token
 		plain, err := hook.Sample(&h, at, q.Body, q.ContentType, "token")
 		if err != nil {
 			return Sample{}, err
 		}
-		if err := hook.Sign(h.Verify, h.Verify.Secret, plain, rc.Now()); err != nil {
+		stands := rand.Text()
+		if err := hook.Sign(h.Verify, stands, plain, rc.Now()); err != nil {
 			return Sample{}, unsigned(err)
 		}
-		shown = plain // instead of a token the command has the name of its secret
+		sample.Curl, sample.Variable = plain.CurlOf(stands, h.Verify.Secret), h.Verify.Secret
+	} else {
+		sample.Curl = r.Curl()
 	}
-	sample := Sample{URL: at, Curl: shown.Curl()}
 	if !q.Send {
 		return sample, nil
 	}

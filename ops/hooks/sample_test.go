@@ -56,6 +56,10 @@ func TestSamples(t *testing.T) {
 		if err != nil || sample.Sent == nil || sample.Sent.Status/100 != 2 || sample.Sent.MessageID == nil {
 			t.Errorf("%s: %+v %+v %v", v.Name, sample, sample.Sent, err)
 		}
+		if want := `hooks/inbox/token?key=$S" \`; v.Name == "token" && (sample.Variable != "S" ||
+			!strings.Contains(sample.Curl, want)) || v.Name != "token" && sample.Variable != "" {
+			t.Errorf("%s: the command takes %q from the environment: %s", v.Name, sample.Variable, sample.Curl)
+		}
 		if strings.Contains(sample.Curl, planted) || strings.Contains(sample.Curl, "YW5vdGhlcg") {
 			t.Errorf("%s: the secret is in %s", v.Name, sample.Curl)
 		}

@@ -98,6 +98,9 @@ func (c *collector) loose(h *holder) {
 	}
 	for i := range h.touches {
 		t := &h.touches[i]
+		if c.valueCalled(t) {
+			continue
+		}
 		fix := ""
 		if _, own := t.builtin(); !own {
 			fix = Advise(t.member)
@@ -130,4 +133,17 @@ func (c *collector) loose(h *holder) {
 				sandbox.Clip(t.member, 100), strings.Join(sandbox.BuiltinNames, ", "))
 		}
 	}
+}
+
+// valueCalled reports a call of a member that is a value, and says so.
+func (c *collector) valueCalled(t *touch) bool {
+	m, own := t.builtin()
+	setting := t.member == sandbox.VarsMember && t.operation != "" && !inherits(t.operation)
+	if t.call == nil || !setting && !(own && m == sandbox.MemberScheduledAt) {
+		return false
+	}
+	last := cmp.Or(t.operation, t.member)
+	c.With(c.Amend().Swap(c.in.Position(t.at), last+"()", last)).Fail("connector.unknown", t.at,
+		"write "+t.name()+" without ()", "%s is a value and no function", t.name())
+	return true
 }

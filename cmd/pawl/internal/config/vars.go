@@ -100,5 +100,5 @@ func (v vars) asJSON() sandbox.Vars {
 	return all
 }
 
-// VarNames are the names of the plain settings, sorted.
-func (c *File) VarNames() []string { return c.Vars.asJSON().Names() }
+// ScriptVars are the plain settings as scripts get them.
+func (c *File) ScriptVars() sandbox.Vars { return c.Vars.asJSON() }

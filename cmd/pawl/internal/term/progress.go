@@ -158,7 +158,7 @@ func (p *Progress) lines(r eventlog.Record) []string {
 			// mutation was left to a person after its run had failed, its connector has been asked, so it has that
 			// method.
 			if run.call.Reconciles || run.call.Connector == "" && !failedIn(r) {
-				possible = "--happened, --did-not-happen, --skip or --try-again"
+				possible = "--happened, --did-not-happen, --skip or --ask-again"
 			}
 			say("%s it is not known whether mutation %s happened; look, then: pawl resolve %s %s", p.Style.Red("✗"), f.Mutation,
 				f.Mutation, possible)

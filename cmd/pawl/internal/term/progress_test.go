@@ -204,7 +204,7 @@ func TestProgress(t *testing.T) {
 			},
 			[]string{
 				"✗ it is not known whether mutation M happened; look, then: pawl resolve M --happened, " +
-					"--did-not-happen, --skip or --try-again",
+					"--did-not-happen, --skip or --ask-again",
 			}},
 		{"an outcome that could be asked about",
 			[]transition{
@@ -217,7 +217,7 @@ func TestProgress(t *testing.T) {
 			[]string{
 				"✗  failed: cut off",
 				"✗ it is not known whether mutation M happened; look, then: pawl resolve M --happened, " +
-					"--did-not-happen, --skip or --try-again",
+					"--did-not-happen, --skip or --ask-again",
 			}},
 		{
 			"a hold",

@@ -13,9 +13,9 @@ type Resolve struct {
 	bulkFlags
 	Mutation     string `arg:"" optional:"" help:"The mutation, as pawl mutations list shows it; left out with --where."`
 	Happened     bool   `xor:"resolution" help:"It happened: next runs with RESULT as the call's result."`
-	DidNotHappen bool   `xor:"resolution" help:"It did not happen: it is done afresh."`
+	DidNotHappen bool   `xor:"resolution" aliases:"send-again" help:"It did not happen: a fresh run sends it again. Also written --send-again."`
 	Skip         bool   `xor:"resolution" help:"Go on without it: its events count as skipped."`
-	TryAgain     bool   `xor:"resolution" help:"Ask the connector again what became of it."`
+	AskAgain     bool   `xor:"resolution" aliases:"try-again" help:"Ask the connector again what became of it, where it can be asked; nothing is sent. Also written --try-again."`
 	Result       string `arg:"" optional:"" help:"With --happened: what the call answered, as JSON; next is given null when it is left out."`
 }
 
@@ -42,11 +42,11 @@ func (c *Resolve) Run(engine *client.Finder, screen term.Screen) error {
 		resolution, then = "did_not_happen", undone
 	case c.Skip:
 		resolution, then = "skip", skipped
-	case c.TryAgain:
+	case c.AskAgain:
 		resolution, then = "try_again", askedAgain
 	default:
 		return exit.Misconfigured("look at the other side first: pawl mutations show "+c.Mutation,
-			"say what became of it: --happened, --did-not-happen, --skip or --try-again")
+			"say what became of it: --happened, --did-not-happen, --skip or --ask-again")
 	}
 	params["resolution"] = resolution
 	var named []string

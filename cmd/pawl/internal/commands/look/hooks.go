@@ -57,7 +57,7 @@ func (c *hooksList) Run(engine *client.Finder, screen term.Screen) error {
 		screen.Table(page, []term.Column{
 			{Title: "hook", Field: "hook"}, {Title: "topic", Field: "topic"}, {Title: "verified by", Field: "verify"},
 			{Title: "url", Field: "url", Whole: true},
-		}, "no workflow has a hook: a script declares one with hooks: { name: Pawl.hook({ … }) }")
+		}, "no workflow that runs has a hook: a script declares one with hooks: { name: Pawl.hook({ … }) }")
 		for _, h := range list.Items {
 			sayUnready(screen, h)
 		}
@@ -68,15 +68,26 @@ func (c *hooksList) Run(engine *client.Finder, screen term.Screen) error {
 			if h.State != "ready" {
 				continue
 			}
-			var sample struct{ Curl string }
+			var sample struct{ Curl, Variable string }
 			named := map[string]any{"workflow": h.Workflow, "hook": h.Name}
 			if err := connected.Call("testHook", named, &sample); err != nil {
 				return err
 			}
-			fmt.Fprintf(screen.Out, "\n# %s\n%s\n", h.Name, shown(sample.Curl))
+			fmt.Fprintf(screen.Out, "\n# %s\n", h.Name)
+			sayVariable(screen.Out, h.Workflow, h.Name, sample.Variable)
+			fmt.Fprintln(screen.Out, shown(sample.Curl))
 		}
 		return nil
 	})
+}
+
+// sayVariable prints, as a comment of a shell, where a command takes the token from; nothing for one without a token.
+func sayVariable(out io.Writer, workflow, hook, variable string) {
+	if variable != "" {
+		fmt.Fprintf(out, "# put the value of the secret %s into the environment variable %s first; without it: "+
+			"pawl hooks test %s %s\n", term.OneLine(variable, 100), term.OneLine(variable, 100), term.OneLine(workflow, 100),
+			term.OneLine(hook, 100))
+	}
 }
 
 // sayUnready prints why a hook refuses all requests.
@@ -132,8 +143,8 @@ func (c *testHook) Run(engine *client.Finder, screen term.Screen) error {
 		return err
 	}
 	var sample struct {
-		URL, Curl string
-		Sent      *struct {
+		URL, Curl, Variable string
+		Sent                *struct {
 			Status    int
 			Body      string
 			Topic     string
@@ -150,6 +161,7 @@ func (c *testHook) Run(engine *client.Finder, screen term.Screen) error {
 	}
 	switch {
 	case c.Print && !c.JSON:
+		sayVariable(screen.Err, c.Workflow, c.Hook, sample.Variable)
 		fmt.Fprintf(screen.Out, "%s\n", shown(sample.Curl))
 		return nil
 	case sample.Sent == nil:

@@ -7,6 +7,7 @@ import (
 	"io"
 	"maps"
 	"path/filepath"
+	"slices"
 
 	"github.com/pawl-run/pawl/cmd/pawl/internal/builtin"
 	"github.com/pawl-run/pawl/cmd/pawl/internal/exit"
@@ -93,7 +94,7 @@ func (d deployer) deploy(ctx context.Context, s source.Script) (accepted bool, e
 				fmt.Fprintf(d.screen.Out, "pawl: %s %s is up to date with %s\n", before.Workflow, state.Version, term.Path(s.Path))
 			}
 			sayChanged(d.screen.Out, d.in.Catalog(), s.Path, state.Definition())
-			return true, d.grant(ctx, &state)
+			return true, d.grant(ctx, s, &state)
 		}
 	}
 	other := d.otherVersion(before, known && !forgotten)
@@ -169,18 +170,36 @@ func (d deployer) advise(ctx context.Context, s source.Script, problems []sandbo
 }
 
 // grant gives a workflow whose file has not changed the grants that were asked for.
-func (d deployer) grant(ctx context.Context, s *projections.State) error {
+func (d deployer) grant(ctx context.Context, script source.Script, s *projections.State) error {
 	if d.grants == nil || maps.Equal(s.Grants, d.grants) {
 		return nil
 	}
 	if err := deploy.ValidateGrants(d.grants, s.Definition()); err != nil {
 		return exit.Misconfigured("write e.g. --grant csv.appendRow=ask", "--grant: %v", err)
 	}
+	before := s.Grants
 	if err := d.in.Engine.Operate(ctx, d.actor, s.Name, decide.SetGrants{Grants: d.grants}, "up"); err != nil {
 		return err
 	}
 	fmt.Fprintf(d.screen.Out, "pawl: the grants of %s are now those of --grant\n", s.Name)
+	d.withdrawn(s.Name, deploy.Withdrawn(before, d.grants, s.Definition()))
+	// A deploy would have said which secrets the script uses without a grant.
+	checked, err := d.in.Engine.Deploy(ctx, d.actor, engine.DeployRequest{Source: string(script.Text),
+		Filename: filepath.Base(script.Path), Grants: d.grants, DryRun: true})
+	if err != nil {
+		return err
+	}
+	source.Print(d.screen, script, explain.Problems(slices.DeleteFunc(checked.Problems, func(p deploy.Problem) bool {
+		return p.Code != deploy.CodeSecretGrant
+	})))
 	return nil
+}
+
+// withdrawn prints the grants that were taken away because --grant does not name them.
+func (d deployer) withdrawn(w eventlog.WorkflowName, grants []string) {
+	if len(grants) > 0 {
+		fmt.Fprintf(d.screen.Out, "pawl: %s\n", explain.Withdrawn(w, grants))
+	}
 }
 
 func (d deployer) deployed(s source.Script, result engine.DeployResult) {
@@ -195,6 +214,7 @@ func (d deployer) deployed(s source.Script, result engine.DeployResult) {
 	if result.Freed {
 		fmt.Fprintf(d.screen.Out, "pawl: %s is no longer in maintenance and runs again\n", result.Workflow)
 	}
+	d.withdrawn(result.Workflow, result.Withdrawn)
 	for _, capability := range result.Allows {
 		fmt.Fprintf(d.screen.Out, "pawl: %s may do %s without asking; to be asked before each: pawl grants %s %s=ask\n",
 			result.Workflow, capability, result.Workflow, capability)

@@ -24,7 +24,7 @@ import (
 type Up struct {
 	config.Engine
 	UntilIdle *bool             `setting:"" help:"End when nothing is active, due or backing off; exit code 3 if a workflow needs a person."`
-	Grant     map[string]string `placeholder:"CAPABILITY=allow|ask|deny" help:"Replace the grants of the workflow of the one FILE, e.g. --grant csv.appendRow=ask. Without it a new workflow may do all that its file uses, and is asked about what a later version adds."`
+	Grant     map[string]string `placeholder:"CAPABILITY=allow|ask|deny" help:"Replace all grants of the workflow of the one FILE, e.g. --grant csv.appendRow=ask. Without it a new workflow may do all that its file uses, and is asked about what a later version adds."`
 	Strict    bool              `help:"Take warnings for errors: a file with one is not deployed."`
 	Script    []string          `arg:"" optional:"" name:"file" type:"path" help:"Workflow scripts, each deployed if its bytes have changed, at the start and whenever they do while this runs; without one, the bundled example runs in ./pawl-example."`
 }

@@ -12,13 +12,14 @@ import (
 	"github.com/pawl-run/pawl/cmd/pawl/internal/storage"
 	"github.com/pawl-run/pawl/cmd/pawl/internal/term"
 	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/ops/explain"
 	"github.com/pawl-run/pawl/sandbox"
 )
 
 // Deploy is `pawl deploy`: give scripts to the running engine (O9).
 type Deploy struct {
 	client.Flags
-	Grant  map[string]string `placeholder:"CAPABILITY=allow|ask|deny" help:"Replace the workflow's grants, e.g. --grant csv.appendRow=allow. A new workflow may read and asks before it changes anything."`
+	Grant  map[string]string `placeholder:"CAPABILITY=allow|ask|deny" help:"Replace all grants of the workflow, e.g. --grant csv.appendRow=allow. A new workflow may read and asks before it changes anything."`
 	Expect string            `placeholder:"MAJOR.MINOR" help:"Refuse unless this version runs now."`
 	Strict bool              `help:"Take warnings for errors."`
 	Files  []string          `arg:"" name:"file" type:"path" help:"The scripts, one workflow each."`
@@ -65,12 +66,13 @@ func (c *Deploy) deploy(ctx context.Context, connected *client.Connection, scree
 		return screen.JSON(raw)
 	}
 	var done struct {
-		Name     eventlog.WorkflowName
-		Version  eventlog.Version
-		Warnings []sandbox.Problem
-		Asks     []string
-		Changed  bool
-		Freed    bool
+		Name      eventlog.WorkflowName
+		Version   eventlog.Version
+		Warnings  []sandbox.Problem
+		Asks      []string
+		Withdrawn []string
+		Changed   bool
+		Freed     bool
 	}
 	if err := json.Unmarshal(raw, &done); err != nil {
 		return fmt.Errorf("read the engine's answer: %w", err)
@@ -90,6 +92,9 @@ func (c *Deploy) deploy(ctx context.Context, connected *client.Connection, scree
 	}
 	if len(c.Grant) == 0 {
 		return nil
+	}
+	if len(done.Withdrawn) > 0 {
+		fmt.Fprintln(screen.Err, explain.Withdrawn(done.Name, done.Withdrawn))
 	}
 	var now client.Grants
 	if err := connected.Call("getGrants", map[string]any{"workflow": done.Name}, &now); err != nil {

@@ -54,8 +54,8 @@ func newTester(conf config.Reader, with storage.Parts) (t *tester, done func() e
 	if err != nil {
 		return nil, nil, exit.Misconfigured("", "%v", errors.Join(err, closeConnectors(), scripts.Close()))
 	}
-	return &tester{config: rehearsal.Config{Scripts: scripts, Connectors: registry, Policies: file.Policies},
-			servers: file.MCPServers()},
+	return &tester{config: rehearsal.Config{Scripts: scripts, Connectors: registry, Policies: file.Policies,
+			Vars: file.ScriptVars()}, servers: file.MCPServers()},
 		func() error { return errors.Join(closeConnectors(), scripts.Close()) }, nil
 }
 

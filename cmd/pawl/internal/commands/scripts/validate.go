@@ -160,7 +160,7 @@ func validateAlone(ctx context.Context, with storage.Parts, s source.Script, fil
 	}
 	_, checked := deploy.Check(deploy.Input{
 		Definition: definition, Source: string(s.Text), Found: problems, Catalog: node.NewCatalog(registry),
-		UnknownConnector: sandbox.SeverityWarning, Secrets: file.SecretNames(), Vars: file.VarNames(),
+		UnknownConnector: sandbox.SeverityWarning, Secrets: file.SecretNames(), Vars: file.ScriptVars().Names(),
 		Handlers: file.Policies.Script.Handlers, Topics: file.Policies.Script.Topics,
 	})
 	found.Problems = append([]sandbox.Problem{}, explain.Problems(checked)...) // in JSON an empty list, never null
