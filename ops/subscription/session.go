@@ -72,8 +72,10 @@ func (s *session) run(ctx context.Context, at position) (err error) {
 
 // read passes the messages of the stream to the outbox, from a position on.
 func (s *session) read(ctx context.Context, from position) error {
-	if from.Gap != nil && !s.announce(ctx) {
-		return s.notAnnounced(ctx)
+	if from.Gap != nil {
+		if err := s.announce(ctx); err != nil {
+			return err
+		}
 	}
 	s.reading.Lock()
 	s.announced = true
@@ -158,20 +160,21 @@ func (s *session) passDropped(ctx context.Context, first uint64) error {
 	s.advance()
 	s.at.dropped(s.looked+1, first-1)
 	s.keeping.Unlock()
-	if !s.announce(ctx) {
-		return s.notAnnounced(ctx)
-	}
-	return nil
+	return s.announce(ctx)
 }
 
-// announce delivers the announcement of dropped messages, before any message behind them. It reports false when ctx
-// ends first.
-func (s *session) announce(ctx context.Context) bool {
+// announce delivers the announcement of dropped messages. It fails if the position cannot be saved, or when ctx ends
+// first: no message behind the dropped ones may be delivered then, and the next session begins with the announcement.
+func (s *session) announce(ctx context.Context) error {
 	s.keeping.Lock()
 	lost, err := *s.at.Gap, s.store.save(ctx, s.Name, s.at)
 	s.keeping.Unlock()
+	failed := func(err error) error {
+		return fmt.Errorf("announce that messages %d to %d of stream %s were dropped, to subscription %s: %w", lost.From,
+			lost.To, s.Stream, s.Name, err)
+	}
 	if err != nil {
-		return false // the next session begins with it
+		return failed(err)
 	}
 	s.logger.Warn("messages were dropped before they were delivered, and the receiver is told so: the feed keeps no more "+
 		"than feed-bytes; the log still has its facts", "stream", s.Stream, "from", lost.From, "to", lost.To)
@@ -181,22 +184,17 @@ func (s *session) announce(ctx context.Context) bool {
 		panic("unreachable: numbers and texts are written as JSON: " + err.Error())
 	}
 	err = s.out.add(ctx, item{seq: lost.To, message: message, kind: typeGap, recorded: time.Now()})
-	if err != nil || !s.out.empty(ctx) {
-		return false
+	if err != nil {
+		return failed(err)
+	}
+	if !s.out.empty(ctx) {
+		return failed(ctx.Err())
 	}
 	s.looked = max(s.looked, lost.To)
 	s.keeping.Lock()
 	s.at.Gap = nil
 	s.keeping.Unlock()
-	return true
-}
-
-// notAnnounced ends a session whose announcement was not delivered: no message behind it may be delivered.
-func (s *session) notAnnounced(ctx context.Context) error {
-	if ctx.Err() != nil {
-		return nil
-	}
-	return errors.New("what was dropped could not be noted")
+	return nil
 }
 
 // keep saves the position from time to time until ctx ends.

@@ -4,7 +4,10 @@ import (
 	"errors"
 	"net/http"
 	"slices"
+	"strings"
 	"testing"
+
+	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/pawl-run/pawl/eventlog"
 )
@@ -100,6 +103,28 @@ func TestRefusedAnnouncementIsSkipped(t *testing.T) {
 	s.caughtUp(d)
 	if got := s.received(11); got[1] != "01TEST7-1" || len(got) != 11 {
 		t.Errorf("received %v", got)
+	}
+}
+
+// A session that cannot save what it is about to announce says which messages it is about, to which subscription, and
+// why.
+func TestAnnouncementCannotBeSaved(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, 10)
+	d, stop := s.begun()
+	stop()
+	store, err := openPositions(t.Context(), d.cfg, s.js)
+	if err == nil {
+		err = s.js.DeleteStream(t.Context(), d.cfg.positionStream())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := position{Next: 6, Gap: &gap{3, 5}}
+	err = (&session{delivery: d.all[0], store: store, at: at}).read(t.Context(), at)
+	const what = "announce that messages 3 to 5 of stream PAWL_FEED were dropped, to subscription all: "
+	if !errors.Is(err, jetstream.ErrNoStreamResponse) || !strings.HasPrefix(err.Error(), what) {
+		t.Errorf("it ended with %v", err)
 	}
 }
 
