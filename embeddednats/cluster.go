@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
+
+	"github.com/pawl-run/pawl/loopback"
 )
 
 // Cluster says how a server finds its peers. The name of the server ([Config.Name]) is the name of the node.
@@ -81,7 +83,7 @@ const leaveTime = 100 * time.Millisecond
 func (c *Cluster) secure(o *server.Options) error {
 	if c.TLS == nil {
 		for _, address := range append([]string{c.Listen, c.Advertise}, c.Routes...) {
-			if address != "" && !onLoopback(address) {
+			if address != "" && !loopback.Address(address) {
 				return fmt.Errorf("%s is beyond this machine: %w", address, ErrClusterPlain)
 			}
 		}
@@ -99,12 +101,6 @@ func (c *Cluster) secure(o *server.Options) error {
 // ErrClusterPlain: the nodes of a cluster would talk without TLS beyond one machine.
 var ErrClusterPlain = errors.New("nodes that talk over a network need TLS between them, " +
 	"else every program that reaches them could join the cluster")
-
-func onLoopback(address string) bool {
-	host, _, err := net.SplitHostPort(address)
-	ip := net.ParseIP(host)
-	return err == nil && (host == "localhost" || ip != nil && ip.IsLoopback())
-}
 
 func hostPort(addr string) (string, int, error) {
 	host, p, err := net.SplitHostPort(addr)

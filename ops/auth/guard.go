@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/loopback"
 	"github.com/pawl-run/pawl/ops/rpc"
 	"github.com/pawl-run/pawl/projections"
 )
@@ -158,7 +159,7 @@ func (g *Guard) Open(c *rpc.Caller) bool {
 // not an address.
 func (g *Guard) answersTo(r *http.Request) bool {
 	host := hostOf(r.Host)
-	if rpc.IsLoopback(host) || g.answersPublic(r) {
+	if loopback.Called(host) || g.answersPublic(r) {
 		return true
 	}
 	_, err := netip.ParseAddr(strings.Trim(host, "[]"))

@@ -7,7 +7,7 @@ import (
 	"net/url"
 	"strings"
 
-	"github.com/pawl-run/pawl/ops/rpc"
+	"github.com/pawl-run/pawl/loopback"
 )
 
 // ParsePublicURL reads the address under which an engine is reached from elsewhere: http or https, host
@@ -58,7 +58,7 @@ func CheckListen(addr string, l Listening) error {
 		return fmt.Errorf("listen on %q: want HOST:PORT, e.g. 127.0.0.1:7070: %w", addr, err)
 	}
 	switch {
-	case rpc.IsLoopback(host):
+	case loopback.Called(host):
 		return nil
 	case l.NoAuth:
 		return fmt.Errorf("refusing to listen on %s: --no-auth is for loopback only; "+

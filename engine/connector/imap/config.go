@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"github.com/pawl-run/pawl/engine/connector"
-	"github.com/pawl-run/pawl/engine/connector/publicnet"
 	"github.com/pawl-run/pawl/engine/connector/redact"
+	"github.com/pawl-run/pawl/loopback"
 )
 
 // Config of the imap connector. Secrets in it have been expanded already.
@@ -77,11 +77,11 @@ func newServer(config Config) (*server, error) {
 			config.Server)
 	}
 	s := &server{address: config.Server, mode: config.TLS, username: config.Username, password: config.Password}
-	loopback := publicnet.IsLoopback(host)
+	near := loopback.Host(host)
 	switch {
 	case s.mode == "" && port == "993":
 		s.mode = tlsImplicit
-	case s.mode == "" && loopback:
+	case s.mode == "" && near:
 		s.mode = tlsNone
 	case s.mode == "":
 		s.mode = tlsSTARTTLS
@@ -99,7 +99,7 @@ func newServer(config Config) (*server, error) {
 			"answers, so it must not be sent", redact.Shortest)
 	case strings.ContainsAny(s.username+s.password, "\x00\r\n"):
 		return nil, wrong("password", "the username or the password has a line break or NUL in it")
-	case s.mode == tlsNone && !loopback:
+	case s.mode == tlsNone && !near:
 		return nil, wrong("tls", "a password is not sent unencrypted to %s: use %s or %s", host, tlsImplicit, tlsSTARTTLS)
 	case config.Connections < 0 || config.Connections > maxConnections:
 		return nil, wrong("connections", "want a number from 1 to %d, not %d", maxConnections, config.Connections)

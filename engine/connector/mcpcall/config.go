@@ -13,7 +13,7 @@ import (
 	"golang.org/x/net/http/httpguts"
 
 	"github.com/pawl-run/pawl/engine/connector"
-	"github.com/pawl-run/pawl/engine/connector/publicnet"
+	"github.com/pawl-run/pawl/loopback"
 )
 
 // Config is one MCP server.
@@ -131,7 +131,7 @@ func (c Config) validateURL() (key string, err error) {
 		return ".url", errors.New("write e.g. https://mcp.example.com/mcp")
 	case u.User != nil:
 		return ".url", errors.New("it holds a password: write headers: {Authorization: …}")
-	case u.Scheme == "http" && !publicnet.IsLoopback(u.Hostname()):
+	case u.Scheme == "http" && !loopback.Host(u.Hostname()):
 		return ".url", errors.New("beyond this machine it must be https")
 	}
 	for name, value := range c.Headers {

@@ -2,8 +2,9 @@
 // configuration, a script or another system names.
 //
 // Guaranteed: [Control] looks at the address that is dialled, after its name was resolved, so neither a redirect nor a
-// name that resolves differently the second time gets round it. [IsLoopback] is the one place that decides whether a
-// password may travel unencrypted; [LoopbackOnly] looks, in the same way, where the name of such a host leads.
+// name that resolves differently the second time gets round it. [LoopbackOnly] does the same where a
+// password goes unencrypted: package loopback decides to which hosts it may go, and one of these, localhost, is a name
+// that may lead elsewhere.
 //
 // Not guaranteed: that a public address leads to the system that is meant; TLS says that.
 package publicnet

@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"github.com/pawl-run/pawl/engine/connector"
-	"github.com/pawl-run/pawl/engine/connector/publicnet"
 	"github.com/pawl-run/pawl/engine/connector/redact"
+	"github.com/pawl-run/pawl/loopback"
 )
 
 // Config of the smtp connector. Secrets in it have been expanded already.
@@ -84,18 +84,18 @@ func newServer(config Config) (*server, error) {
 	}
 	s := &server{address: config.Server, mode: config.TLS, username: config.Username, password: config.Password,
 		hello: config.Hello, anySender: config.SendersUnknown}
-	loopback := publicnet.IsLoopback(host)
+	near := loopback.Host(host)
 	switch {
 	case s.mode == "" && port == "465":
 		s.mode = tlsImplicit
-	case s.mode == "" && loopback:
+	case s.mode == "" && near:
 		s.mode = tlsNone
 	case s.mode == "":
 		s.mode = tlsSTARTTLS
 	case s.mode != tlsImplicit && s.mode != tlsSTARTTLS && s.mode != tlsNone:
 		return nil, wrong("tls", "want %s, %s or %s, not %q", tlsImplicit, tlsSTARTTLS, tlsNone, s.mode)
 	}
-	s.loopbackOnly = s.mode == tlsNone && loopback
+	s.loopbackOnly = s.mode == tlsNone && near
 	s.tls = &tls.Config{ServerName: host, RootCAs: config.RootCAs, MinVersion: tls.VersionTLS12}
 	switch {
 	case s.username == "" && s.password != "":
@@ -105,7 +105,7 @@ func newServer(config Config) (*server, error) {
 	case s.password != "" && len(s.password) < redact.Shortest:
 		return nil, wrong("password", "it has fewer than %d bytes; so short a value cannot be told from other text in "+
 			"answers, so it must not be sent", redact.Shortest)
-	case s.username != "" && s.mode == tlsNone && !loopback:
+	case s.username != "" && s.mode == tlsNone && !near:
 		return nil, wrong("tls", "a password is not sent unencrypted to %s: use %s or %s", host, tlsImplicit, tlsSTARTTLS)
 	case strings.ContainsFunc(s.hello, func(r rune) bool { return r <= ' ' || r > '~' }):
 		return nil, wrong("hello", "%q is not a host name", s.hello)

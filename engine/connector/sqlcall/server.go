@@ -2,9 +2,7 @@ package sqlcall
 
 import (
 	"cmp"
-	"context"
 	"errors"
-	"fmt"
 	"maps"
 	"net"
 	"net/url"
@@ -14,6 +12,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/pawl-run/pawl/engine/connector/publicnet"
+	"github.com/pawl-run/pawl/loopback"
 )
 
 // maxMessage is the most bytes that one message of a server may have: a row that does not fit a result by far is not
@@ -76,7 +75,7 @@ func newServer(name string, config DatabaseConfig) (*pgx.ConnConfig, error) {
 	if !inside {
 		password = config.Password
 	}
-	near := socket != "" || publicnet.IsLoopback(host)
+	near := socket != "" || loopback.Host(host)
 	mode := said.Get("sslmode")
 	switch {
 	case mode == "" && near:
@@ -115,7 +114,7 @@ func newServer(name string, config DatabaseConfig) (*pgx.ConnConfig, error) {
 		server.RequireAuth = "scram-sha-256,none"
 	}
 	if mode == sslDisable && socket == "" && near {
-		server.DialFunc = dialLoopback
+		server.DialFunc = (&net.Dialer{Control: publicnet.LoopbackOnly}).DialContext
 	}
 	return server, nil
 }
@@ -135,17 +134,4 @@ func overruled(said url.Values, mode string) url.Values {
 		}
 	}
 	return all
-}
-
-// dialLoopback connects to this machine only: an unencrypted connection must not go to another machine.
-func dialLoopback(ctx context.Context, network, address string) (net.Conn, error) {
-	conn, err := (&net.Dialer{}).DialContext(ctx, network, address)
-	if err != nil {
-		return nil, err
-	}
-	if host, _, err := net.SplitHostPort(conn.RemoteAddr().String()); err != nil || !publicnet.IsLoopback(host) {
-		return nil, errors.Join(fmt.Errorf("%s is not this machine, and the connection would not be encrypted", address),
-			conn.Close())
-	}
-	return conn, nil
 }

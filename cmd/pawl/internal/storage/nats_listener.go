@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"net"
 	"os"
 	"path/filepath"
 
@@ -17,6 +16,7 @@ import (
 	"github.com/pawl-run/pawl/cmd/pawl/internal/term"
 	"github.com/pawl-run/pawl/embeddednats"
 	"github.com/pawl-run/pawl/eventlog/durable"
+	"github.com/pawl-run/pawl/loopback"
 )
 
 // natsListener is the listener at which the broker answers tools, subscribers and operators, if that is wanted, and the
@@ -38,7 +38,7 @@ func (l *natsListener) configure(broker *embeddednats.Config) error {
 	if err != nil || addr == "" {
 		return err
 	}
-	if beyondLoopback(addr) {
+	if !loopback.Address(addr) {
 		if broker.TLS, err = l.settings.TLS(); err != nil {
 			return err
 		}
@@ -73,13 +73,6 @@ func (l *natsListener) configure(broker *embeddednats.Config) error {
 		Publish:   []string{datadir.NATSPrefix + ".tool.>", "$SRV.PING", "$SRV.PING.>", "$SRV.INFO", "$SRV.INFO.>"},
 	})
 	return nil
-}
-
-// beyondLoopback says whether other machines may reach the address.
-func beyondLoopback(addr string) bool {
-	host, _, err := net.SplitHostPort(addr)
-	ip := net.ParseIP(host)
-	return err == nil && host != "localhost" && (ip == nil || !ip.IsLoopback())
 }
 
 // writeDown writes down how to connect to the listener, if there is one. The URL of the commands is there only while an

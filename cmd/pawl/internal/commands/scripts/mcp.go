@@ -18,6 +18,7 @@ import (
 	"github.com/pawl-run/pawl/cmd/pawl/internal/storage"
 	"github.com/pawl-run/pawl/cmd/pawl/internal/term"
 	"github.com/pawl-run/pawl/cmd/pawl/internal/version"
+	"github.com/pawl-run/pawl/loopback"
 	"github.com/pawl-run/pawl/ops"
 	"github.com/pawl-run/pawl/ops/rpc"
 )
@@ -108,7 +109,7 @@ func (unclosed) Close() error { return nil }
 func (c *MCPCommand) serveHTTP(ctx context.Context, engine *client.Finder, screen term.Screen,
 	tests *rehearsals) error {
 	host, _, err := net.SplitHostPort(c.Listen)
-	if err != nil || !rpc.IsLoopback(host) {
+	if err != nil || !loopback.Called(host) {
 		return exit.Misconfigured("write e.g. --listen 127.0.0.1:7171; from another machine, run pawl mcp there with --url",
 			"pawl mcp listens on loopback only, not on %q", term.OneLine(c.Listen, 100))
 	}
