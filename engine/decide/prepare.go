@@ -196,7 +196,7 @@ func (d *decision) checkChoice(c eventlog.Consumer, ref eventlog.EventRef, did *
 		ref.MessageID, ref.Topic, e.Status), nil
 }
 
-// clampWake is S4.
+// clampWake moves a wanted wake-up time into [now + wake.min, now + wake.max]; 0 is none (S4).
 func (d *decision) clampWake(at eventlog.Instant) eventlog.Instant {
 	if at == 0 {
 		return 0

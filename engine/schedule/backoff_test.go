@@ -89,18 +89,3 @@ func TestJ2_JobBackoff(t *testing.T) {
 		}
 	}
 }
-
-func TestS4_WakeClamp(t *testing.T) {
-	wake := schedule.Default().Wake
-	now := time.Date(2026, 5, 1, 10, 0, 0, 0, time.UTC)
-	for _, tt := range []struct{ wanted, want time.Duration }{
-		{-time.Hour, 30 * time.Second},
-		{29 * time.Second, 30 * time.Second},
-		{time.Hour, time.Hour},
-		{25 * time.Hour, 24 * time.Hour},
-	} {
-		if got := wake.Clamp(now, now.Add(tt.wanted)).Sub(now); got != tt.want {
-			t.Errorf("Clamp(now + %s) = now + %s, want now + %s", tt.wanted, got, tt.want)
-		}
-	}
-}

@@ -139,18 +139,6 @@ func defaultScript() Script {
 	}
 }
 
-// Clamp moves a wanted wake-up time into [now + Min, now + Max] (S4).
-func (w Wake) Clamp(now, wanted time.Time) time.Time {
-	earliest, latest := now.Add(w.Min), now.Add(w.Max)
-	switch {
-	case wanted.Before(earliest):
-		return earliest
-	case wanted.After(latest):
-		return latest
-	}
-	return wanted
-}
-
 // Validate reports every policy that cannot work, as [PolicyErrors].
 func (p Policies) Validate() error {
 	var v PolicyErrors
