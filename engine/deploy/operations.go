@@ -14,6 +14,7 @@ import (
 	"github.com/pawl-run/pawl/sandbox"
 	"github.com/pawl-run/pawl/sandbox/lint"
 	"github.com/pawl-run/pawl/sandbox/lint/onecall"
+	"github.com/pawl-run/pawl/sandbox/similar"
 )
 
 // operations checks every use and pins what it names.
@@ -103,7 +104,7 @@ func (c *check) unknown(catalog Catalog, use sandbox.OperationUse) {
 			"write one of "+list(written(use.Connector, catalog.Operations(use.Connector)))),
 			"connector %s has no operation %s (%s)", eventlog.ClipName(use.Connector), eventlog.ClipName(use.Operation), full)
 		c.at(at)
-		instead := byPart(use.Operation, catalog.Operations(use.Connector))
+		instead := similar.ByPart(use.Operation, catalog.Operations(use.Connector))
 		if close := catalog.Similar(use.Connector + "." + use.Operation); len(close) > 0 {
 			_, instead, _ = strings.Cut(close[0], ".")
 		}

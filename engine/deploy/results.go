@@ -175,7 +175,7 @@ func (a *resultAt) members() (found foundMembers, known bool) {
 				found.names = append(found.names, slices.Sorted(maps.Keys(properties))...)
 			case "array":
 				found.list = true
-				found.names = append(found.names, ofLists...)
+				found.names = append(found.names, sandbox.ListMembers...)
 			case "string", "number", "integer", "boolean":
 				return found, false // these have methods of their own, and are rarely taken for objects
 			}
@@ -183,11 +183,6 @@ func (a *resultAt) members() (found foundMembers, known bool) {
 	}
 	return found, true
 }
-
-// ofLists are the members of every list that scripts use.
-var ofLists = strings.Fields("length at concat entries every filter find findIndex findLast findLastIndex flat " +
-	"flatMap forEach includes indexOf join keys lastIndexOf map pop push reduce reduceRight reverse shift slice some " +
-	"sort splice toReversed toSorted toSpliced unshift values with toString toLocaleString constructor")
 
 func typesOf(schema map[string]any) (types []string) {
 	switch of := schema["type"].(type) {
@@ -220,7 +215,9 @@ func (c *check) resultUnknown(r *sandbox.ResultRead, name, operation string, sch
 	fix, edit := "", sandbox.Edit{}
 	names := found.names
 	if found.list {
-		names = slices.DeleteFunc(slices.Clone(names), func(n string) bool { return slices.Contains(ofLists, n) })
+		names = slices.DeleteFunc(slices.Clone(names), func(n string) bool {
+			return slices.Contains(sandbox.ListMembers, n)
+		})
 	}
 	switch inside := insideOf(schema, r, found); {
 	case inside != "":
@@ -235,10 +232,8 @@ func (c *check) resultUnknown(r *sandbox.ResultRead, name, operation string, sch
 	default:
 		if usual := usualPlaces[r.Name]; slices.Contains(names, usual) {
 			fix, edit = "write "+usual, c.amend().Rename(r.Place, r.Name, usual)
-		} else if near := similar.Names(r.Name, names, 1); len(near) > 0 {
-			fix, edit = "write "+near[0], c.amend().Rename(r.Place, r.Name, near[0])
-		} else if part := byPart(r.Name, names); part != "" {
-			fix, edit = "write "+part, c.amend().Rename(r.Place, r.Name, part)
+		} else if near := similar.Meant(r.Name, names); near != "" {
+			fix, edit = "write "+near, c.amend().Rename(r.Place, r.Name, near)
 		}
 	}
 	has := "it is a list"
@@ -261,21 +256,6 @@ func shown(path []string) (names []string) {
 		names = append(names, eventlog.ClipName(name))
 	}
 	return names
-}
-
-// byPart is the only name that begins or ends with the other, or the other with it: fileName and name.
-func byPart(name string, names []string) (found string) {
-	for _, n := range names {
-		low, other := strings.ToLower(name), strings.ToLower(n)
-		if len(n) > 1 && (strings.HasSuffix(low, other) || strings.HasSuffix(other, low) ||
-			strings.HasPrefix(low, other) || strings.HasPrefix(other, low)) {
-			if found != "" {
-				return ""
-			}
-			found = n
-		}
-	}
-	return found
 }
 
 // insideOf is the member inside of which the taken member is, or may be: the only member that lists it, else the only

@@ -235,7 +235,7 @@ func (c *collector) ofData(s shape, g flow.Taking, d *sandbox.ConsumerDefinition
 		return
 	}
 	fix, edit := "return it from prepare in data", sandbox.Edit{}
-	if near := nearest(g.Name, s.names); near != "" {
+	if near := similar.Meant(g.Name, s.names); near != "" {
 		fix, edit = "write "+near, c.renamed(g, near)
 	}
 	c.With(edit).Warn("data.unknown", g.At, fix,

@@ -118,7 +118,7 @@ func (c *collector) readPayloads() {
 		said[r.At] = true
 		have, line, _ := c.lacking(r)
 		fix := "publish it in the payload (line " + fmt.Sprint(line) + "), or write one of those it has"
-		if near := nearest(r.Name, have); near != "" {
+		if near := similar.Meant(r.Name, have); near != "" {
 			fix = "write " + near
 		}
 		// No edit: events come from outside too, and from former versions of the script.

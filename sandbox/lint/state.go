@@ -6,6 +6,7 @@ import (
 	"github.com/pawl-run/pawl/sandbox"
 	"github.com/pawl-run/pawl/sandbox/lint/flow"
 	"github.com/pawl-run/pawl/sandbox/script"
+	"github.com/pawl-run/pawl/sandbox/similar"
 )
 
 // state holds what a handler reads of its state against what is returned as the state: reads is the handler that is
@@ -52,7 +53,7 @@ func (c *collector) state(reads, saves ast.Expression, name string, phase sandbo
 			continue
 		}
 		fix := "return it too"
-		if near := nearest(g.Name, saved.names); near != "" {
+		if near := similar.Meant(g.Name, saved.names); near != "" {
 			fix = "write " + near
 		}
 		// No edit: a state outlives the version of the script that has returned it.

@@ -44,10 +44,8 @@ var (
 	knownMembers = []string{"status", "scheduledAt"}
 )
 
-// listMembers are the members that every list has, and the promise of a list.
-var listMembers = strings.Fields("length at concat entries every fill filter find findIndex findLast findLastIndex " +
-	"flat flatMap forEach includes indexOf join keys lastIndexOf map pop push reduce reduceRight reverse shift slice " +
-	"some sort splice toReversed toSorted toSpliced unshift values with toLocaleString toString then catch finally")
+// listMembers are the members of what ctx gives for a list: of the list, and of the promise that it is before await.
+var listMembers = append([]string{"then", "catch", "finally"}, sandbox.ListMembers...)
 
 // maxOthers bounds how many further origins of one expression are noted.
 const maxOthers = 20
@@ -236,25 +234,6 @@ func orNothing(names []string) string {
 		return "no members"
 	}
 	return strings.Join(distinct(names), ", ")
-}
-
-// nearest is the name that is most like one, also where it is a part of it, as count is of fileCount; empty for none.
-func nearest(name string, have []string) string {
-	if near := similar.Names(name, have, 1); len(near) > 0 {
-		return near[0]
-	}
-	found := ""
-	for _, h := range distinct(have) {
-		low, other := strings.ToLower(name), strings.ToLower(h)
-		if len(h) > 1 && len(name) > 1 && (strings.HasSuffix(low, other) || strings.HasSuffix(other, low) ||
-			strings.HasPrefix(low, other) || strings.HasPrefix(other, low)) {
-			if found != "" {
-				return ""
-			}
-			found = h
-		}
-	}
-	return found
 }
 
 func distinct(names []string) []string {

@@ -27,6 +27,37 @@ func Names(name string, candidates []string, most int) []string {
 	return Nearest(found, most)
 }
 
+// Meant is the candidate that a name most likely stands for: the nearest one, else the one of ByPart. It is empty for
+// none.
+func Meant(name string, candidates []string) string {
+	if near := Names(name, candidates, 1); len(near) > 0 {
+		return near[0]
+	}
+	return ByPart(name, candidates)
+}
+
+// ByPart is the only candidate that begins or ends with the name, or the name with it, as fileName and name. It is empty
+// for none, and for several.
+func ByPart(name string, candidates []string) string {
+	if len(name) < 2 || len(name) > longest {
+		return ""
+	}
+	found := ""
+	for _, candidate := range candidates {
+		low, other := strings.ToLower(name), strings.ToLower(candidate)
+		switch {
+		case candidate == found, len(candidate) < 2, len(candidate) > longest:
+		case !strings.HasSuffix(low, other) && !strings.HasSuffix(other, low) && !strings.HasPrefix(low, other) &&
+			!strings.HasPrefix(other, low):
+		case found != "":
+			return ""
+		default:
+			found = candidate
+		}
+	}
+	return found
+}
+
 // Nearest gives up to most of the names, by distance and then by name.
 func Nearest(distances map[string]int, most int) []string {
 	names := slices.SortedFunc(maps.Keys(distances), func(a, b string) int {

@@ -39,3 +39,26 @@ func TestNamesOfHugeTextsAreNotCompared(t *testing.T) {
 		t.Errorf("distance %d", got)
 	}
 }
+
+func TestMeantIsTheNearestElseTheOnlyPart(t *testing.T) {
+	huge := strings.Repeat("x", 1<<20)
+	for name, test := range map[string]struct {
+		known []string
+		want  string
+	}{
+		"preprare": {[]string{"preparation", "prepare"}, "prepare"},
+		"fileName": {[]string{"size", "name", "name"}, "name"}, // it may be listed twice
+		"count":    {[]string{"size", "fileCount"}, "fileCount"},
+		"Customer": {[]string{"customerIdentifier"}, "customerIdentifier"},
+		"id":       {[]string{"orderId", "customerId"}, ""}, // which one is not known
+		"ids":      {[]string{"i", "d"}, ""},
+		"i":        {[]string{"identifier"}, ""},
+		"body":     {[]string{"status", huge}, ""},
+		"x" + huge: {[]string{huge}, ""},
+		"nothing":  {nil, ""},
+	} {
+		if got := similar.Meant(name, test.known); got != test.want {
+			t.Errorf("Meant(%.20q) = %.20q, want %q", name, got, test.want)
+		}
+	}
+}
