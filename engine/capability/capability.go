@@ -49,7 +49,8 @@ func SecretGranted(grants map[string]eventlog.Grant, name string) bool {
 	return grants[eventlog.SecretCapability(name)] == eventlog.GrantAllow
 }
 
-// allowing stands in the message of DeniedSecret before the capability that is missing.
+// allowing stands in the message of DeniedSecret before the capability that is missing. Facts hold that message, and
+// Missing reads it there: another sentence needs a reader for both.
 const allowing = "; an admin can allow "
 
 // Missing returns the capability that the failure of DeniedSecret asks for, and an empty text for another failure.
