@@ -62,6 +62,11 @@ func ScriptFault(code, format string, args ...any) *Error {
 	return &Error{Fault: FaultScript, Code: code, Message: Clip(fmt.Sprintf(format, args...), MaxMessage)}
 }
 
+// InternalFault is a failure of the executor or its host.
+func InternalFault(format string, args ...any) *Error {
+	return &Error{Fault: FaultInternal, Code: "internal", Message: Clip(fmt.Sprintf(format, args...), MaxMessage)}
+}
+
 // Settings is where the limits stand in the engine's configuration.
 const Settings = "policies.script."
 
@@ -93,7 +98,7 @@ func FaultOf(problems []Problem) *Error {
 			return &Error{Fault: FaultScript, Code: p.Code, Message: p.Message, Line: p.Line, Column: p.Column}
 		}
 	}
-	return &Error{Fault: FaultInternal, Code: "internal", Message: "the script was not compiled, for no stated reason"}
+	return InternalFault("the script was not compiled, for no stated reason")
 }
 
 // Cancelled is the fault of a call whose ctx has ended.

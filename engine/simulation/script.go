@@ -135,7 +135,7 @@ func (x *scripts) Describe(_ context.Context, source sandbox.Source) (sandbox.De
 func (x *scripts) Invoke(ctx context.Context, call sandbox.Invocation, host sandbox.Host) (sandbox.Result, error) {
 	p, err := parse(call.Source)
 	if err != nil {
-		return sandbox.Result{}, &sandbox.Error{Fault: sandbox.FaultInternal, Code: "internal", Message: err.Error()}
+		return sandbox.Result{}, sandbox.InternalFault("%v", err)
 	}
 	answer, err := x.sim.gate.park(ctx, &op{node: x.node, workflow: eventlog.WorkflowName(p.Name), kind: opScript,
 		script: call, about: aboutScript(p, call)})

@@ -204,8 +204,7 @@ func (inv *invocation) operation(op sandbox.Operation, args []goja.Value) goja.V
 	name := "ctx." + op.Connector + "." + op.Operation
 	m, ok := op.Kind.Member()
 	if !ok {
-		inv.abort(&sandbox.Error{Fault: sandbox.FaultInternal, Code: "internal",
-			Message: fmt.Sprintf("%s has the unknown kind %q", name, op.Kind)})
+		inv.abort(sandbox.InternalFault("%s has the unknown kind %q", name, op.Kind))
 	}
 	inv.admit(m, name)
 	params := inv.params(name, args)

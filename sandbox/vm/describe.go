@@ -2,7 +2,6 @@ package vm
 
 import (
 	"context"
-	"fmt"
 	"runtime/debug"
 	"time"
 
@@ -21,9 +20,9 @@ func Describe(ctx context.Context, around Surroundings, limits sandbox.Limits,
 		// Reading the text of a script is our own code; a mistake in it must not end the process.
 		if x := recover(); x != nil {
 			d, problems = sandbox.Definition{}, nil
-			err = &sandbox.Error{Fault: sandbox.FaultInternal, Code: "internal",
-				Message: fmt.Sprintf("describe script: %v", x), Stack: sandbox.Clip(string(debug.Stack()),
-					sandbox.MaxStackText)}
+			failed := sandbox.InternalFault("describe script: %v", x)
+			failed.Stack = sandbox.Clip(string(debug.Stack()), sandbox.MaxStackText)
+			err = failed
 		}
 	}()
 	if ctx.Err() != nil {

@@ -73,16 +73,16 @@ func (s *session) faultOf(err error) *sandbox.Error {
 		if e := s.outcome.fault(); e != nil {
 			return s.locate(e, stopped.Stack())
 		}
-		return &sandbox.Error{Fault: sandbox.FaultInternal, Code: "internal",
-			Message: "the script was interrupted for no recorded reason"}
+		return sandbox.InternalFault("the script was interrupted for no recorded reason")
 	case errors.As(err, &stackOverflow):
 		return s.locate(sandbox.LimitFault("limit.stack", "calls are nested deeper than %d", s.limits.Stack),
 			stackOverflow.Stack())
 	case errors.As(err, &thrown):
 		return s.thrown(thrown.Value(), thrown.Stack())
 	}
-	return &sandbox.Error{Fault: sandbox.FaultInternal, Code: "internal", Message: sandbox.Clip(err.Error(),
-		sandbox.MaxMessage), Cause: err}
+	e := sandbox.InternalFault("%v", err)
+	e.Cause = err
+	return e
 }
 
 // panicked turns a Go panic that came out of the interpreter into a fault. goja's natives panic on

@@ -3,7 +3,6 @@ package vm
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 
 	"github.com/dop251/goja"
 
@@ -190,16 +189,14 @@ func (inv *invocation) arguments() []goja.Value {
 	case sandbox.Next:
 		texts = append(texts, inv.call.Prepared, inv.call.MutationResult)
 	default:
-		inv.abort(&sandbox.Error{Fault: sandbox.FaultInternal, Code: "internal",
-			Message: fmt.Sprintf("unknown phase %q", inv.call.Phase)})
+		inv.abort(sandbox.InternalFault("unknown phase %q", inv.call.Phase))
 	}
 	for _, text := range texts {
 		v := goja.Undefined()
 		if text != nil {
 			var err error
 			if v, err = inv.values.Parse(string(text)); err != nil {
-				inv.abort(&sandbox.Error{Fault: sandbox.FaultInternal, Code: "internal",
-					Message: "an argument of the handler is not JSON: " + inv.reason(err)})
+				inv.abort(sandbox.InternalFault("an argument of the handler is not JSON: %s", inv.reason(err)))
 			}
 		}
 		args = append(args, v)

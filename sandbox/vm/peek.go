@@ -2,7 +2,6 @@ package vm
 
 import (
 	"encoding/json"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -189,9 +188,8 @@ func (inv *invocation) events(events []sandbox.Event) goja.Value {
 func (inv *invocation) event(e *sandbox.Event) goja.Value {
 	v, err := inv.values.Event(e)
 	if err != nil {
-		inv.abort(&sandbox.Error{Fault: sandbox.FaultInternal, Code: "internal",
-			Message: fmt.Sprintf("the event %s is not JSON: %s", sandbox.Clip(e.MessageID, 100),
-				sandbox.Clip(err.Error(), 300))})
+		inv.abort(sandbox.InternalFault("the event %s is not JSON: %s", sandbox.Clip(e.MessageID, 100),
+			sandbox.Clip(err.Error(), 300)))
 	}
 	return v
 }

@@ -111,9 +111,9 @@ func AskHost(ctx context.Context, host sandbox.Host, id int, op sandbox.Operatio
 	defer func() {
 		answer.Took = time.Since(start)
 		if x := recover(); x != nil {
-			answer.Err = &sandbox.Error{Fault: sandbox.FaultInternal, Code: "internal",
-				Message: fmt.Sprintf("the host panicked in %s.%s: %v", op.Connector, op.Operation, x),
-				Stack:   sandbox.Clip(string(debug.Stack()), sandbox.MaxStackText)}
+			failed := sandbox.InternalFault("the host panicked in %s.%s: %v", op.Connector, op.Operation, x)
+			failed.Stack = sandbox.Clip(string(debug.Stack()), sandbox.MaxStackText)
+			answer.Err = failed
 		}
 	}()
 	answer.Raw, answer.Err = host.Read(ctx, op.Connector, op.Operation, params)
@@ -196,8 +196,7 @@ func (inv *invocation) deliver(answer Reply) error {
 	inv.startReads()
 	v, err := read.value(answer.Raw)
 	if err != nil {
-		inv.stop(inv.locate(&sandbox.Error{Fault: sandbox.FaultInternal, Code: "internal",
-			Message: read.name + " answered with text that is not JSON"}, read.frames))
+		inv.stop(inv.locate(sandbox.InternalFault("%s answered with text that is not JSON", read.name), read.frames))
 		return nil
 	}
 	return read.resolve(v)

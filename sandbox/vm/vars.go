@@ -41,8 +41,7 @@ func (o *varsObject) Get(name string) goja.Value {
 	}
 	v, err := o.inv.values.Parse(string(raw))
 	if err != nil {
-		o.inv.abort(&sandbox.Error{Fault: sandbox.FaultInternal, Code: "internal",
-			Message: "read a var of the configuration: " + err.Error()})
+		o.inv.abort(sandbox.InternalFault("read a var of the configuration: %v", err))
 	}
 	o.made.add(name, v)
 	return v

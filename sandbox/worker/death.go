@@ -1,7 +1,6 @@
 package worker
 
 import (
-	"fmt"
 	"os"
 	"regexp"
 	"strings"
@@ -73,7 +72,6 @@ func exitOf(s *os.ProcessState) (code int, signal string) {
 // malformed is the fault of a worker that does not keep to the protocol. Scripts cannot make it do
 // that unless they have broken out of the interpreter: an operator should look.
 func malformed(err error) *sandbox.Error {
-	return &sandbox.Error{Fault: sandbox.FaultInternal, Code: "internal",
-		Message: fmt.Sprintf("the worker process answered what no script can say (%v); it was ended. Look at the "+
-			"script before it runs again", err)}
+	return sandbox.InternalFault("the worker process answered what no script can say (%v); it was ended. Look at the "+
+		"script before it runs again", err)
 }

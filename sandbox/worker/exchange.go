@@ -185,8 +185,7 @@ func (c *exchange) broken(err error) *sandbox.Error {
 		c.w.kill(malformed(err))
 	}
 	if !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
-		c.w.kill(&sandbox.Error{Fault: sandbox.FaultInternal, Code: "internal",
-			Message: "read from the worker process: " + err.Error()})
+		c.w.kill(sandbox.InternalFault("read from the worker process: %v", err))
 	}
 	select {
 	case <-c.w.Exited:

@@ -244,13 +244,16 @@ func (w *worker) pass() {
 func (w *worker) invoke(j *job) {
 	w.place(j)
 	result, err := vm.Invoke(j.ctx, w.around, *j.call, &pipeTransport{worker: w, serial: j.serial})
-	var fault *sandbox.Error
-	if err != nil && !errors.As(err, &fault) {
-		fault = &sandbox.Error{Fault: sandbox.FaultInternal, Code: "internal", Message: sandbox.Clip(err.Error(),
-			sandbox.MaxMessage)}
-	}
 	w.pack.reset() // reads asked for by a script that has ended need no answer
-	packResult(w.pack, j.serial, &result, fault)
+	packResult(w.pack, j.serial, &result, faultOf(err))
+}
+
+// faultOf is the fault that an error of a call holds. Any other error is a failure of the executor.
+func faultOf(err error) (fault *sandbox.Error) {
+	if err == nil || errors.As(err, &fault) {
+		return fault
+	}
+	return sandbox.InternalFault("%v", err)
 }
 
 // place tells the engine where a handler is written, once: if this process is ended in it, no other process
@@ -282,15 +285,9 @@ func (w *worker) describe(j *job) {
 	definition, problems, err := vm.Describe(j.ctx, w.around, w.describeLimits, j.source)
 	var answer described
 	if err != nil {
-		var fault *sandbox.Error
-		if !errors.As(err, &fault) {
-			fault = &sandbox.Error{Fault: sandbox.FaultInternal, Code: "internal", Message: sandbox.Clip(err.Error(),
-				sandbox.MaxMessage)}
-		}
-		answer.fault = fault
+		answer.fault = faultOf(err)
 	} else if answer.text, err = json.Marshal(describedText{definition, problems}); err != nil {
-		answer.fault = &sandbox.Error{Fault: sandbox.FaultInternal, Code: "internal",
-			Message: "write the definition as JSON: " + err.Error()}
+		answer.fault = sandbox.InternalFault("write the definition as JSON: %v", err)
 	}
 	w.pack.reset()
 	answer.pack(w.pack, j.serial)
