@@ -19,6 +19,9 @@ import (
 	"github.com/pawl-run/pawl/projections/store"
 )
 
+// Users of an engine write the names below. They are those of package process, where the parts of an engine have them
+// from: these must not import the engine.
+
 // Config of an Engine. Log, Store, Scripts and Connectors are required.
 type Config = process.Config
 

@@ -46,9 +46,6 @@ const (
 	CodeHookName      = "name.hook"
 	CodeHooks         = "limit.hooks"
 	CodeHook          = hook.CodeVerify
-	CodeHookTemplate  = hook.CodeTemplate
-	CodeHookHeaders   = hook.CodeHeaders
-	CodeHookRespond   = hook.CodeRespond
 	CodeSecret        = "secret.unknown"
 	CodeVars          = "vars.unknown"
 	CodeSecretGrant   = "secret.notGranted"
