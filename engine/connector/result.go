@@ -14,6 +14,10 @@ import (
 // MaxResult is the most bytes one call's result may have.
 const MaxResult = 1 << 20
 
+// PageBytes is the size at which a connector ends a page of a list: the rest of MaxResult is room for what is written
+// around it.
+const PageBytes = MaxResult * 3 / 4
+
 // checkedOutcome makes an outcome storable without ever making it more certain than it was.
 func checkedOutcome(out Outcome, call Call) Outcome {
 	switch out.Status {

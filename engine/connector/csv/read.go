@@ -70,9 +70,6 @@ type rowsResult struct {
 	Next *int64 `json:"next"`
 }
 
-// pageBytes ends a page before its result grows beyond what one call may return.
-const pageBytes = connector.MaxResult * 3 / 4
-
 func (c *Connector) readRows(ctx context.Context, call connector.Call) (any, *eventlog.Failure) {
 	p := struct {
 		File  string `json:"file"`
@@ -97,7 +94,7 @@ func (c *Connector) readRows(ctx context.Context, call connector.Call) (any, *ev
 			// Written as JSON a character can take six bytes.
 			size += len(name) + jsonLength(value) + 6
 		}
-		if len(result.Rows) > 0 && (len(result.Rows) == p.Limit || size > pageBytes) {
+		if len(result.Rows) > 0 && (len(result.Rows) == p.Limit || size > connector.PageBytes) {
 			last := row - 1
 			result.Next = &last
 			return false

@@ -42,9 +42,6 @@ type watchResult struct {
 	Next *string `json:"next"`
 }
 
-// pageBytes ends a page before its result grows beyond what one call may return.
-const pageBytes = connector.MaxResult * 3 / 4
-
 // watch lists the regular files of a folder that have not changed for a while, the longest unchanged first.
 func (c *Connector) watch(ctx context.Context, call connector.Call) (any, *eventlog.Failure) {
 	p := struct {
@@ -88,7 +85,7 @@ func (c *Connector) watch(ctx context.Context, call connector.Call) (any, *event
 	size := 0
 	for i, f := range first {
 		size += len(f.ID) + len(f.Name) + len(f.Path) + 200
-		if i > 0 && (i == p.Limit || size > pageBytes) {
+		if i > 0 && (i == p.Limit || size > connector.PageBytes) {
 			result.Files, result.Next = first[:i], &first[i-1].ID
 			break
 		}

@@ -28,12 +28,8 @@ type page struct {
 	Next *string `json:"next"`
 }
 
-const (
-	// pageBytes ends a page before its result grows beyond what one call may return.
-	pageBytes = connector.MaxResult * 3 / 4
-	// batch is of how many mails the headers are fetched at once: they are in memory until they are read.
-	batch = 16
-)
+// batch is of how many mails the headers are fetched at once: they are in memory until they are read.
+const batch = 16
 
 // choice is which mails a page begins with.
 type choice struct {
@@ -130,7 +126,7 @@ read:
 				if err != nil {
 					return result, connector.Failf(eventlog.Internal, "imap.io", "cannot describe the mail %s: %v", head.ID, err)
 				}
-				if size += len(encoded) + 1; size > pageBytes && len(result.Mails) > 0 {
+				if size += len(encoded) + 1; size > connector.PageBytes && len(result.Mails) > 0 {
 					break read
 				}
 				result.Mails = append(result.Mails, m)

@@ -39,9 +39,6 @@ type listResult struct {
 	Next *string `json:"next"`
 }
 
-// pageBytes ends a page before its result grows beyond what one call may return.
-const pageBytes = connector.MaxResult * 3 / 4
-
 func (c *Connector) list(ctx context.Context, call connector.Call) (any, *eventlog.Failure) {
 	p := struct {
 		Folder string `json:"folder"`
@@ -83,7 +80,7 @@ func (c *Connector) list(ctx context.Context, call connector.Call) (any, *eventl
 			return nil, c.dir.Fail(eventlog.Internal, "io", "cannot describe the mail %s: %v", file.id, err)
 		}
 		size += len(encoded) + 1
-		if i > 0 && (i == p.Limit || size > pageBytes) {
+		if i > 0 && (i == p.Limit || size > connector.PageBytes) {
 			result.Next = &files[i-1].id
 			break
 		}
