@@ -179,7 +179,7 @@ func (b backlog) Events(topic eventlog.Topic, ids []string) ([]*projections.Topi
 	if err != nil {
 		return nil, &eventlog.Failure{ // F11
 			Class: eventlog.Transient, Code: "storage.read",
-			Message: "events cannot be read from the local store: " + eventlog.Clip(err.Error(), eventlog.MaxMessage),
+			Message: "events cannot be read from the local store: " + eventlog.ClipText(err.Error()),
 		}
 	}
 	for _, row := range rows {

@@ -221,13 +221,13 @@ func (e *Engine) Repair(ctx context.Context, actor eventlog.Actor, name eventlog
 		reason := "the script has problems"
 		if len(result.Problems) > 0 {
 			p := result.Problems[0]
-			reason = fmt.Sprintf("%s (line %d): %s", p.Code, p.Line, eventlog.Clip(p.Message, eventlog.MaxMessage))
+			reason = fmt.Sprintf("%s (line %d): %s", p.Code, p.Line, eventlog.ClipText(p.Message))
 		}
 		return result, e.Operate(ctx, actor, name, decide.RepairRefused{Reason: reason}, "repair")
 	}
 	cmd := decide.Deploy{
 		Definition: checked.definition, Filename: req.Filename, Source: req.Source, SourceHash: sourceHash(req.Source),
-		Expected: &state.Version, Repair: true, Note: eventlog.Clip(req.Note, eventlog.MaxMessage),
+		Expected: &state.Version, Repair: true, Note: eventlog.ClipText(req.Note),
 	}
 	now, err := e.deployed(ctx, name, cmd, actor, "repair")
 	if err != nil {

@@ -29,6 +29,9 @@ func Clip[T ~string | ~[]byte](text T, most int) string {
 // ClipName keeps a name, or another short text from outside, at most MaxQuoted bytes long in a message.
 func ClipName[T ~string | ~[]byte](name T) string { return Clip(name, MaxQuoted) }
 
+// ClipText keeps a message, or a text that goes into one, at most MaxMessage bytes long.
+func ClipText[T ~string | ~[]byte](text T) string { return Clip(text, MaxMessage) }
+
 // Count agrees a noun with its number: 1 run, 2 runs.
 func Count(n int, noun string) string {
 	if n == 1 {

@@ -22,7 +22,7 @@ var classes = []eventlog.Class{
 
 // Failf builds a failure. A message longer than 4 KiB is cut.
 func Failf(class eventlog.Class, code, format string, args ...any) *eventlog.Failure {
-	return &eventlog.Failure{Class: class, Code: code, Message: clip(fmt.Sprintf(format, args...))}
+	return &eventlog.Failure{Class: class, Code: code, Message: eventlog.ClipText(fmt.Sprintf(format, args...))}
 }
 
 // FailedWith is the outcome of a mutation that definitely did not happen and never will (F4).
@@ -104,7 +104,7 @@ func repaired(f *eventlog.Failure, call Call) *eventlog.Failure {
 	if out.Code == "" {
 		out.Code = CodeAnswer
 	}
-	out.Message = clip(out.Message)
+	out.Message = eventlog.ClipText(out.Message)
 	out.RetryAfter = 0
 	if out.Class == eventlog.Transient && f.RetryAfter > 0 {
 		out.RetryAfter = min(f.RetryAfter, eventlog.MaxRetryAfter)
@@ -121,8 +121,6 @@ func RetryAfter(seconds string) time.Duration {
 	}
 	return time.Duration(min(n, uint64(eventlog.MaxRetryAfter/time.Second))) * time.Second
 }
-
-func clip(s string) string { return eventlog.Clip(s, eventlog.MaxMessage) }
 
 // Codes of the failures that the registry itself reports.
 const (

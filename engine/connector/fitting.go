@@ -9,9 +9,11 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/pawl-run/pawl/sandbox/similar"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/santhosh-tekuri/jsonschema/v6/kind"
+
+	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/sandbox/similar"
 )
 
 // fitting checks a partly known value against a schema. It looks at a part of the schema only where the whole requires
@@ -86,7 +88,7 @@ func (f *fitting) object(schema *jsonschema.Schema, w *Partial, at []string, dep
 			from, to := "", missing[0]
 			if len(missing) == 1 && len(strange) == 1 && f.mayBe(schema, w, strange[0], to) {
 				from = strange[0] // the one unknown member is meant to be the one that is missing
-				fixes[0] = fmt.Sprintf("rename %s to %s", clip(from), clip(to))
+				fixes[0] = fmt.Sprintf("rename %s to %s", eventlog.ClipText(from), eventlog.ClipText(to))
 			} else if near := similar.Names(to, strange, 1); len(missing) == 1 && len(near) > 0 {
 				from = near[0]
 			}
@@ -136,7 +138,8 @@ func (f *fitting) stranger(schema *jsonschema.Schema, w *Partial, m *PartialMemb
 	})
 	fix, to := "remove it", ""
 	if len(known) > 0 {
-		fix = fmt.Sprintf("remove it; %s.%s takes %s here", f.connector, f.operation, clip(strings.Join(known, ", ")))
+		fix = fmt.Sprintf("remove it; %s.%s takes %s here", f.connector, f.operation,
+			eventlog.ClipText(strings.Join(known, ", ")))
 	}
 	if elsewhere := nameHere(m.Name, free); elsewhere != "" {
 		to = elsewhere
@@ -146,7 +149,7 @@ func (f *fitting) stranger(schema *jsonschema.Schema, w *Partial, m *PartialMemb
 		to = missing[0]
 	}
 	if to != "" {
-		fix = fmt.Sprintf("rename %s to %s", clip(m.Name), clip(to))
+		fix = fmt.Sprintf("rename %s to %s", eventlog.ClipText(m.Name), eventlog.ClipText(to))
 	}
 	inside := slices.Concat(at, []string{m.Name})
 	f.report(inside, fix, at, &kind.AdditionalProperties{Properties: []string{m.Name}})

@@ -9,6 +9,7 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
+	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/sandbox/similar"
 )
 
@@ -123,13 +124,13 @@ func strangers(names, others []string) []string {
 
 func addMember(name string, schema *jsonschema.Schema, strange []string) string {
 	if near := similar.Names(name, strange, 1); len(near) > 0 {
-		return fmt.Sprintf("rename %s to %s", clip(near[0]), clip(name))
+		return fmt.Sprintf("rename %s to %s", eventlog.ClipText(near[0]), eventlog.ClipText(name))
 	}
 	want := ""
 	if schema != nil && schema.Types != nil {
 		want = schema.Types.ToStrings()[0]
 	}
-	return "add " + sample([]string{clip(name)}, want)
+	return "add " + sample([]string{eventlog.ClipText(name)}, want)
 }
 
 // sample shows how a value of a type is written, with its name where it has one.
@@ -151,5 +152,5 @@ func named(at []string, value string) string {
 	if _, err := strconv.Atoi(name); err == nil {
 		return value
 	}
-	return clip(name) + ": " + value
+	return eventlog.ClipText(name) + ": " + value
 }

@@ -18,11 +18,11 @@ func classify(err error) *eventlog.Failure {
 			return failed(eventlog.Transient, "script.cancelled", "the handler was stopped before it ended")
 		}
 		if errors.Is(err, ErrPaging) {
-			return failed(eventlog.Transient, "storage.read", clip(err.Error())) // F11
+			return failed(eventlog.Transient, "storage.read", err.Error()) // F11
 		}
-		return failed(eventlog.Internal, "internal", clip(err.Error()))
+		return failed(eventlog.Internal, "internal", err.Error())
 	}
-	f := &eventlog.Failure{Code: fault.Code, Message: clip(fault.Message), Line: fault.Line}
+	f := &eventlog.Failure{Code: fault.Code, Message: eventlog.ClipText(fault.Message), Line: fault.Line}
 	switch fault.Fault {
 	case sandbox.FaultScript:
 		f.Class = eventlog.Logic
@@ -32,7 +32,7 @@ func classify(err error) *eventlog.Failure {
 		f.Class = eventlog.Internal
 		var cause *eventlog.Failure
 		if errors.As(fault.Cause, &cause) {
-			f.Class, f.Code, f.Message = cause.Class, cause.Code, clip(cause.Message)
+			f.Class, f.Code, f.Message = cause.Class, cause.Code, eventlog.ClipText(cause.Message)
 			f.RetryAfter = cause.RetryAfter
 		}
 	default:
@@ -42,8 +42,5 @@ func classify(err error) *eventlog.Failure {
 }
 
 func failed(class eventlog.Class, code, message string) *eventlog.Failure {
-	return &eventlog.Failure{Class: class, Code: code, Message: message}
+	return &eventlog.Failure{Class: class, Code: code, Message: eventlog.ClipText(message)}
 }
-
-// clip bounds a message that goes into the log.
-func clip(s string) string { return eventlog.Clip(s, eventlog.MaxMessage) }

@@ -36,7 +36,7 @@ func (h *host) note(began time.Time, capability string, params, answer json.RawM
 	text := fmt.Sprintf("%s(%s) after %s: ", capability, eventlog.Clip(params, maxLoggedCall),
 		time.Since(began).Round(time.Microsecond))
 	if err != nil {
-		text += "failed: " + clip(err.Error())
+		text += "failed: " + eventlog.ClipText(err.Error())
 	} else {
 		text += eventlog.Clip(answer, maxLoggedCall)
 	}
@@ -56,7 +56,7 @@ func (h *host) keep(connector, operation string, params, answer json.RawMessage,
 	if err != nil {
 		read.Answer = nil
 		if !errors.As(err, &read.Failure) {
-			read.Failure = failed(eventlog.Internal, "internal", clip(err.Error()))
+			read.Failure = failed(eventlog.Internal, "internal", err.Error())
 		}
 	}
 	h.mu.Lock()

@@ -152,7 +152,7 @@ func (c *Caller) Mutate(
 	}
 	if err := c.cfg.DiskSpace(); err != nil {
 		// A mutation that starts must also be able to settle.
-		return decide.FinishMutate{Run: run.ID, Failure: failed(eventlog.Transient, "storage.reserve", clip(err.Error()))}
+		return decide.FinishMutate{Run: run.ID, Failure: failed(eventlog.Transient, "storage.reserve", err.Error())}
 	}
 	intent := connector.Call{
 		Workflow: c.name, Run: run.ID, Connector: op.Connector, Operation: op.Operation, Params: out.Call.Params,
