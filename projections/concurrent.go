@@ -85,10 +85,7 @@ func (f *folding) forgetProbing(d *eventlog.Definition) {
 }
 
 func (f *folding) setProbing(counts []ProbingCount) {
-	if len(counts) == 0 {
-		counts = nil // as the store reads it back
-	}
-	f.Counts.Probing = counts
+	f.Counts.Probing = orNil(counts)
 }
 
 // probingEnded makes all transient back-offs of the consumer due (C7).

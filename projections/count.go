@@ -94,10 +94,16 @@ func (f *folding) wait(topic eventlog.Topic, more int) {
 	if waiting[at].Events += more; waiting[at].Events == 0 {
 		waiting = slices.Delete(waiting, at, at+1)
 	}
-	if len(waiting) == 0 {
-		waiting = nil // as the store reads it back
+	f.Waiting = orNil(waiting)
+}
+
+// orNil is the list, or nil where it is empty: so the store reads it back, and a state must not depend on whether it was
+// read.
+func orNil[T any](list []T) []T {
+	if len(list) == 0 {
+		return nil
 	}
-	f.Waiting = waiting
+	return list
 }
 
 // pendingCount is what the event adds to the number of the pending events of its topic.
@@ -195,10 +201,7 @@ func (f *folding) countReason(e *TopicEvent, more int) {
 	if counts[at].Events += more; counts[at].Events == 0 {
 		counts = slices.Delete(counts, at, at+1)
 	}
-	if len(counts) == 0 {
-		counts = nil // as the store reads it back
-	}
-	f.Counts.Held = counts
+	f.Counts.Held = orNil(counts)
 }
 
 // maxUndecided bounds how many undecided events a workflow names.
@@ -220,8 +223,6 @@ func (f *folding) undecided(e *TopicEvent, is bool) {
 			c.UndecidedSince = 0
 		}
 		named := func(u Undecided) bool { return u.Topic == e.Topic && u.MessageID == e.MessageID }
-		if c.UndecidedFirst = slices.DeleteFunc(slices.Clone(c.UndecidedFirst), named); len(c.UndecidedFirst) == 0 {
-			c.UndecidedFirst = nil // as the store reads it back
-		}
+		c.UndecidedFirst = orNil(slices.DeleteFunc(slices.Clone(c.UndecidedFirst), named))
 	}
 }

@@ -130,7 +130,7 @@ func (s *State) withdraw(topic eventlog.Topic, at Ordinal) {
 
 // queued is the event's place in its queue.
 func (s *State) queued(e *TopicEvent, old *TopicEvent) Queued {
-	q := Queued{Created: e.Created, ScheduledAt: e.ScheduledAt, Held: e.Held != nil, Tried: e.FailedAt != 0}
+	q := e.place()
 	if lane, _ := s.lanes.topics.get(e.Topic); lane.path != "" {
 		if was, known := s.queues.get(e.Topic, e.Created); known && old != nil && bytes.Equal(old.Payload, e.Payload) {
 			q.Key = was.Key
@@ -171,8 +171,14 @@ func (s *State) followReservation(e, old *TopicEvent) {
 
 // QueuedWith is the event's place with its key at the path, for a queue that is read elsewhere.
 func (e *TopicEvent) QueuedWith(consumer eventlog.Handler, path string) Queued {
-	return Queued{Created: e.Created, ScheduledAt: e.ScheduledAt, Held: e.Held != nil, Tried: e.FailedAt != 0,
-		Key: laneKey(consumer, path, EventKeyAt(path, e.Payload))}
+	q := e.place()
+	q.Key = laneKey(consumer, path, EventKeyAt(path, e.Payload))
+	return q
+}
+
+// place is the event's place without a key.
+func (e *TopicEvent) place() Queued {
+	return Queued{Created: e.Created, ScheduledAt: e.ScheduledAt, Held: e.Held != nil, Tried: e.FailedAt != 0}
 }
 
 // relane follows the definition: where it has other lanes than before, all that waits in them is ordered anew. An

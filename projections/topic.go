@@ -275,8 +275,6 @@ func (f *folding) endAttempt(attempts []Attempt, failure *eventlog.Failure) []At
 func (e *TopicEvent) uncount(run eventlog.RunID) {
 	if n := len(e.Attempts); n > 0 && e.Attempts[n-1].Run == run {
 		e.Executions--
-		if e.Attempts = slices.Clip(e.Attempts[:n-1]); n == 1 {
-			e.Attempts = nil // as the store reads it back
-		}
+		e.Attempts = orNil(slices.Clip(e.Attempts[:n-1]))
 	}
 }
