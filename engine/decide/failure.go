@@ -130,14 +130,19 @@ func StoppedInTime(why string) *eventlog.Failure {
 // abort ends a run that has sent nothing, as if its runner had gone: no attempt fails, the
 // workflow is not held, a fresh run goes on.
 func (d *decision) abort(run *projections.Run, format string, args ...any) {
-	d.emit(&eventlog.RunFailed{Run: run.ID, Status: eventlog.RunStatusCrashed,
-		Failure: *failure(eventlog.Transient, Aborted, format, args...)})
+	d.emit(aborted(run, format, args...))
 	if run.Event != nil {
 		d.releaseOne(run, uncharged)
 		return
 	}
 	d.endSession(eventlog.SessionFailed)
 	d.release(run, uncharged)
+}
+
+// aborted is the end of a run that abort ends, or that is given up.
+func aborted(run *projections.Run, format string, args ...any) *eventlog.RunFailed {
+	return &eventlog.RunFailed{Run: run.ID, Status: eventlog.RunStatusCrashed,
+		Failure: *failure(eventlog.Transient, Aborted, format, args...)}
 }
 
 // undoOne gives back the event of a run that ended earlier, now that its call is known not to have happened: after the

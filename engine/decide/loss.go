@@ -84,13 +84,15 @@ func (ConfirmNames) decide(d *decision) error {
 	return nil
 }
 
+// unknownEnd is why a run ends that has gone on in what is given up.
+const unknownEnd = "what became of it is in a part of the log that was given up"
+
 // giveUpRun ends the run that is open in the state: it has gone on in what is given up. Its events are still
 // reserved after that, and its call is in the ledger as given up.
 func (d *decision) giveUpRun(r *Remains) {
 	if run := d.state().CurrentRun(); run != nil {
 		d.giveUpCall(r, run)
-		d.emit(&eventlog.RunFailed{Run: run.ID, Status: eventlog.RunStatusCrashed,
-			Failure: *failure(eventlog.Transient, Aborted, "what became of it is in a part of the log that was given up")})
+		d.emit(aborted(run, unknownEnd))
 		d.endSession(eventlog.SessionFailed)
 		if run.Type == eventlog.ProducerHandler {
 			d.emit(&eventlog.HandlerScheduled{Handler: run.Handler, NextRunAt: d.env.Now}) // the poll is still owed
@@ -106,8 +108,7 @@ func (d *decision) giveUpRun(r *Remains) {
 			d.emit(&eventlog.RunRetryCleared{Run: run.ID})
 			continue
 		}
-		d.emit(&eventlog.RunFailed{Run: run.ID, Status: eventlog.RunStatusCrashed,
-			Failure: *failure(eventlog.Transient, Aborted, "what became of it is in a part of the log that was given up")})
+		d.emit(aborted(run, unknownEnd))
 	}
 }
 
