@@ -20,6 +20,7 @@ type (
 		Q      string    `json:"q,omitempty" in:"query" jsonschema:"text to find in titles, ids and error messages; of a run or a mutation also in ids and titles of its events"`
 	}
 	period struct {
+		paging
 		Since eventlog.Instant `json:"since,omitempty" in:"query" jsonschema:"what happened at this time or later: the start of a run or a session, the publishing of an event, the end of a job or the publishing of one that is not over, the request of a mutation, the arrival of an input"`
 		Until eventlog.Instant `json:"until,omitempty" in:"query" jsonschema:"what happened before this time"`
 	}
@@ -28,7 +29,6 @@ type (
 		Status projections.Status `json:"status,omitempty" in:"query" jsonschema:"the workflow's status"`
 	}
 	runsQuery struct {
-		paging
 		period
 		Status  eventlog.RunStatus `json:"status,omitempty" in:"query" jsonschema:"the run's status"`
 		Phase   eventlog.Phase     `json:"phase,omitempty" in:"query" jsonschema:"the run's phase"`
@@ -37,7 +37,6 @@ type (
 		Ended   *bool              `json:"ended,omitempty" in:"query" jsonschema:"whether it has ended; of those in paused:approval, one that has not awaits an approval"`
 	}
 	eventsQuery struct {
-		paging
 		period
 		Status eventlog.EventStatus `json:"status,omitempty" in:"query" jsonschema:"the event's status"`
 		Topic  eventlog.Topic       `json:"topic,omitempty" in:"query" jsonschema:"a topic's name"`
@@ -45,7 +44,6 @@ type (
 		Held   eventlog.HeldReason  `json:"held,omitempty" in:"query" jsonschema:"what the event is held for"`
 	}
 	jobsQuery struct {
-		paging
 		period
 		State   projections.JobState `json:"state,omitempty" in:"query" jsonschema:"the job's state"`
 		Status  eventlog.EventStatus `json:"status,omitempty" in:"query" jsonschema:"the status of the job's event"`
@@ -54,7 +52,6 @@ type (
 		Held    eventlog.HeldReason  `json:"held,omitempty" in:"query" jsonschema:"what the job's event is held for"`
 	}
 	mutationsQuery struct {
-		paging
 		period
 		Status eventlog.MutationStatus `json:"status,omitempty" in:"query" jsonschema:"the mutation's status"`
 		Held   mutationHeld            `json:"held,omitempty" in:"query" jsonschema:"what keeps its run and its events waiting: an approval, the outcome that is being asked for, or a person's word on it"`
@@ -63,12 +60,10 @@ type (
 		ToVersion   eventlog.Version `json:"toVersion,omitempty" in:"query" jsonschema:"what this version of the script did, or an earlier one"`
 	}
 	inputsQuery struct {
-		paging
 		period
 		Status projections.InputStatus `json:"status,omitempty" in:"query" jsonschema:"the input's status"`
 	}
 	sessionsQuery struct {
-		paging
 		period
 		Status eventlog.SessionResult `json:"status,omitempty" in:"query" jsonschema:"the session's result"`
 	}
@@ -125,6 +120,12 @@ func (q paging) options() readmodel.ListOptions {
 		Scan: int(q.Scan)}
 }
 
+func (q period) options() readmodel.ListOptions {
+	o := q.paging.options()
+	o.Since, o.Until = q.Since, q.Until
+	return o
+}
+
 func (q *workflowsQuery) options() readmodel.ListOptions {
 	o := q.paging.options()
 	o.Status = string(q.Status)
@@ -132,46 +133,40 @@ func (q *workflowsQuery) options() readmodel.ListOptions {
 }
 
 func (q *runsQuery) options() readmodel.ListOptions {
-	o := q.paging.options()
-	o.Since, o.Until = q.Since, q.Until
+	o := q.period.options()
 	o.Status, o.Phase, o.Handler = string(q.Status), string(q.Phase), string(q.Handler)
 	o.Class, o.Ended = string(q.Class), q.Ended
 	return o
 }
 
 func (q *eventsQuery) options() readmodel.ListOptions {
-	o := q.paging.options()
-	o.Since, o.Until = q.Since, q.Until
+	o := q.period.options()
 	o.Status, o.Topic, o.State, o.Held = string(q.Status), string(q.Topic), string(q.State), string(q.Held)
 	return o
 }
 
 func (q *jobsQuery) options() readmodel.ListOptions {
-	o := q.paging.options()
-	o.Since, o.Until = q.Since, q.Until
+	o := q.period.options()
 	o.State, o.Status, o.Topic, o.Handler = string(q.State), string(q.Status), string(q.Topic), string(q.Handler)
 	o.Held = string(q.Held)
 	return o
 }
 
 func (q *mutationsQuery) options() readmodel.ListOptions {
-	o := q.paging.options()
-	o.Since, o.Until = q.Since, q.Until
+	o := q.period.options()
 	o.Status, o.Held = string(q.Status), string(q.Held)
 	o.FromVersion, o.ToVersion = q.FromVersion, q.ToVersion
 	return o
 }
 
 func (q *inputsQuery) options() readmodel.ListOptions {
-	o := q.paging.options()
-	o.Since, o.Until = q.Since, q.Until
+	o := q.period.options()
 	o.Status = string(q.Status)
 	return o
 }
 
 func (q *sessionsQuery) options() readmodel.ListOptions {
-	o := q.paging.options()
-	o.Since, o.Until = q.Since, q.Until
+	o := q.period.options()
 	o.Status = string(q.Status)
 	return o
 }

@@ -37,11 +37,8 @@ func (w *Why) explainWait(s *projections.State, wait decide.Wait) {
 		if s.Pause != nil {
 			w.Since = s.Pause.Since
 		}
-		switch {
-		case s.Blocked != nil:
-			w.add("The system holds it too (%s): %s `pawl resume` ends both.", s.Blocked.Reason,
-				holdOf(s.Blocked))
-		case s.Maintenance != nil:
+		w.addHold(s.Blocked)
+		if s.Blocked == nil && s.Maintenance != nil {
 			w.add("Its script needs a repair too, since run %s.", s.Maintenance.Run)
 		}
 		w.offer("pawl resume %s", name)
@@ -173,12 +170,16 @@ func (w *Why) explainRestored(s *projections.State) {
 	}
 	w.add("What it has done since then is not known here, and would be done again: look at the other side, skip the " +
 		"events that are done, and then resume it. Events still arrive and wait.")
-	if s.Blocked != nil {
-		w.add("The system holds it too (%s): %s `pawl resume` ends both.", s.Blocked.Reason,
-			holdOf(s.Blocked))
-	}
+	w.addHold(s.Blocked)
 	w.offer("pawl events list --workflow %s --status pending", s.Name)
 	w.offer("pawl resume %s", s.Name)
+}
+
+// addHold says that the system holds the paused workflow too; nil if it does not.
+func (w *Why) addHold(b *projections.Block) {
+	if b != nil {
+		w.add("The system holds it too (%s): %s `pawl resume` ends both.", b.Reason, holdOf(b))
+	}
 }
 
 func (w *Why) explainIdle(s *projections.State) {
