@@ -15,13 +15,9 @@ import (
 )
 
 type (
-	versionsQuery struct {
-		paging
-		period
-	}
 	workflowVersions struct {
 		inWorkflow
-		versionsQuery
+		period
 	}
 	rollbackRequest struct {
 		inWorkflow
@@ -29,12 +25,6 @@ type (
 		ExpectedVersion *eventlog.Version `json:"expectedVersion,omitempty" jsonschema:"refuses the rollback (409) if another version runs"`
 	}
 )
-
-func (q *versionsQuery) options() readmodel.ListOptions {
-	o := q.paging.options()
-	o.Since, o.Until = q.Since, q.Until
-	return o
-}
 
 var versionTable = []Operation{
 	define(operation("listWorkflowVersions", "GET /v1/workflows/{workflow}/versions", rpc.Viewer,
