@@ -291,48 +291,48 @@ func (p *partition) reply(ctx context.Context, request []byte) reply {
 	return r
 }
 
+// failureKinds are the kinds of errors that travel. The owner answers with the first kind whose error it has met, and
+// its peer then gets the error told.
+var failureKinds = []struct {
+	kind      failureKind
+	met, told error
+}{
+	{notOwner, process.ErrNotOwner, process.ErrNotOwner},
+	{noDiskSpace, process.ErrNoDiskSpace, process.ErrNoDiskSpace},
+	{unrecorded, process.ErrNothingRecorded, process.ErrNothingRecorded},
+	{unknownFate, process.ErrUnavailable, process.ErrUnknownOutcome},
+	{tooLargeEntry, eventlog.ErrTooLarge, eventlog.ErrTooLarge},
+	{heldFormat, eventlog.ErrHeldFormat, eventlog.ErrHeldFormat},
+}
+
 // replyError is an error on its way to a peer.
 func replyError(err error) reply {
 	r := reply{Message: err.Error(), Failure: otherFailure}
-	switch {
-	case errors.As(err, &r.Refusal):
+	if errors.As(err, &r.Refusal) {
 		r.Failure = ""
-	case errors.Is(err, process.ErrNotOwner):
-		r.Failure = notOwner
-	case errors.Is(err, process.ErrNoDiskSpace):
-		r.Failure = noDiskSpace
-	case errors.Is(err, process.ErrNothingRecorded):
-		r.Failure = unrecorded
-	case errors.Is(err, process.ErrUnavailable):
-		r.Failure = unknownFate
-	case errors.Is(err, eventlog.ErrTooLarge):
-		r.Failure = tooLargeEntry
-	case errors.Is(err, eventlog.ErrHeldFormat):
-		r.Failure = heldFormat
+		return r
+	}
+	for _, k := range failureKinds {
+		if errors.Is(err, k.met) {
+			r.Failure = k.kind
+			break
+		}
 	}
 	return r
 }
 
 // err is the error that the owner has answered with.
 func (r reply) err() error {
-	wrapped := func(kind error) error { return fmt.Errorf("%w: the owner of the partition says: %s", kind, r.Message) }
 	switch {
 	case r.Refusal != nil:
 		return r.Refusal
 	case r.Failure == "":
 		return nil
-	case r.Failure == notOwner:
-		return process.ErrNotOwner
-	case r.Failure == noDiskSpace:
-		return wrapped(process.ErrNoDiskSpace)
-	case r.Failure == unrecorded:
-		return wrapped(process.ErrNothingRecorded)
-	case r.Failure == unknownFate:
-		return wrapped(process.ErrUnknownOutcome)
-	case r.Failure == tooLargeEntry:
-		return wrapped(eventlog.ErrTooLarge)
-	case r.Failure == heldFormat:
-		return wrapped(eventlog.ErrHeldFormat)
+	}
+	for _, k := range failureKinds {
+		if r.Failure == k.kind {
+			return fmt.Errorf("%w: the owner of the partition says: %s", k.told, r.Message)
+		}
 	}
 	return fmt.Errorf("the owner of the partition says: %s", r.Message)
 }
