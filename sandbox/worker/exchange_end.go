@@ -1,0 +1,52 @@
+package worker
+
+import (
+	"errors"
+	"io"
+	"time"
+
+	"github.com/pawl-run/pawl/sandbox"
+)
+
+// withKill is the fault of a call whose worker the supervisor has killed while its answer came: the call was over its
+// limit. Without it the worker would be given to the next call, which would be told of the kill.
+func (c *exchange) withKill(fault *sandbox.Error) *sandbox.Error {
+	if fault == nil && c.w.killedFor() != nil {
+		return deathOf(c.w, c.pool.config.Memory)
+	}
+	return fault
+}
+
+// broken ends the worker and says why the exchange cannot go on.
+func (c *exchange) broken(err error) *sandbox.Error {
+	if errors.Is(err, errMalformed) {
+		c.w.kill(malformed(err))
+	}
+	if !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+		c.w.kill(sandbox.InternalFault("read from the worker process: %v", err))
+	}
+	select {
+	case <-c.w.Exited:
+	case <-time.After(exitTimeout):
+		c.w.kill(malformed(errors.New("it closed its pipe and went on")))
+	}
+	c.w.Stop()
+	return deathOf(c.w, c.pool.config.Memory)
+}
+
+// notTaken is the fault of a call of which its worker, now gone, has said nothing. As long as a part of
+// the request was never read, nothing of the script has run: whatever ended the worker, it was not the
+// script, and another worker can take the call as if nothing had been.
+func (c *exchange) notTaken(unwritten error, fault *sandbox.Error) *sandbox.Error {
+	if unwritten == nil && unread(c.w.In) == 0 {
+		return fault
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.stopFor != nil || fault.Fault == sandbox.FaultInternal || fault.Code == "script.cancelled" {
+		return fault // the caller has given up, or an operator should look
+	}
+	c.neverTaken = true
+	return sandbox.WorkerLost("the worker process ended (%s) before it took the call; nothing of the script has run",
+		c.w.Cmd.ProcessState)
+}
