@@ -138,3 +138,39 @@ func skipSpace(text string) string {
 		}
 	}
 }
+
+// several says whether a text of SQLite holds more than one statement. The statements inside of a trigger are not
+// looked at.
+func several(text string) bool {
+	if first := words(text, 3); len(first) > 1 && first[0] == "CREATE" &&
+		(first[1] == "TRIGGER" || len(first) == 3 && first[2] == "TRIGGER") {
+		return false
+	}
+	ended := false
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; {
+		case strings.IndexByte(" \t\n\r\f\v", c) >= 0:
+		case strings.HasPrefix(text[i:], "--"):
+			i += span(text[i:], "\n")
+		case strings.HasPrefix(text[i:], "/*"):
+			i += 1 + span(text[i+1:], "*/")
+		case c == ';':
+			ended = true
+		case ended:
+			return true
+		case c == '\'' || c == '"' || c == '`': // a doubled mark ends one text and begins the next
+			i += 1 + span(text[i+1:], string(c))
+		case c == '[':
+			i += span(text[i:], "]")
+		}
+	}
+	return false
+}
+
+// span is how far it is to the end of the mark; the rest of the text where there is none.
+func span(text, mark string) int {
+	if at := strings.Index(text, mark); at >= 0 {
+		return at + len(mark) - 1
+	}
+	return len(text)
+}
