@@ -97,8 +97,8 @@ func (f *folding) wait(topic eventlog.Topic, more int) {
 	f.Waiting = orNil(waiting)
 }
 
-// orNil is the list, or nil where it is empty: so the store reads it back, and a state must not depend on whether it was
-// read.
+// orNil is the list, or nil where it is empty: the store reads it back as nil, and a state must not depend on whether
+// it was read.
 func orNil[T any](list []T) []T {
 	if len(list) == 0 {
 		return nil

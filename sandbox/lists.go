@@ -6,4 +6,5 @@ import "strings"
 // and is not among them.
 var ListMembers = strings.Fields("length constructor at concat copyWithin entries every fill filter find findIndex " +
 	"findLast findLastIndex flat flatMap forEach includes indexOf join keys lastIndexOf map pop push reduce " +
-	"reduceRight reverse shift slice some sort splice toLocaleString toReversed toSorted toSpliced toString unshift values with")
+	"reduceRight reverse shift slice some sort splice toLocaleString toReversed toSorted toSpliced toString " +
+	"unshift values with")

@@ -36,8 +36,8 @@ func Meant(name string, candidates []string) string {
 	return ByPart(name, candidates)
 }
 
-// ByPart is the only candidate that begins or ends with the name, or the name with it, as fileName and name. It is empty
-// for none, and for several.
+// ByPart is the only candidate that begins or ends with the name, or the name with it, as fileName and name. It is
+// empty for none, and for several.
 func ByPart(name string, candidates []string) string {
 	if len(name) < 2 || len(name) > longest {
 		return ""
