@@ -59,7 +59,6 @@ type MutationOutcome string
 
 // The outcomes.
 const (
-	OutcomeNone    MutationOutcome = ""
 	OutcomeSuccess MutationOutcome = "success"
 	OutcomeFailure MutationOutcome = "failure"
 	OutcomeSkipped MutationOutcome = "skipped"
