@@ -33,9 +33,8 @@ var knownTypes = rpc.Types{
 	reflect.TypeFor[eventlog.Phase](): rpc.Enum(eventlog.PhasePending, eventlog.PhaseExecuting, eventlog.PhasePreparing,
 		eventlog.PhasePrepared,
 		eventlog.PhaseMutating, eventlog.PhaseMutated, eventlog.PhaseEmitting, eventlog.PhaseCommitted),
-	reflect.TypeFor[eventlog.RunStatus](): rpc.Enum(eventlog.RunStatusActive, eventlog.RunStatusPausedTransient,
-		eventlog.RunStatusPausedApproval, eventlog.RunStatusPausedReconcile, eventlog.RunStatusFailedLogic,
-		eventlog.RunStatusFailedInternal, eventlog.RunStatusCommitted, eventlog.RunStatusCrashed),
+	reflect.TypeFor[eventlog.RunStatus]():   rpc.Enum(runStatuses...),
+	reflect.TypeFor[runFilter]():            rpc.Enum(runFilters()...),
 	reflect.TypeFor[eventlog.HandlerType](): rpc.Enum(eventlog.ProducerHandler, eventlog.ConsumerHandler),
 	reflect.TypeFor[eventlog.EventStatus](): rpc.Enum(eventlog.EventStatusPending, eventlog.EventStatusReserved,
 		eventlog.EventStatusConsumed, eventlog.EventStatusSkipped, eventlog.EventStatusDiscarded),
@@ -85,6 +84,22 @@ type pageLimit int
 
 // pageScan is how many items are looked at for a page at most; 0 when left out.
 type pageScan int
+
+// runStatuses are the statuses of runs.
+var runStatuses = []eventlog.RunStatus{eventlog.RunStatusActive, eventlog.RunStatusPausedTransient,
+	eventlog.RunStatusPausedApproval, eventlog.RunStatusPausedReconcile, eventlog.RunStatusFailedLogic,
+	eventlog.RunStatusFailedInternal, eventlog.RunStatusCommitted, eventlog.RunStatusCrashed}
+
+// runFilter is a status of runs, or [readmodel.RunFailed].
+type runFilter string
+
+func runFilters() []runFilter {
+	all := []runFilter{readmodel.RunFailed}
+	for _, status := range runStatuses {
+		all = append(all, runFilter(status))
+	}
+	return all
+}
 
 // mutationHeld is the reason for which a mutation keeps its run and its events waiting.
 type mutationHeld string

@@ -30,11 +30,11 @@ type (
 	}
 	runsQuery struct {
 		period
-		Status  eventlog.RunStatus `json:"status,omitempty" in:"query" jsonschema:"the run's status"`
-		Phase   eventlog.Phase     `json:"phase,omitempty" in:"query" jsonschema:"the run's phase"`
-		Handler eventlog.Handler   `json:"handler,omitempty" in:"query" jsonschema:"a handler's name"`
-		Class   eventlog.Class     `json:"class,omitempty" in:"query" jsonschema:"the class of the error that it ended with"`
-		Ended   *bool              `json:"ended,omitempty" in:"query" jsonschema:"whether it has ended; of those in paused:approval, one that has not awaits an approval"`
+		Status  runFilter        `json:"status,omitempty" in:"query" jsonschema:"the run's status; failed is that of all runs that have failed, whatever the class"`
+		Phase   eventlog.Phase   `json:"phase,omitempty" in:"query" jsonschema:"the run's phase"`
+		Handler eventlog.Handler `json:"handler,omitempty" in:"query" jsonschema:"a handler's name"`
+		Class   eventlog.Class   `json:"class,omitempty" in:"query" jsonschema:"the class of the error that it ended with"`
+		Ended   *bool            `json:"ended,omitempty" in:"query" jsonschema:"whether it has ended; of those in paused:approval, one that has not awaits an approval"`
 	}
 	eventsQuery struct {
 		period

@@ -22,7 +22,7 @@ type ListOptions struct {
 	Limit int
 	// Desc lists the newest first.
 	Desc bool
-	// Status, Phase, Handler, Topic, State and Held are exact; State is that of a job, Held what an event is held for
+	// Status, Phase, Handler, Topic, State and Held are exact, but for the Status RunFailed of runs; State is that of a job, Held what an event is held for
 	// or a mutation waits for.
 	Status, Phase, Handler, Topic, State, Held string
 	// Class is that of a run's error; Ended, where it is set, says whether the run is over.
@@ -42,6 +42,9 @@ type ListOptions struct {
 	Scan int
 }
 
+// RunFailed as the Status of runs keeps all that have failed, whatever the class.
+const RunFailed = "failed"
+
 // mark is the part of the entities among which all lie that the list holds, if there is one with an index.
 func (o *ListOptions) mark(kind projections.EntityKind) store.Mark {
 	switch {
@@ -60,6 +63,7 @@ func (o *ListOptions) mark(kind projections.EntityKind) store.Mark {
 type row struct {
 	status, phase, handler, topic, state, held, class string
 	ended                                             bool
+	failed                                            bool // of a run: the filter RunFailed keeps it
 	at                                                eventlog.Instant
 	text                                              []string
 	// events returns the events that the entity was about; Q is searched for in their ids and titles too. It is nil if
@@ -131,7 +135,7 @@ func (o *ListOptions) says(texts ...string) bool {
 
 func (o *ListOptions) match(r *row) bool {
 	is := func(want, got string) bool { return want == "" || want == got }
-	if !is(o.Status, r.status) || !is(o.Phase, r.phase) || !is(o.Handler, r.handler) || !is(o.Topic, r.topic) ||
+	if !is(o.Status, r.status) && !(o.Status == RunFailed && r.failed) || !is(o.Phase, r.phase) || !is(o.Handler, r.handler) || !is(o.Topic, r.topic) ||
 		!is(o.State, r.state) || !is(o.Held, r.held) || !is(o.Class, r.class) || o.Ended != nil && *o.Ended != r.ended {
 		return false
 	}

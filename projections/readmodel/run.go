@@ -3,6 +3,7 @@ package readmodel
 import (
 	"context"
 	"encoding/json"
+	"strings"
 
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/projections"
@@ -107,6 +108,13 @@ func RunView(w eventlog.WorkflowName, r *projections.Run, title func(eventlog.Ev
 	}
 }
 
+// failed reports whether the run has failed. One that lacked a right has the status of a run that awaits an approval
+// (F2), and one that waits for a transient fault to pass counts as none.
+func failed(run *projections.Run) bool {
+	return strings.HasPrefix(string(run.Status), "failed:") ||
+		run.Status == eventlog.RunStatusPausedApproval && run.EndedAt != 0
+}
+
 // Runs lists runs; the filters status, phase and handler apply.
 func (r *Reader) Runs(ctx context.Context, o ListOptions) (Page[Run], error) {
 	return list(ctx, r, projections.KindRun, o,
@@ -117,7 +125,7 @@ func (r *Reader) Runs(ctx context.Context, o ListOptions) (Page[Run], error) {
 			}
 			return row{
 				status: string(run.Status), phase: string(run.Phase), handler: string(run.Handler), at: run.StartedAt,
-				class: class, ended: run.EndedAt != 0,
+				class: class, ended: run.EndedAt != 0, failed: failed(run),
 				text:   append(failureText(run.Failure), string(run.ID), run.UITitle, string(run.Mutation), string(run.RetryOf)),
 				events: func() ([]eventlog.EventRef, error) { return run.Reserved, nil },
 			}, func() (Run, error) { return v.runView(w, run) }, nil

@@ -2,12 +2,15 @@ package look
 
 import (
 	"encoding/json"
+	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/alecthomas/kong"
 
 	"github.com/pawl-run/pawl/cmd/pawl/internal/client"
+	"github.com/pawl-run/pawl/cmd/pawl/internal/exit"
 	"github.com/pawl-run/pawl/cmd/pawl/internal/term"
 	"github.com/pawl-run/pawl/ops"
 )
@@ -58,11 +61,18 @@ func list(engine *client.Finder, screen term.Screen, f listFlags, what string, o
 func listWith(engine *client.Finder, screen term.Screen, f listFlags, what string, of ofWorkflow,
 	filters map[string]any, columns []term.Column, complete func(*client.Connection, term.Page),
 ) error {
+	operation := "list" + what
+	for name, value := range filters {
+		possible := ops.Possible(operation, name)
+		if value != "" && possible != nil && !slices.Contains(possible, fmt.Sprint(value)) {
+			return exit.Misconfigured(fmt.Sprintf("pawl %s list --help", strings.ToLower(what)),
+				"--%s is %q; it must be one of %s", name, value, strings.Join(possible, ", "))
+		}
+	}
 	c, err := engine.Connect(f.Flags)
 	if err != nil {
 		return err
 	}
-	operation := "list" + what
 	params := map[string]any{"order": "desc", "limit": f.Limit}
 	if f.Q != "" {
 		params["q"] = f.Q
