@@ -94,11 +94,11 @@ var runStatuses = []eventlog.RunStatus{eventlog.RunStatusActive, eventlog.RunSta
 type runFilter string
 
 func runFilters() []runFilter {
-	all := []runFilter{readmodel.RunFailed}
+	var all []runFilter
 	for _, status := range runStatuses {
 		all = append(all, runFilter(status))
 	}
-	return all
+	return append(all, readmodel.RunFailed)
 }
 
 // mutationHeld is the reason for which a mutation keeps its run and its events waiting.

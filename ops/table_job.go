@@ -36,6 +36,8 @@ type (
 		State            projections.JobState `json:"state,omitempty" jsonschema:"filter: the state of the event's job; without state and status only events that the action applies to"`
 		Status           eventlog.EventStatus `json:"status,omitempty" jsonschema:"filter: the event's status"`
 		Held             eventlog.HeldReason  `json:"held,omitempty" jsonschema:"filter: what the event is held for; also with items: what is not held for it any more is left as it is"`
+		Class            eventlog.Class       `json:"class,omitempty" jsonschema:"filter: the class of the error for which it is held, or with which it failed last"`
+		Code             string               `json:"code,omitempty" jsonschema:"filter: the code of that error"`
 		Q                string               `json:"q,omitempty" jsonschema:"filter: text to find in titles, ids and error messages"`
 		Since            eventlog.Instant     `json:"since,omitempty" jsonschema:"filter: published then or later"`
 		Until            eventlog.Instant     `json:"until,omitempty" jsonschema:"filter: published before then"`
@@ -156,11 +158,12 @@ func (b *backend) chosen(ctx context.Context, r *bulkRequest, action decide.Even
 
 // check refuses a request that names no events, or names them in two ways.
 func (r *bulkRequest) check() error {
-	filtered := r.Topic != "" || r.State != "" || r.Status != "" || r.Q != "" || r.Since != 0 || r.Until != 0
+	filtered := r.Topic != "" || r.State != "" || r.Status != "" || r.Class != "" || r.Code != "" || r.Q != "" ||
+		r.Since != 0 || r.Until != 0
 	invalid := func(format string, args ...any) error {
 		return rpc.Problemf(http.StatusUnprocessableEntity, "bulk.invalid", format, args...).
-			WithHint(`send {"items": [{"topic": …, "messageId": …}]}, or a filter of topic, state, status, held, q, since ` +
-				`and until`)
+			WithHint(`send {"items": [{"topic": …, "messageId": …}]}, or a filter of topic, state, status, held, class, ` +
+				`code, q, since and until`)
 	}
 	switch {
 	case r.Items != nil && filtered:
@@ -176,7 +179,7 @@ func (r *bulkRequest) check() error {
 	for _, filter := range []struct {
 		name  string
 		value any
-	}{{"topic", r.Topic}, {"state", r.State}, {"status", r.Status}, {"held", r.Held}} {
+	}{{"topic", r.Topic}, {"state", r.State}, {"status", r.Status}, {"held", r.Held}, {"class", r.Class}} {
 		value := reflect.ValueOf(filter.value)
 		if err := knownTypes.Check(filter.name, value); err != nil && !value.IsZero() {
 			return invalid("%v", err)
@@ -222,7 +225,8 @@ func (b *backend) fitting(ctx context.Context, r *bulkRequest, action decide.Eve
 			if !action.Meant(r.State != "" || r.Status != "" || r.Held != "", job.State, job.Held.For()) {
 				continue
 			}
-			if job.PublishedAt < r.Since || r.Until != 0 && job.PublishedAt >= r.Until {
+			if job.PublishedAt < r.Since || r.Until != 0 && job.PublishedAt >= r.Until ||
+				!job.Failed(r.Class, r.Code) {
 				continue
 			}
 			if len(refs) == limit {

@@ -170,8 +170,12 @@ func TestC05_HeldEventsAreExplained(t *testing.T) {
 		`2 events are held, the oldest since 2023-11-14T22:13:20Z, for a person (precondition http.404: “http.404 of b”)`,
 		`event "b" (“Order b”) of topic in and 1 more`, "(precondition http.410: “http.410 of d”)",
 		"the outcome of its call, which is being found out"},
-		[]string{"pawl jobs list --workflow shop --held person", "pawl redrive shop --where held=person",
-			"pawl skip shop --where held=person", "pawl mutations show R6", "pawl resolve R5 --did-not-happen"})
+		[]string{"pawl jobs list --workflow shop --held person", "pawl mutations show R6",
+			"pawl redrive shop --where held=person,class=precondition,code=http.404",
+			"pawl skip shop --where held=person,class=precondition,code=http.410", "pawl resolve R5 --did-not-happen"})
+	if slices.Contains(l.why().Commands, "pawl skip shop --where held=person") {
+		t.Error("a command for one kind of failure skips the other kind too")
+	}
 	if a := l.why().Attention; a == nil || a.Reason != projections.AttentionHeld || a.Failures != 5 {
 		t.Errorf("attention %+v", a)
 	}

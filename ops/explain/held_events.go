@@ -3,6 +3,7 @@ package explain
 import (
 	"cmp"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -15,6 +16,7 @@ import (
 // heldGroup are the events that are held for the same reason after the same kind of failure.
 type heldGroup struct {
 	reason eventlog.HeldReason
+	class  eventlog.Class
 	code   string
 	events []*projections.TopicEvent
 }
@@ -57,14 +59,16 @@ func heldGroups(s *projections.State) (groups []heldGroup) {
 		if e.Held == nil {
 			continue
 		}
-		code := ""
+		of := heldGroup{reason: e.Held.Reason}
 		if f := failureOf(s, e); f != nil && e.Held.Reason != eventlog.HeldApproval {
-			code = string(f.Class) + " " + f.Code
+			of.class, of.code = f.Class, f.Code
 		}
-		at := slices.IndexFunc(groups, func(g heldGroup) bool { return g.reason == e.Held.Reason && g.code == code })
+		at := slices.IndexFunc(groups, func(g heldGroup) bool {
+			return g.reason == of.reason && g.class == of.class && g.code == of.code
+		})
 		if at < 0 {
 			at = len(groups)
-			groups = append(groups, heldGroup{reason: e.Held.Reason, code: code})
+			groups = append(groups, of)
 		}
 		groups[at].events = append(groups[at].events, e)
 	}
@@ -77,7 +81,8 @@ func heldGroups(s *projections.State) (groups []heldGroup) {
 		})
 	}
 	slices.SortStableFunc(groups, func(a, b heldGroup) int {
-		return cmp.Or(cmp.Compare(len(b.events), len(a.events)), cmp.Compare(a.code, b.code))
+		return cmp.Or(cmp.Compare(len(b.events), len(a.events)), cmp.Compare(a.class, b.class),
+			cmp.Compare(a.code, b.code))
 	})
 	return groups
 }
@@ -178,14 +183,36 @@ func (w *Why) canEnd(s *projections.State, reason eventlog.HeldReason, of []held
 			w.once("pawl approve %s", mutations)
 		}
 		w.once("pawl reject %s", mutations)
-	case reason == eventlog.HeldRepair:
-		w.once("pawl deploy FILE")
-		w.once("pawl skip %s", events)
 	default:
-		w.once("pawl resume %s", s.Name)
-		w.once("pawl redrive %s", events)
-		w.once("pawl skip %s", events)
+		if reason == eventlog.HeldRepair {
+			w.once("pawl deploy FILE")
+		} else {
+			w.once("pawl resume %s", s.Name)
+		}
+		// What ends one kind of failure leaves the others as they are.
+		for _, filter := range filters(of) {
+			w.once("pawl redrive %s%s", events, filter)
+			w.once("pawl skip %s%s", events, filter)
+		}
 	}
+}
+
+// plainCode is a code that means nothing else to a shell, or in a filter.
+var plainCode = regexp.MustCompile(`^[A-Za-z0-9_.:-]+$`)
+
+// filters are what tells the groups of one reason apart, as the end of a filter; one that is empty fits all of them.
+func filters(groups []heldGroup) []string {
+	if len(groups) == 1 || len(groups) > maxGroups {
+		return []string{""}
+	}
+	var list []string
+	for _, g := range groups {
+		if !plainCode.MatchString(g.code) {
+			return []string{""}
+		}
+		list = append(list, fmt.Sprintf(",class=%s,code=%s", g.class, g.code))
+	}
+	return list
 }
 
 // outlookOf joins the outlooks of the calls for which events are held: a command is offered for all of them if it is

@@ -61,6 +61,22 @@ type Job struct {
 	Workflow eventlog.WorkflowName `json:"workflow,omitempty"`
 }
 
+// Failed reports whether the job is held for an error of this class and code, or failed with it last; empty ones stand
+// for any.
+func (j Job) Failed(class eventlog.Class, code string) bool {
+	f := j.Error
+	if j.Held != nil {
+		f = j.Held.Error
+	}
+	switch {
+	case class == "" && code == "":
+		return true
+	case f == nil:
+		return false
+	}
+	return (class == "" || f.Class == class) && (code == "" || f.Code == code)
+}
+
 func (j Job) bulk() int { return len(j.Title) }
 
 // JobAttempt is one execution of a job (J1).

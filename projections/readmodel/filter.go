@@ -22,8 +22,8 @@ type ListOptions struct {
 	Limit int
 	// Desc lists the newest first.
 	Desc bool
-	// Status, Phase, Handler, Topic, State and Held are exact, but for the Status RunFailed of runs; State is that of a job, Held what an event is held for
-	// or a mutation waits for.
+	// Status, Phase, Handler, Topic, State and Held are exact, but for the Status RunFailed of runs; State is that of a
+	// job, Held what an event is held for or a mutation waits for.
 	Status, Phase, Handler, Topic, State, Held string
 	// Class is that of a run's error; Ended, where it is set, says whether the run is over.
 	Class string
@@ -135,7 +135,8 @@ func (o *ListOptions) says(texts ...string) bool {
 
 func (o *ListOptions) match(r *row) bool {
 	is := func(want, got string) bool { return want == "" || want == got }
-	if !is(o.Status, r.status) && !(o.Status == RunFailed && r.failed) || !is(o.Phase, r.phase) || !is(o.Handler, r.handler) || !is(o.Topic, r.topic) ||
+	status := is(o.Status, r.status) || o.Status == RunFailed && r.failed
+	if !status || !is(o.Phase, r.phase) || !is(o.Handler, r.handler) || !is(o.Topic, r.topic) ||
 		!is(o.State, r.state) || !is(o.Held, r.held) || !is(o.Class, r.class) || o.Ended != nil && *o.Ended != r.ended {
 		return false
 	}

@@ -2,11 +2,13 @@ package act
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/pawl-run/pawl/cmd/pawl/internal/client"
 	"github.com/pawl-run/pawl/cmd/pawl/internal/exit"
 	"github.com/pawl-run/pawl/engine/decide"
+	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/projections"
 	"github.com/pawl-run/pawl/projections/readmodel"
 )
@@ -17,7 +19,7 @@ type jobsAction struct {
 	Name      string   `arg:"" name:"workflow" help:"The workflow."`
 	Topic     string   `arg:"" optional:"" help:"The topic; left out with --where."`
 	MessageID []string `arg:"" optional:"" name:"message-id" help:"The events' message ids."`
-	Where     string   `placeholder:"state=STATE,q=TEXT" help:"Instead of naming events, those that fit: any of topic=, state=, status=, held=, q=, since=, until= (when they were published), limit=."`
+	Where     string   `placeholder:"state=STATE,q=TEXT" help:"Instead of naming events, those that fit: any of topic=, state=, status=, held=, class= and code= (of the error), q=, since=, until= (when they were published), limit=."`
 	Comment   string   `placeholder:"TEXT" aliases:"reason" help:"Why, for the record."`
 	Yes       bool     `short:"y" help:"Do not ask before changing what --where chooses."`
 	DryRun    bool     `help:"Only say how many would be changed."`
@@ -36,14 +38,16 @@ func (c *jobsAction) choose(connected *client.Connection, action decide.EventAct
 	query := map[string]any{"workflow": c.Name, "limit": maxAtOnce}
 	for _, filter := range filters {
 		// The list filters by the times of jobs, which may be later than the times at which their events were
-		// published: so until is compared here.
-		if value, ok := params[filter]; ok && filter != "limit" && filter != "until" {
+		// published: so until is compared here, as are the errors, by which it does not filter.
+		if value, ok := params[filter]; ok && !slices.Contains([]string{"limit", "until", "class", "code"}, filter) {
 			query[filter] = value
 		}
 	}
 	_, byState := params["state"]
 	_, byStatus := params["status"]
 	_, byHeld := params["held"]
+	class, _ := params["class"].(string)
+	code, _ := params["code"].(string)
 	most, limited := params["limit"].(int)
 	refs := []jobRef{}
 	for {
@@ -52,6 +56,7 @@ func (c *jobsAction) choose(connected *client.Connection, action decide.EventAct
 				jobRef
 				State       projections.JobState `json:"state"`
 				Held        *readmodel.HeldEvent `json:"held"`
+				Error       *readmodel.Failure   `json:"error"`
 				PublishedAt time.Time            `json:"publishedAt"`
 			} `json:"items"`
 			Next *string `json:"next"`
@@ -60,7 +65,8 @@ func (c *jobsAction) choose(connected *client.Connection, action decide.EventAct
 			return nil, err
 		}
 		for _, job := range page.Items {
-			if !action.Meant(byState || byStatus || byHeld, job.State, job.Held.For()) || !c.period.holds(job.PublishedAt) {
+			if !action.Meant(byState || byStatus || byHeld, job.State, job.Held.For()) || !c.period.holds(job.PublishedAt) ||
+				!(readmodel.Job{Held: job.Held, Error: job.Error}).Failed(eventlog.Class(class), code) {
 				continue
 			}
 			if limited && len(refs) == most {
@@ -76,7 +82,7 @@ func (c *jobsAction) choose(connected *client.Connection, action decide.EventAct
 }
 
 // filters are the keys that --where takes.
-var filters = []string{"topic", "state", "status", "held", "q", "since", "until", "limit"}
+var filters = []string{"topic", "state", "status", "held", "class", "code", "q", "since", "until", "limit"}
 
 // jobRef names an event.
 type jobRef struct {

@@ -67,7 +67,8 @@ func runStatuses() []string {
 // statusFilter chooses the runs that a list shows with the status; all of them where it is empty.
 func statusFilter(shown string) (map[string]any, error) {
 	if shown != "" && !slices.Contains(runStatuses(), shown) {
-		return nil, exit.Misconfigured("pawl runs list --help", "--status is %q; it must be one of %s", shown, strings.Join(runStatuses(), ", "))
+		return nil, exit.Misconfigured("pawl runs list --help", "--status is %q; it must be one of %s", shown,
+			strings.Join(runStatuses(), ", "))
 	}
 	class, named := strings.CutPrefix(shown, failedAs)
 	switch {
