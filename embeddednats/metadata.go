@@ -185,8 +185,8 @@ func mendStreamMetadata(
 		return nil, err
 	}
 	if kept.inf != nil && (bytes.Equal(kept.sum, found.sum) || bytes.Equal(kept.inf, found.inf)) {
-		log.Warn("an update of the stream's metadata was interrupted: what it was before is put back; " +
-			"the stream's messages are all there")
+		log.Warn("an update of the stream's metadata was interrupted: the metadata from before the update is " +
+			"restored; no message is lost")
 		return nil, kept.write(dir)
 	}
 	empty, err := holdsNothing(dir)
@@ -198,14 +198,14 @@ func mendStreamMetadata(
 		if found.inf == nil {
 			return nil, nil
 		}
-		log.Warn("the making of the stream was interrupted: it holds nothing and is made again")
+		log.Warn("creating the stream was interrupted while it was empty; it is created again")
 		if err := os.Remove(filepath.Join(dir, metaFile)); err != nil {
 			return nil, err
 		}
 		return nil, durable.SyncDir(dir)
 	}
 	if disposable {
-		log.Warn("the stream's metadata is not what its checksum says: the stream, which holds no facts, is begun anew")
+		log.Warn("the stream's metadata does not match its checksum; the stream holds no facts and is created again")
 		if err := os.RemoveAll(dir); err != nil {
 			return nil, err
 		}
@@ -218,7 +218,7 @@ func mendStreamMetadata(
 	if !taken.describes(stream) {
 		return &Unserved{Reason: unservedText(dir)}, nil
 	}
-	takes = "its metadata is not what its checksum says; " + takes
+	takes = "its metadata does not match its checksum; " + takes
 	trusted := false
 	if trust != nil {
 		if trusted, err = trust(stream, takes); err != nil {
@@ -253,7 +253,7 @@ func removeHalves(dir string) error {
 }
 
 func unservedText(dir string) string {
-	return fmt.Sprintf("its metadata (%s) is not what its checksum says, and there is no copy of what it was last; "+
+	return fmt.Sprintf("its metadata (%s) does not match its checksum, and there is no copy of its newest state; "+
 		"its messages are still in %s", filepath.Join(dir, metaFile), filepath.Join(dir, "msgs"))
 }
 

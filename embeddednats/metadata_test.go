@@ -162,7 +162,7 @@ func TestTornUpdate(t *testing.T) {
 			t.Parallel()
 			s := newTornStore(t)
 			tear(s)
-			says := "what it was before is put back"
+			says := "the metadata from before the update is restored"
 			if name == "new metadata on half its way" {
 				says = ""
 			}
@@ -266,7 +266,7 @@ func TestTornUpdateWithoutItsCopy(t *testing.T) {
 			if after := state(); after != before || len(takes) > 0 != (c.want != "") {
 				t.Errorf("asked for consent to %q; now %s, before %s", takes, after, before)
 			}
-			says := "its metadata is not what its checksum says; "
+			says := "its metadata does not match its checksum; "
 			says += map[string]string{"new": "it is taken as it is", "0": "an older copy of it is taken"}[c.want]
 			for _, what := range takes {
 				if !strings.Contains(what, says) {
@@ -280,8 +280,8 @@ func TestTornUpdateWithoutItsCopy(t *testing.T) {
 	}
 }
 
-// A stream that is worth nothing is begun anew where its metadata is damaged, whatever that still says. A torn update
-// costs it nothing.
+// A stream that is worth nothing is created again where its metadata is damaged, whatever that still says. A torn
+// update costs it nothing.
 func TestDisposableStream(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -312,7 +312,7 @@ func TestDisposableStream(t *testing.T) {
 				cfg := jetstream.StreamConfig{Name: "S", Subjects: []string{"s"}}
 				stream, err := js.CreateStream(t.Context(), cfg)
 				if err != nil || stream.CachedInfo().State.Msgs != 0 {
-					t.Errorf("it cannot be begun anew: %v", err)
+					t.Errorf("it cannot be created again: %v", err)
 				}
 			}, func(c *embeddednats.Config) { c.Disposable = []string{"S"} })
 		})

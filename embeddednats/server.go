@@ -299,7 +299,8 @@ func (s *Server) Shutdown() {
 		s.unstage()
 		if s.ready {
 			if err := noteCleanStop(s.store); err != nil {
-				s.log.Warn("the next start reads all streams again: that this stop was clean is not noted", "error", err)
+				s.log.Warn("the clean stop could not be recorded; the next start reads all streams again (slower, nothing is lost)",
+					"error", err)
 			}
 		}
 		_ = s.lock.Unlock()

@@ -124,7 +124,7 @@ func (e *Engine) deployed(ctx context.Context, name eventlog.WorkflowName, cmd d
 			continue
 		}
 		if err := e.AwaitPositions(ctx, at); err != nil {
-			return nil, fmt.Errorf("%s %s: %w; its version says later what it came to: %w", operation, name, ErrNotRead, err)
+			return nil, fmt.Errorf("%s %s: %w: %w", operation, name, ErrNotRead, err)
 		}
 	}
 	return a.state(), nil

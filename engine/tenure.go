@@ -132,7 +132,7 @@ func whileLeased(ctx context.Context, closed <-chan struct{}, l *lease.Lease) (c
 const stallTimeout = time.Minute
 
 // errStalled ends the lease of a partition that this engine does not read.
-var errStalled = fmt.Errorf("nothing of it was read for %s, so other engines get it", stallTimeout)
+var errStalled = fmt.Errorf("this engine read nothing of the partition for %s and gives the lease back", stallTimeout)
 
 // whileReading ends as ctx does, and with errStalled once nothing of the partition was read for stallTimeout. What is
 // read of single workflows counts: progress goes on behind their tails only.

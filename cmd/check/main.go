@@ -26,7 +26,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	flags.SetOutput(stderr)
 	short := flags.Bool("short", false, "a quick look: leave out long tests")
 	all := flags.Bool("all", false, "leave nothing out: test with the race detector, "+
-		"and fail if a part is left out for want of a program outside of Go")
+		"and fail if a part is left out because a program outside of Go is not installed")
 	runTests := flags.Bool("run-tests", true, "run the tests, not only the static checks")
 	only := flags.String("only", "", "run only the step of this `name`, e.g. layout")
 	if err := flags.Parse(args); err != nil {

@@ -32,20 +32,20 @@ func (o omissions) add(cause, part string) { o[cause] = append(o[cause], part) }
 // print names what was left out, one line for each cause.
 func (o omissions) print(out io.Writer) {
 	for _, cause := range slices.Sorted(maps.Keys(o)) {
-		fmt.Fprintf(out, "left out %s: %s\n", cause, strings.Join(o[cause], ", "))
+		fmt.Fprintf(out, "left out (%s): %s\n", cause, strings.Join(o[cause], ", "))
 	}
 }
 
 // withoutAll is the cause of an omission that does not happen with -all.
 const withoutAll = "without -all"
 
-// wantOf is the cause of an omission that does not happen where the program is installed.
-func wantOf(program string) string { return "for want of a program (" + program + ")" }
+// missingProgram is the cause of an omission that does not happen where the program is installed.
+func missingProgram(program string) string { return "not installed: " + program }
 
-// wanting are the programs without which something was left out.
-func (o omissions) wanting() (names []string) {
+// missingPrograms are the programs without which something was left out.
+func (o omissions) missingPrograms() (names []string) {
 	for _, program := range programs {
-		if len(o[wantOf(program)]) > 0 {
+		if len(o[missingProgram(program)]) > 0 {
 			names = append(names, program)
 		}
 	}

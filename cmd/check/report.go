@@ -23,7 +23,7 @@ type report struct {
 // end names what was left out, which fails the check if all was asked for, and counts the tests.
 func (r *report) end(all bool) {
 	r.left.print(r.out)
-	if missing := r.left.wanting(); all && len(missing) > 0 {
+	if missing := r.left.missingPrograms(); all && len(missing) > 0 {
 		r.failed = true
 		fmt.Fprintf(r.out, "FAIL  -all: install %s\n", strings.Join(missing, ", "))
 	}

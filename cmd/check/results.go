@@ -133,7 +133,7 @@ func (r *results) short(name string) string {
 func (r *results) printSkipped(left omissions) {
 	for _, s := range r.skipped {
 		if program := lacks(s.reason); program != "" {
-			left.add(wantOf(program), s.name)
+			left.add(missingProgram(program), s.name)
 			continue
 		}
 		fmt.Fprintf(r.out, "skip  %s: %s\n", s.name, s.reason)

@@ -63,7 +63,7 @@ func (r *report) tests(ctx context.Context, root string, short, all bool, packag
 	case !all:
 		r.left.add(withoutAll, "the race detector")
 	case !hasRaceDetector(ctx, root):
-		r.left.add(wantOf("C compiler"), "the race detector")
+		r.left.add(missingProgram("C compiler"), "the race detector")
 	default:
 		var raced []string
 		if raced, packages = r.split(packages); len(raced) > 0 {

@@ -127,8 +127,8 @@ func TestNever(t *testing.T) {}
 	if all.passed != 6 || all.failedTests != 3 || all.skipped != 3 {
 		t.Errorf("%d passed, %d failed, %d skipped", all.passed, all.failedTests, all.skipped)
 	}
-	if got := all.left[wantOf("C compiler")]; !slices.Contains(got, "good/lacking.TestLack") {
-		t.Errorf("left out for want of a C compiler: %q", got)
+	if got := all.left[missingProgram("C compiler")]; !slices.Contains(got, "good/lacking.TestLack") {
+		t.Errorf("left out without a C compiler: %q", got)
 	}
 
 	out.Reset()
@@ -222,8 +222,8 @@ import "testing"
 func TestX(t *testing.T) {}
 func TestY(t *testing.T) { t.Skip("needs PostgreSQL: it is the other side") }
 `}
-	const compiler = "left out for want of a program (C compiler): the race detector\n"
-	const database = "left out for want of a program (PostgreSQL): cmd/a.TestY\n"
+	const compiler = "left out (not installed: C compiler): the race detector\n"
+	const database = "left out (not installed: PostgreSQL): cmd/a.TestY\n"
 	var out bytes.Buffer
 	root := t.TempDir()
 	module["go.mod"] = "module example.org/m\n\ngo 1.26\n"

@@ -43,7 +43,7 @@ func TestTornMetadata(t *testing.T) {
 		}
 		return w
 	}
-	const putBack = `interrupted: what it was before is put back.*PAWL_LOG_0`
+	const putBack = `interrupted: the metadata from before the update is restored.*PAWL_LOG_0`
 	t.Run("serve", func(t *testing.T) {
 		t.Parallel()
 		w := placed(t)
@@ -98,13 +98,13 @@ func TestTornMetadata(t *testing.T) {
 		remove(t, w.dir, filepath.FromSlash(logFolder), "meta.copy")
 		for range 2 {
 			out := mustRun(t, w.dir, exit.CodeFailed, "pawl", "serve", "--data", "data", "--until-idle")
-			mustSay(t, out, `stream PAWL_LOG_0 is there and cannot be used: its metadata .* is not what its checksum says`)
+			mustSay(t, out, `stream PAWL_LOG_0 is there and cannot be used: its metadata .* does not match its checksum`)
 			named(t, out, "verify --accept-loss")
 		}
 		out := mustRun(t, w.dir, exit.CodeFailed, "pawl", "verify", "--data", "data")
 		step := append(named(t, out, "verify --accept-loss"), "--as", "ann")
 		out = mustRun(t, w.dir, 0, step[0], step[1:]...)
-		mustSay(t, out, `accepted as lost: stream PAWL_LOG_0: its metadata is not what its checksum says; `+
+		mustSay(t, out, `accepted as lost: stream PAWL_LOG_0: its metadata does not match its checksum; `+
 			`it is taken as it is`)
 		w.live(out, []string{"early", "late"})
 		mustSay(t, mustRun(t, w.dir, 0, "pawl", "verify", "--data", "data"), `: ok$`)
@@ -117,7 +117,7 @@ func TestTornMetadata(t *testing.T) {
 		write(t, filepath.Join(w.dir, filepath.FromSlash(logFolder), "meta.inf"), "{")
 		for _, args := range [][]string{{"serve", "--until-idle"}, {"verify"}, {"verify", "--accept-loss"}} {
 			out := mustRun(t, w.dir, exit.CodeFailed, "pawl", append(args, "--data", "data")...)
-			mustSay(t, out, `its metadata .* is not what its checksum says, .* its messages are still in .*msgs`,
+			mustSay(t, out, `its metadata .* does not match its checksum, .* its messages are still in .*msgs`,
 				`put .*data/jetstream back from a copy or a backup`)
 			if strings.Contains(out, "it is not created anew") {
 				t.Errorf("it calls the log gone:\n%s", out)
@@ -139,7 +139,7 @@ func TestTornMetadata(t *testing.T) {
 		out := mustRun(t, w.dir, exit.CodeFailed, "pawl", "serve", "--data", "data", "--until-idle")
 		step := append(named(t, out, "verify --accept-loss"), "--as", "ann")
 		out = mustRun(t, w.dir, 0, step[0], step[1:]...)
-		mustSay(t, out, `accepted as lost: stream PAWL_LOG_0: its metadata is not what its checksum says; `+
+		mustSay(t, out, `accepted as lost: stream PAWL_LOG_0: its metadata does not match its checksum; `+
 			`an older copy of it is taken`)
 		w.live(out, []string{"early", "late"})
 		mustSay(t, mustRun(t, w.dir, 0, "pawl", "verify", "--data", "data"), `: ok$`)
@@ -166,7 +166,7 @@ func TestTornMetadata(t *testing.T) {
 				write(t, filepath.Join(folder, "meta.inf"), metadata(string(inf)))
 				write(t, filepath.Join(folder, "meta.sum"), "torn")
 				out := mustRun(t, w.dir, 0, "pawl", "serve", "--data", "data", "--until-idle")
-				mustSay(t, out, `the stream, which holds no facts, is begun anew.*PAWL_RUNLOG`)
+				mustSay(t, out, `the stream holds no facts and is created again.*PAWL_RUNLOG`)
 				out = mustRun(t, w.dir, 0, "pawl", "serve", "--data", "data", "--until-idle")
 				if strings.Contains(out, "checksum") {
 					t.Errorf("the second start finds it torn again:\n%s", out)

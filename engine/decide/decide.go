@@ -68,8 +68,8 @@ func refuseMisplaced(w eventlog.WorkflowName, cmd Command) error {
 		if installation {
 			return nil
 		}
-		return refuse(Invalid, "names.misplaced", "the names of workflows are the installation's, not those of workflow %s",
-			w).
+		return refuse(Invalid, "names.misplaced", "lost workflow names are confirmed for the installation, not for "+
+			"workflow %s", w).
 			hint(hint.NamesKnown)
 	case CreateToken, RevokeToken, OpenLogin, CloseLogin:
 		if installation {

@@ -273,8 +273,8 @@ func (d *decision) redrive(e *projections.TopicEvent) *Refusal {
 	case e.Held != nil:
 		return d.redriveHeld(e)
 	case e.Status == eventlog.EventStatusSkipped && s.OpenRun(e.Topic, e.MessageID) != nil:
-		return refuse(Conflict, CodeJobState, "run %s of the event has still to run next; no other run may have it before",
-			s.OpenRun(e.Topic, e.MessageID).ID).
+		return refuse(Conflict, CodeJobState, "run %s must still run next for this event; no other run can take the event "+
+			"before that", s.OpenRun(e.Topic, e.MessageID).ID).
 			hint(hint.AfterRun, s.Name)
 	case ActionRedrive.Changes(e.Job(), ""):
 		d.emitNamingIfFirst(&eventlog.EventRedriven{Topic: e.Topic, MessageID: e.MessageID})
@@ -282,7 +282,7 @@ func (d *decision) redrive(e *projections.TopicEvent) *Refusal {
 		return nil
 	case e.Status == eventlog.EventStatusPending && e.ScheduledAt > d.env.Now:
 		return refuse(Conflict, CodeJobState, "the job is %s and is tried again by itself at %s; to redrive it at once, "+
-			"with its attempts counted anew, cancel it first", e.Job(), e.ScheduledAt).
+			"cancel it first; its attempts then start from 1", e.Job(), e.ScheduledAt).
 			hint(hint.CancelFirst, s.Name, e.Topic)
 	case e.Status == eventlog.EventStatusPending && b != nil && b.Until > d.env.Now && !consumer.Concurrent():
 		return refuse(Conflict, CodeJobState, "the job is %s: the workflow backs off, and tries again by itself at %s",
@@ -329,7 +329,7 @@ func (d *decision) skipReserved(e *projections.TopicEvent, reason string) *Refus
 	case s.Archived && s.Current != run.ID && run.EndedAt != 0:
 		d.emitNamingIfFirst(skipped) // its run is over and will have no retry
 	case e.SkipRequested:
-		return refuse(Conflict, CodeJobState, "the event is to be skipped already, when its run is over").
+		return refuse(Conflict, CodeJobState, "a skip of this event is recorded already; it takes effect when its run ends").
 			hint(hint.RunProgress, s.Name)
 	default:
 		d.emitNamingIfFirst(&eventlog.EventSkipRequested{Topic: e.Topic, MessageID: e.MessageID})

@@ -122,14 +122,14 @@ func (c Approve) decide(d *decision) error {
 	s := d.state()
 	switch d.env.Standstill {
 	case DamageStandstill:
-		return refuse(Conflict, "workflow.damaged", "the log of workflow %s is damaged: nothing of it may leave",
+		return refuse(Conflict, "workflow.damaged", "the log of workflow %s is damaged: its calls are not sent",
 			s.Name).hint(hint.Why, s.Name)
 	case EngineStandstill:
-		return refuse(Conflict, "engine.held", "nothing may leave workflow %s now: the engine is stopping or short of space",
-			s.Name).hint(hint.ApproveLater)
+		return refuse(Conflict, "engine.held", "this engine sends no call of workflow %s now: it is stopping, it hands the "+
+			"workflow over, or its storage is short of space or does not answer", s.Name).hint(hint.ApproveLater)
 	}
 	if s.Pause != nil {
-		return refuse(Conflict, "workflow.paused", "workflow %s is paused; nothing may leave it",
+		return refuse(Conflict, "workflow.paused", "workflow %s is paused: its calls are not sent",
 			s.Name).hint(hint.Resume, s.Name)
 	}
 	if c.ParamsHash != "" && c.ParamsHash != m.Call.ParamsHash {

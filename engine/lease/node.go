@@ -126,11 +126,11 @@ func (k *Keeper) keepNode(ctx context.Context, lacks func() Shortage) error {
 // sayLacks logs what the others are told.
 func (k *Keeper) sayLacks(lacks Shortage) {
 	if lacks == "" {
-		k.cfg.Logger.Info("this engine lacks nothing any more: it takes partitions again")
+		k.cfg.Logger.Info("this engine lacks nothing any more; it takes its share of the partitions again")
 		return
 	}
-	k.cfg.Logger.Warn("this engine lacks what it needs to begin anything: others that can take its partitions get them",
-		"lacks", string(lacks))
+	k.cfg.Logger.Warn("this engine lacks something that it needs to run partitions; engines that lack nothing take its "+
+		"partitions, if there are any", "lacks", string(lacks))
 }
 
 // announce renews this node's entry and returns its revision. The first time, after revision 0, it replaces the entry
@@ -144,8 +144,8 @@ func (k *Keeper) announce(ctx context.Context, own *Node, last uint64) (revision
 	case err != nil:
 		return last, err
 	case at < last && at != 0:
-		return last, fmt.Errorf("announce node %s: its entry was read as it was at revision %d, before %d", k.cfg.Node, at,
-			last)
+		return last, fmt.Errorf("announce node %s: the bucket answered with revision %d of its entry, older than %d, which "+
+			"this engine has written; a deposed leader may have answered", k.cfg.Node, at, last)
 	case last != 0 && at != 0 && now.Engine != own.Engine:
 		return last, k.nameTaken()
 	}

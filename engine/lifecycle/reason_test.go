@@ -85,7 +85,7 @@ var waits = []waiting{
 		l.sends(lost)
 		l.reconciles(connector.VerdictRetry)
 		l.push("a")
-	}, "asked again by itself at", 1, shop{}, 0},
+	}, "asks its connector again at", 1, shop{}, 0},
 	{"an unknown outcome", decide.ReasonIndeterminate, func(l *life) {
 		l.deploy(shop{mutate: fires})
 		l.indeterminate()

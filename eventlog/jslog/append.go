@@ -201,8 +201,8 @@ func (l *Log) keepFormat(ctx context.Context, p int, cfg jetstream.StreamConfig)
 		return nil
 	}
 	f.lower.reset()
-	l.cfg.Logger.Warn("the log says an older format than it did: another program has changed its configuration at the "+
-		"same moment as it was raised; it is raised again", "stream", cfg.Name, "says", says, "said", f.known)
+	l.cfg.Logger.Warn("the stream's configuration names an older log format than before: another program has changed it "+
+		"at the same time; the format is written again", "stream", cfg.Name, "says", says, "said", f.known)
 	return l.raise(ctx, p, f.known, false)
 }
 

@@ -48,7 +48,7 @@ func (w *Why) explainWait(s *projections.State, wait decide.Wait) {
 	case decide.ReasonApproval:
 		w.explainApproval(s, wait, m)
 	case decide.ReasonReconcile:
-		w.set("It is not known whether mutation %s was applied; its connector is asked again by itself at %s.", wait.Subject,
+		w.set("It is not known whether mutation %s was applied; the engine asks its connector again at %s.", wait.Subject,
 			wait.Until)
 		if m != nil {
 			w.Since = m.StartedAt
@@ -107,7 +107,7 @@ func (w *Why) explainWait(s *projections.State, wait decide.Wait) {
 	paused := s.Pause != nil && wait.Reason != decide.ReasonUserPause && wait.Reason != decide.ReasonRestored &&
 		wait.Reason != decide.ReasonArchived
 	if paused {
-		w.add("Beside that it was %s.", pausedBy(s))
+		w.add("In addition, it was %s.", pausedBy(s))
 		w.once("pawl resume %s", name)
 	}
 }
@@ -125,17 +125,16 @@ func others(s *projections.State, m *projections.Mutation, until string) string 
 }
 
 // askedWhen says when a mutation's connector is asked what became of it, and from when on the answer "not applied"
-// counts.
+// is believed.
 func askedWhen(m *projections.Mutation, at eventlog.Instant) string {
 	switch {
 	case m.OverAt > at:
-		return fmt.Sprintf("its connector is asked by itself at %s and now and then after that; "+
-			"that it was not applied counts from %s on, when its request can no longer be under way",
-			at, m.OverAt)
+		return fmt.Sprintf("the engine asks its connector at %s and again later; an answer that it was not applied is "+
+			"believed only from %s on, when its request can no longer be under way", at, m.OverAt)
 	case m.OverAt == at:
-		return fmt.Sprintf("its connector is asked by itself at %s, when its request can no longer be under way", at)
+		return fmt.Sprintf("the engine asks its connector at %s, when its request can no longer be under way", at)
 	}
-	return fmt.Sprintf("its connector is asked again by itself at %s (%s so far)", at,
+	return fmt.Sprintf("the engine asks its connector again at %s (%s so far)", at,
 		eventlog.Count(m.ReconcileAttempts, "attempt"))
 }
 
@@ -274,8 +273,8 @@ func (w *Why) explainUnread(s *projections.State) {
 func (w *Why) explainBackoff(s *projections.State, wait decide.Wait) {
 	name := s.Name
 	if c, ok := s.Definition().Consumer(eventlog.Handler(wait.Subject)); ok && c.Concurrent() {
-		w.set("Consumer %s of workflow %s has nothing to do until something of it may be tried again, by itself at %s.",
-			c.Name, name, wait.Until)
+		w.set("Consumer %s of workflow %s has nothing to do until %s. Then it goes on by itself with an event that has "+
+			"failed, or that its prepare has put off.", c.Name, name, wait.Until)
 		w.offer("pawl jobs list --workflow %s --state retryable", name)
 		return
 	}
@@ -295,7 +294,7 @@ func (w *Why) explainBackoff(s *projections.State, wait decide.Wait) {
 			}
 			w.set("Workflow %s has nothing to do until event %q of topic %s may be tried again, by itself at %s%s.",
 				name, wait.Subject, e.Topic, wait.Until, failed)
-			w.add("Cancelled, it can be redriven at once, with its attempts counted anew.")
+			w.add("To run it at once, cancel it and then redrive it; its attempts then start from 1.")
 			w.offer("pawl jobs show %s %s %s", name, e.Topic, shellWord(e.MessageID))
 			w.offer("pawl cancel %s %s %s", name, e.Topic, shellWord(e.MessageID))
 			break

@@ -18,7 +18,7 @@ func (c *File) Expand(env func(string) (string, bool)) error {
 		if errors.As(err, &wrong) {
 			at = c.text.place("connectors." + wrong.Key)
 		}
-		return exit.Misconfigured("", "%s: connectors.%v", at, err)
+		return exit.Misconfigured(giveValue, "%s: connectors.%v", at, err)
 	}
 	values, err := c.Secrets.expand(secrets, c.text)
 	if err != nil {

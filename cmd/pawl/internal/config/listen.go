@@ -20,7 +20,9 @@ func (s Settings) TLS() (*tls.Config, error) {
 	}
 	pair, err := tls.LoadX509KeyPair(s.TLSCert, s.TLSKey)
 	if err != nil {
-		return nil, s.Origin.Locate("tls-cert", exit.Misconfigured("", "read TLS certificate: %v", err))
+		return nil, s.Origin.Locate("tls-cert", exit.Misconfigured(
+			"--tls-cert and --tls-key name PEM files that this user can read, and the key is that of the certificate",
+			"read TLS certificate: %v", err))
 	}
 	return &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12}, nil
 }

@@ -3,6 +3,7 @@ package config
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -49,7 +50,8 @@ func LoadFile(path string, named bool, profile string) (File, error) {
 	}
 	dir, err := filepath.Abs(filepath.Dir(path))
 	if err != nil {
-		return c, exit.Failed("", err)
+		return c, exit.Failed("start pawl in a folder that exists, or give --config an absolute path",
+			fmt.Errorf("find the folder of the configuration file: %w", err))
 	}
 	c.dir = dir
 	for _, path := range []*string{&c.Data, &c.TLSCert, &c.TLSKey, &c.Maildir, &c.Files, &c.CSV, &c.ClusterTLSCert,

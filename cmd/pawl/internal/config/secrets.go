@@ -41,6 +41,9 @@ func (s secrets) validate(written *configText) error {
 	return nil
 }
 
+// giveValue is what to do where a reference to a secret leads to no usable value.
+const giveValue = "set the environment variable to which the reference leads, or let this user read the file"
+
 // expand reads the values. The error names the secret whose value cannot be read, and its place in what is written.
 func (s secrets) expand(from connector.Secrets, written *configText) (secret.Set, error) {
 	byName := make(map[string]secret.Secret, len(s))
@@ -56,7 +59,7 @@ func (s secrets) expand(from connector.Secrets, written *configText) (secret.Set
 			byName[name], fault = secret.Of(read, settings.Hosts)
 		}
 		if fault != nil {
-			return secret.Set{}, exit.Misconfigured("", "%s: secrets.%s.value: %v",
+			return secret.Set{}, exit.Misconfigured(giveValue, "%s: secrets.%s.value: %v",
 				written.place("secrets."+name+".value"), name, fault)
 		}
 	}

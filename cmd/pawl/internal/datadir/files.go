@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/pawl-run/pawl/cmd/pawl/internal/exit"
+	"github.com/pawl-run/pawl/cmd/pawl/internal/term"
 )
 
 // URLFile, in the data directory, holds the address while an engine runs there.
@@ -16,14 +17,21 @@ const URLFile = "http.url"
 
 // HTTPAddress is the address that an engine has written into its data directory, empty for none.
 func HTTPAddress(data string) (string, error) {
-	text, err := os.ReadFile(filepath.Join(data, URLFile))
+	path := filepath.Join(data, URLFile)
+	text, err := os.ReadFile(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return "", nil
 	case err != nil:
-		return "", exit.Failed("", fmt.Errorf("find the engine: %w", err))
+		return "", exit.Failed("let this user read "+term.Path(path)+", or say where the engine is: --url URL or PAWL_URL",
+			fmt.Errorf("find the engine: %w", err))
 	}
 	return strings.TrimSpace(string(text)), nil
+}
+
+// LetWrite is what a person does where a file in the folder could not be written.
+func LetWrite(dir string) string {
+	return "let this user write in " + term.Path(dir) + ", and free space if its disk is full; then start again"
 }
 
 // Past is the folder, in the data directory, where a running engine keeps the states that it folds to show the past.

@@ -42,7 +42,7 @@ func Token(data string, logger *slog.Logger) (string, error) {
 	}
 	token = "pawl_" + rand.Text()
 	if err := durable.WriteFile(path, []byte(token+"\n")); err != nil { // for this user alone
-		return "", exit.Failed("", fmt.Errorf("write the token: %w", err))
+		return "", exit.Failed(LetWrite(data), fmt.Errorf("write the token: %w", err))
 	}
 	return token, nil
 }

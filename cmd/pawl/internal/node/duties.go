@@ -88,7 +88,7 @@ func (n *Node) alertDuring(ctx context.Context, work func(context.Context) error
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastLook)
 	defer cancel()
 	if err := raiser.Look(last); err != nil {
-		n.Data.Logger.Warn("alerts cannot be noted; the next start tells of them", "error", err)
+		n.Data.Logger.Warn("alerts could not be published before the stop; the next start publishes them", "error", err)
 	}
 	return err
 }

@@ -33,7 +33,7 @@ func listen(ctx context.Context, s config.Settings, encrypted bool, opened *stor
 	}
 	path := filepath.Join(s.Data, datadir.URLFile)
 	if err := durable.WriteFile(path, []byte(e.URL()+"\n")); err != nil {
-		return nil, exit.Failed("", fmt.Errorf("write down the address: %w", err))
+		return nil, exit.Failed(datadir.LetWrite(s.Data), fmt.Errorf("write down the address: %w", err))
 	}
 	opened.Add(func() error {
 		if err := os.Remove(path); !errors.Is(err, fs.ErrNotExist) {
@@ -59,8 +59,9 @@ func listenForHooks(
 // takeAddress takes the address of the setting.
 func takeAddress(ctx context.Context, s config.Settings, setting, addr string, how auth.Listening,
 	opened *storage.Closers) (*Endpoint, error) {
+	alone := "for this machine alone: --" + setting + " 127.0.0.1:PORT"
 	if err := auth.CheckListen(addr, how); err != nil {
-		return nil, s.Origin.Locate(setting, exit.Misconfigured("", "%v", err))
+		return nil, s.Origin.Locate(setting, exit.Misconfigured(alone, "%v", err))
 	}
 	if _, port, err := net.SplitHostPort(addr); err == nil {
 		if err := config.CheckPort(port); err != nil {
@@ -78,7 +79,7 @@ func takeAddress(ctx context.Context, s config.Settings, setting, addr string, h
 			fmt.Errorf("listen on %s: %w", addr, err)))
 	}
 	if err := auth.CheckListen(listener.Addr().String(), how); err != nil { // a name may have led to another address
-		return nil, errors.Join(s.Origin.Locate(setting, exit.Misconfigured("", "%v", err)), listener.Close())
+		return nil, errors.Join(s.Origin.Locate(setting, exit.Misconfigured(alone, "%v", err)), listener.Close())
 	}
 	opened.Add(func() error {
 		if err := listener.Close(); !errors.Is(err, net.ErrClosed) {

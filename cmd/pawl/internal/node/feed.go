@@ -24,7 +24,7 @@ func openFeed(d *storage.Data, space func() error) (feeding, error) {
 	}
 	nc, err := d.Broker.Connect(nats.Name("pawl feed"))
 	if err != nil {
-		return feeding{}, exit.Failed("", err)
+		return feeding{}, exit.Failed("start again once the NATS server takes connections", err)
 	}
 	d.Opened.Add(func() error { nc.Close(); return nil })
 	feeder, err := feed.New(feed.Config{
@@ -33,7 +33,7 @@ func openFeed(d *storage.Data, space func() error) (feeding, error) {
 		DiskSpace: space, BeforeUpdate: d.Broker.KeepMetadata, Replicas: d.Broker.Replicas, Logger: d.Logger,
 	})
 	if err != nil {
-		return feeding{}, exit.Failed("", err)
+		return feeding{}, exit.Failed("let the NATS server take larger messages (max_payload), or leave the feed out", err)
 	}
 	return feeding{feeder}, nil
 }

@@ -12,7 +12,7 @@ import (
 // does nothing.
 func tellSupervisor(logger *slog.Logger, state string) {
 	if _, err := sdaemon.SdNotify(false, state); err != nil {
-		logger.Warn("the service manager was not told; it may take this engine for one that does not start",
-			"state", state, "error", fmt.Errorf("write to NOTIFY_SOCKET: %w", err))
+		logger.Warn("the service manager could not be notified; it may think that this engine has not started, or does not "+
+			"stop", "state", state, "error", fmt.Errorf("write to NOTIFY_SOCKET: %w", err))
 	}
 }

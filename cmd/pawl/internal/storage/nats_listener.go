@@ -56,7 +56,7 @@ func (l *natsListener) configure(broker *embeddednats.Config) error {
 	}
 	users, err := embeddednats.Users(l.Dir(), datadir.NATSPrefix, partitions)
 	if err != nil {
-		return exit.Failed("", err)
+		return exit.Failed("let this user read the files in "+term.Path(l.Dir()), err)
 	}
 	for i, user := range users {
 		if user.Name == embeddednats.Connector {
@@ -80,12 +80,12 @@ func (l *natsListener) configure(broker *embeddednats.Config) error {
 func (l *natsListener) writeDown(server *embeddednats.Server, opened *Closers) error {
 	if server.ClientURL() == "" {
 		if err := l.forget(); err != nil { // an engine that was killed has left its files
-			return exit.Failed("", err)
+			return exit.Failed(datadir.LetWrite(l.Dir()), err)
 		}
 		return nil
 	}
 	if err := server.WriteURLs(l.Dir()); err != nil {
-		return exit.Failed("", err)
+		return exit.Failed(datadir.LetWrite(l.Dir()), err)
 	}
 	if err := l.writeCertificate(); err != nil {
 		return exit.Failed("", err)
