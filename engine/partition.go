@@ -28,15 +28,16 @@ type partition struct {
 	process *process.Process
 	number  int
 	ctx     context.Context // the runners'; set by begin
-	// working are the runners of the present tenure, done what is at work all the time.
-	working, done sync.WaitGroup
-	owned         atomic.Pointer[process.Tenure] // nil while another engine owns it, or none
-	stopped       atomic.Pointer[error]          // why this engine neither follows nor owns it any more
-	advanced      signal.Change                  // tells that more is dealt with
-	taken         atomic.Uint64                  // counts the tenures
-	refused       atomic.Uint64                  // counts what was not recorded because there was no owner
-	stalled       atomic.Bool                    // it was not read under a lease, and not up to the head since
-	freshAt       atomic.Int64                   // when it was last at the log's head, by the clock that cannot be set
+	// runnersDone waits for the runners of the present tenure, backgroundDone for what is at work all the time.
+	runnersDone, backgroundDone sync.WaitGroup
+
+	owned    atomic.Pointer[process.Tenure] // nil while another engine owns it, or none
+	stopped  atomic.Pointer[error]          // why this engine neither follows nor owns it any more
+	advanced signal.Change                  // tells that more is dealt with
+	taken    atomic.Uint64                  // counts the tenures
+	refused  atomic.Uint64                  // counts what was not recorded because there was no owner
+	stalled  atomic.Bool                    // held a lease, read nothing, and has not reached the log's end since
+	freshAt  atomic.Int64                   // when it was last at the log's head, by the clock that cannot be set
 
 	mu       sync.Mutex
 	runners  map[eventlog.WorkflowName]*runner
@@ -189,7 +190,7 @@ func (p *partition) launch(r *runner) {
 		return
 	}
 	ctx := p.ctx
-	p.working.Go(func() { r.run(ctx) })
+	p.runnersDone.Go(func() { r.run(ctx) })
 }
 
 // begin lets the runners work for the tenure, until ctx ends.
@@ -215,7 +216,7 @@ func (p *partition) end(stop context.CancelFunc) {
 	p.mu.Lock()
 	stop()
 	p.mu.Unlock()
-	p.working.Wait()
+	p.runnersDone.Wait()
 }
 
 // Partition is what an engine knows of one partition of the log.

@@ -199,8 +199,8 @@ func (p *partition) restore() error {
 	return nil
 }
 
-// retryStopped reads workflows that were stopped, and that the checkpoint has gone on without, from their last
-// good record on: this version may follow what another one could not.
+// retryStopped reads stopped workflows, which the checkpoint does not cover, from their last good record on. This
+// version may be able to fold what another version could not.
 func (p *partition) retryStopped(ctx context.Context) error {
 	stops, err := p.process.Config.Store.Stops(p.number)
 	if err != nil {

@@ -118,18 +118,18 @@ func (e *Engine) runShare(ctx context.Context) (fatal error) {
 
 // start begins what is at work until ctx ends, whichever engine owns the partition.
 func (p *partition) start(ctx context.Context) {
-	p.done.Go(func() { p.writeBehind(ctx) })
-	p.done.Go(func() { p.watchGaps(ctx) })
+	p.backgroundDone.Go(func() { p.writeBehind(ctx) })
+	p.backgroundDone.Go(func() { p.watchGaps(ctx) })
 	if p.process.Config.Leases != nil {
 		p.freshAt.Store(int64(clock.Elapsed())) // it has just been replayed
-		p.done.Go(func() { p.watchHead(ctx) })
+		p.backgroundDone.Go(func() { p.watchHead(ctx) })
 	}
 }
 
 // join waits for the end of all that is at work.
 func (p *partition) join() {
-	p.working.Wait()
-	p.done.Wait()
+	p.runnersDone.Wait()
+	p.backgroundDone.Wait()
 }
 
 // drain keeps new runs from starting and waits for the active ones, while they can be recorded.

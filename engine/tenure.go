@@ -134,8 +134,8 @@ const stallTimeout = time.Minute
 // errStalled ends the lease of a partition that this engine does not read.
 var errStalled = fmt.Errorf("this engine read nothing of the partition for %s and gives the lease back", stallTimeout)
 
-// whileReading ends as ctx does, and with errStalled once nothing of the partition was read for stallTimeout. What is
-// read of single workflows counts: progress goes on behind their tails only.
+// whileReading ends as ctx does, and with errStalled once nothing of the partition was read for stallTimeout.
+// Records of single workflows count too, although progress moves only when no gap is before them.
 func (p *partition) whileReading(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	read := func() uint64 {

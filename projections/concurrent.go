@@ -127,8 +127,8 @@ func (f *folding) endDeferrals() error {
 	return f.show(f.hidden(), func(x *TopicEvent) bool { return x.Deferred })
 }
 
-// show makes those of the hidden events due that are to be. It goes on after one that is not known, to miss all of them
-// at once.
+// show makes due those hidden events for which due holds. It goes on after an event that is not in memory, so that one
+// Missing names all of them.
 func (f *folding) show(hidden []eventlog.EventRef, due func(*TopicEvent) bool) (failed error) {
 	for _, ref := range hidden {
 		if x := f.Event(ref.Topic, ref.MessageID); x != nil && !due(x) {

@@ -120,7 +120,7 @@ func (f *folding) recount(before, after *TopicEvent) error {
 		for _, id := range e.CausedBy {
 			old := f.Input(id)
 			if old == nil {
-				unknown = cmp.Or(unknown, unknownInput(id, e)) // it goes on, to miss all of them at once
+				unknown = cmp.Or(unknown, unknownInput(id, e)) // one Missing names all of them
 				continue
 			}
 			in := *old

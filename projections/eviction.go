@@ -257,15 +257,15 @@ func (s State) Hydrate(entities ...any) State {
 		}
 	}
 	if !defined && s.Script(s.Version) != nil {
-		s.ordered(entities)
+		s.order(entities)
 	}
 	s.Touched, s.touched = nil, nil
 	return s
 }
 
-// ordered puts what was hydrated together with the definition into the lanes and orders that follow from it: until
-// then, neither was what a run or an event refers to in memory.
-func (s *State) ordered(entities []any) {
+// order fills the lanes and the order of open runs. Both need the definition, which has just come into memory with the
+// entities.
+func (s *State) order(entities []any) {
 	if err := s.relane(); err != nil {
 		panic("projections: " + err.Error()) // the first entities of a state are whole: see Load of the store
 	}

@@ -12,8 +12,8 @@ type folding struct {
 	t   *eventlog.Transition
 	seq uint64
 	n   uint32
-	// unseen: the state before the last fact is not looked at. Then fresh, the run that was made
-	// for the transition, need not be made again with every further fact about it.
+	// unseen: the state between two facts of the transition is not read. Later facts may then change fresh, the run that
+	// an earlier one has copied, in place.
 	unseen bool
 	fresh  *Run
 }

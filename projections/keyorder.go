@@ -326,8 +326,8 @@ func (s *State) Behind(e *TopicEvent, most int) (events int) {
 	return max(0, events-1) // it is the first itself
 }
 
-// SoonestOffer is when the first of the consumer's pending events comes due that nothing but time keeps from beginning;
-// 0 is at once. As in Offered, tried ones and the others are apart. It reports false for none.
+// SoonestOffer is the time at which the first of the consumer's pending events that only wait for their time comes due;
+// 0 means now. As in Offered, tried chooses between events that have failed and the others. It reports false for none.
 func (s *State) SoonestOffer(c eventlog.Consumer, tried bool) (soonest eventlog.Instant, ok bool) {
 	trees := &s.lanes.untried
 	if tried {

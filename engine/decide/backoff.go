@@ -71,8 +71,8 @@ func (d *decision) charge(run *projections.Run, held []*projections.TopicEvent, 
 }
 
 // backOff is F8: nothing of the workflow runs for a while, then it tries again by itself, without end. After
-// so many failures in a row it needs attention, or is held where the policy says so. least is how many
-// stand in a row at least, longest how far apart two tries are at most, unless the target asks for more.
+// so many failures in a row it needs attention, or is held where the policy says so. least is the
+// smallest number of failures to assume, longest the longest pause between two tries, unless the target asks for more.
 func (d *decision) backOff(run eventlog.RunID, f eventlog.Failure, least int, longest time.Duration) {
 	p := d.env.Policies.Transient
 	attempt := 0
@@ -201,7 +201,7 @@ func (d *decision) targetsFault(run *projections.Run, e *projections.TopicEvent,
 		return true
 	}
 	if e.FailedAt > d.deployedAt() {
-		return false // its next failure is its own
+		return false // it has failed under this version already, so this failure says nothing about the target
 	}
 	own := eventlog.EventRef{Topic: e.Topic, MessageID: e.MessageID}
 	streak := &eventlog.HandlerStreakCounted{Handler: run.Handler, Class: f.Class, Events: []eventlog.EventRef{own},

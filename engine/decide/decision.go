@@ -219,7 +219,7 @@ func (d *decision) emitNamingIfFirst(f eventlog.Fact) {
 }
 
 // emit adds a fact. The first error sticks: it is a defect, not an outcome, or says what is missing of the history.
-// Facts that come after that are folded as well, to miss all that they need at once.
+// The facts after something that is missing are folded as well, so that one Missing names all that they need.
 func (d *decision) emit(f eventlog.Fact) {
 	dropRetryAfter(f)
 	var missing *projections.Missing

@@ -221,8 +221,8 @@ func (d *decision) freeAtResume(budget bool) {
 	}
 }
 
-// freeAtDeploy frees what waits for a repair. A person's plain redeploy also resets the budget of repairs, and is what
-// an event was waiting for whose repairs were given up (C5, F9).
+// freeAtDeploy frees what waits for a repair. A person's plain redeploy also frees events whose repairs were given up:
+// they wait for exactly such a deploy (C5, F9).
 func (d *decision) freeAtDeploy(plain bool) {
 	for _, e := range d.heldEvents() {
 		reason := e.Held.Reason

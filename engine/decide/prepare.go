@@ -119,9 +119,9 @@ func otherEvent(run *projections.Run, ref eventlog.EventRef, verb string) *event
 		eventlog.ClipName(run.Event.MessageID), run.Event.Topic)
 }
 
-// outdated reports whether a deploy that came while prepare ran has taken the consumer or a chosen
-// topic away. It held nothing then, so O9 could not refuse the deploy; what it would reserve now
-// no later version could ever finish.
+// outdated reports whether a deploy that came while prepare ran has taken the consumer or a chosen topic away. The run
+// held nothing then, so O9 could not refuse the deploy. No later version could finish an event that this run reserved
+// now.
 func (d *decision) outdated(run *projections.Run, p Prepared) bool {
 	s := d.state()
 	if run.Version == s.Version {

@@ -192,9 +192,10 @@ func (v *Snapshot) keyed(consumer eventlog.Handler, path string) func(eventlog.W
 	}
 }
 
-// places reads a queue into parts like the empty one; what says what a mark does not hold of a place.
+// places reads the queue of a topic in parts, each of which begins as a copy of empty. keyOf returns the key of a
+// place, which the index entry does not hold.
 func (v *Snapshot) places(w eventlog.WorkflowName, topic eventlog.Topic, empty projections.Backlog,
-	take func(*projections.Backlog), what func(place) (projections.Queued, error)) error {
+	take func(*projections.Backlog), keyOf func(place) (projections.Queued, error)) error {
 	fresh := func() *projections.Backlog { part := empty; return &part }
 	part := fresh()
 	prefix := appendOpen(nil, w, topic)
@@ -210,7 +211,7 @@ func (v *Snapshot) places(w eventlog.WorkflowName, topic eventlog.Topic, empty p
 		if err != nil {
 			return err
 		}
-		q, err := what(at)
+		q, err := keyOf(at)
 		if err != nil {
 			return err
 		}
@@ -233,8 +234,8 @@ func (v *Snapshot) places(w eventlog.WorkflowName, topic eventlog.Topic, empty p
 	return err
 }
 
-// marked reads the rows that the marks with the prefix stand for: split says of a mark the row's
-// kind and place.
+// marked reads the rows to which the index entries with the prefix point. split returns the kind and the place that an
+// entry names.
 func (v *Snapshot) marked(w eventlog.WorkflowName, prefix []byte, split func(mark []byte) (projections.EntityKind,
 	[]byte), add func(entity any)) (err error) {
 	rows, err := v.at.NewIter(nil)

@@ -201,7 +201,7 @@ func (c *collector) consumer(d *sandbox.ConsumerDefinition) {
 	}
 }
 
-// approval is the member of a consumer that holds the function of which calls a person approves.
+// approval is the member that holds the function which says whether a person must approve a call.
 const approval = "approval"
 
 // answersLate reports an approval whose answer is a promise: each call would fail.

@@ -112,7 +112,7 @@ func (c *collector) loose(h *holder) {
 			continue
 		}
 		if t.member == sandbox.VarsMember && t.call == nil && !c.in.IsAssigned(t.e) {
-			continue // all of them: which ones are read shows when they are
+			continue // all of ctx.vars is taken; which settings are read shows only when the script runs
 		}
 		used := slices.ContainsFunc(c.uses, func(u sandbox.OperationUse) bool { return u.Connector == t.member })
 		switch {

@@ -88,8 +88,8 @@ func (c *exchange) run(ctx context.Context, ref scriptRef) *sandbox.Error {
 	return fault
 }
 
-// charge is what the call counts for its workflow. That of a worn process pays for the start of the next one too: calls
-// that wear processes out are not quick ones.
+// charge is what the call counts for its workflow. A workflow is charged for starting a replacement too, so that one
+// that uses up processes is not taken for a quick one.
 func (c *exchange) charge(used time.Duration) time.Duration {
 	if c.worn {
 		used += c.w.starting

@@ -25,8 +25,8 @@ type Config struct {
 	// leave one of these slots to others, if there are two. A call that waits for a connector's
 	// read does not compute.
 	Size int
-	// MaxWorkers bounds the processes, with those whose calls wait for reads; 0 means 8 × Size. Size of
-	// them, at most half, are not for workflows that wait long.
+	// MaxWorkers bounds the processes, with those whose calls wait for reads; 0 means 8 × Size. min(Size, MaxWorkers/2)
+	// of them are kept for workflows that do not wait long.
 	MaxWorkers int
 	// Memory is what one worker process may use, in bytes; 0 means sandbox.DefaultMemory, less than sandbox.MinMemory
 	// is an error.

@@ -22,8 +22,9 @@ const (
 const (
 	// startTimeout is how long a worker may take from exec to its first frame.
 	startTimeout = 20 * time.Second
-	// exitTimeout is how long one may take from its last frame to its end. Those that end are gone
-	// much sooner; to close the pipe and go on is what no script can do.
+	// exitTimeout is how long one may take from the end of its pipe to its own end. A worker that ends is gone much
+	// sooner. A script cannot close the pipe and keep its process running; a process that does so is killed after this
+	// time.
 	exitTimeout = 20 * time.Second
 )
 
