@@ -26,8 +26,8 @@ const (
 // ErrNoOwner is an ErrNothingRecorded: for longer than a request waits no engine has owned the workflow's partition.
 var ErrNoOwner = fmt.Errorf("%w: no engine owns the workflow's partition now", process.ErrNothingRecorded)
 
-// question is a command on its way to the owner of its workflow's partition.
-type question struct {
+// ownerRequest is a command on its way to the owner of its workflow's partition.
+type ownerRequest struct {
 	Workflow  eventlog.WorkflowName
 	Actor     eventlog.Actor
 	Operation string
@@ -38,8 +38,8 @@ type question struct {
 	Body    []byte
 }
 
-// reply is the owner's answer: one of its errors, or the decision.
-type reply struct {
+// ownerResponse is the owner's answer: one of its errors, or the decision.
+type ownerResponse struct {
 	// Seq is where the workflow's last transition stands that the decision looked at or made.
 	Seq uint64
 
@@ -87,8 +87,8 @@ var commands = func() map[string]reflect.Type {
 	return byName
 }()
 
-// encode puts a question into bytes. A command that does not come from outside is a defect.
-func (q question) encode(cmd decide.Command) ([]byte, error) {
+// encode puts a request into bytes. A command that does not come from outside is a defect.
+func (q ownerRequest) encode(cmd decide.Command) ([]byte, error) {
 	q.Command = reflect.TypeOf(cmd).Name()
 	if _, ok := commands[q.Command]; !ok {
 		return nil, fmt.Errorf("%w: %T cannot be sent to another engine", process.ErrDefect, cmd)
@@ -100,8 +100,8 @@ func (q question) encode(cmd decide.Command) ([]byte, error) {
 	return msgpack.Marshal(q)
 }
 
-// decodeQuestion reads a question and its command.
-func decodeQuestion(text []byte) (q question, cmd decide.Command, err error) {
+// decodeOwnerRequest reads a request and its command.
+func decodeOwnerRequest(text []byte) (q ownerRequest, cmd decide.Command, err error) {
 	if err := eventlog.Unpack(text, &q); err != nil {
 		return q, nil, fmt.Errorf("read a request: %w", err)
 	}
@@ -125,7 +125,7 @@ func (e *Engine) decideAtOwner(ctx context.Context, name eventlog.WorkflowName, 
 	if err != nil {
 		return decide.Decision{}, fmt.Errorf("record on %s: %w", name, err)
 	}
-	request, err := question{Workflow: name, Actor: actor, Operation: operation, Format: format}.encode(cmd)
+	request, err := ownerRequest{Workflow: name, Actor: actor, Operation: operation, Format: format}.encode(cmd)
 	if err != nil {
 		return decide.Decision{}, err
 	}
@@ -192,7 +192,7 @@ func (e *Engine) tryOwner(ctx context.Context, p *partition, name eventlog.Workf
 	case err != nil:
 		return decide.Decision{}, fmt.Errorf("record on %s at its owner: %w: %w", name, process.ErrUnknownOutcome, err)
 	}
-	var r reply
+	var r ownerResponse
 	if err := eventlog.Unpack(text, &r); err != nil {
 		return decide.Decision{}, fmt.Errorf("read the answer of the owner: %w: %w", process.ErrUnknownOutcome, err)
 	}
@@ -208,7 +208,7 @@ const readTimeout = 500 * time.Millisecond
 
 // learn takes the owner's answer in, and waits until this engine has read the record that it speaks of, so that the
 // next question here finds it. Where that takes too long, the position that is noted says what is not read yet.
-func (e *Engine) learn(ctx context.Context, p *partition, name eventlog.WorkflowName, r reply) decide.Decision {
+func (e *Engine) learn(ctx context.Context, p *partition, name eventlog.WorkflowName, r ownerResponse) decide.Decision {
 	noteRecorded(ctx, eventlog.Position{Partition: p.number, Seq: r.Seq})
 	limited, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
@@ -251,7 +251,7 @@ func (e *Engine) admit(ctx context.Context, p *partition, name eventlog.Workflow
 // since the epoch.
 func (p *partition) answer(ctx context.Context, epoch uint64) (stop func(), err error) {
 	return p.process.Config.Peers.Answer(ctx, p.number, epoch, func(ctx context.Context, request []byte) []byte {
-		text, err := msgpack.Marshal(p.reply(ctx, request))
+		text, err := msgpack.Marshal(p.respond(ctx, request))
 		if err != nil {
 			p.process.Log.Error("the answer to another engine cannot be encoded", "error", err)
 			return nil // which is no answer: its caller is told that the outcome is not known
@@ -260,30 +260,30 @@ func (p *partition) answer(ctx context.Context, epoch uint64) (stop func(), err 
 	})
 }
 
-func (p *partition) reply(ctx context.Context, request []byte) reply {
-	q, cmd, err := decodeQuestion(request)
+func (p *partition) respond(ctx context.Context, request []byte) ownerResponse {
+	q, cmd, err := decodeOwnerRequest(request)
 	if err != nil {
-		return replyError(fmt.Errorf("%w: %w", process.ErrNothingRecorded, err))
+		return errorResponse(fmt.Errorf("%w: %w", process.ErrNothingRecorded, err))
 	}
 	e := p.engine
 	if e.process.Config.Log.PartitionOf(q.Workflow) != p.number {
-		return replyError(fmt.Errorf("%w: workflow %s is in another partition", process.ErrNothingRecorded, q.Workflow))
+		return errorResponse(fmt.Errorf("%w: workflow %s is in another partition", process.ErrNothingRecorded, q.Workflow))
 	}
 	if !p.tenure().Holds() {
-		return replyError(process.ErrNotOwner)
+		return errorResponse(process.ErrNotOwner)
 	}
 	if q.Format > eventlog.FormatVersion {
-		return replyError(fmt.Errorf("%w: the owner of the partition reads up to format %d, and this needs %d",
+		return errorResponse(fmt.Errorf("%w: the owner of the partition reads up to format %d, and this needs %d",
 			eventlog.ErrHeldFormat, eventlog.FormatVersion, q.Format))
 	}
 	if err := e.admit(ctx, p, q.Workflow, cmd); err != nil {
-		return replyError(err)
+		return errorResponse(err)
 	}
 	decision, err := e.decideHere(ctx, q.Workflow, cmd, q.Actor, q.Operation)
 	if err != nil {
-		return replyError(err)
+		return errorResponse(err)
 	}
-	r := reply{Seq: p.open(q.Workflow).state().Head.Seq, Warnings: decision.Warnings, Pushed: decision.Pushed,
+	r := ownerResponse{Seq: p.open(q.Workflow).state().Head.Seq, Warnings: decision.Warnings, Pushed: decision.Pushed,
 		Bulk: decision.Bulk}
 	if decision.Queued != nil {
 		r.Queued = &queued{decision.Queued.Producers, decision.Queued.Running}
@@ -305,9 +305,9 @@ var failureKinds = []struct {
 	{heldFormat, eventlog.ErrHeldFormat, eventlog.ErrHeldFormat},
 }
 
-// replyError is an error on its way to a peer.
-func replyError(err error) reply {
-	r := reply{Message: err.Error(), Failure: otherFailure}
+// errorResponse is an error on its way to a peer.
+func errorResponse(err error) ownerResponse {
+	r := ownerResponse{Message: err.Error(), Failure: otherFailure}
 	if errors.As(err, &r.Refusal) {
 		r.Failure = ""
 		return r
@@ -322,7 +322,7 @@ func replyError(err error) reply {
 }
 
 // err is the error that the owner has answered with.
-func (r reply) err() error {
+func (r ownerResponse) err() error {
 	switch {
 	case r.Refusal != nil:
 		return r.Refusal

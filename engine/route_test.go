@@ -62,12 +62,13 @@ func TestCommandsTravelWhole(t *testing.T) {
 		fill(full.Elem())
 		for _, given := range []reflect.Value{empty, full} {
 			cmd := given.Elem().Interface().(decide.Command)
-			sent := question{Workflow: "w", Operation: "op", Actor: eventlog.Actor{Kind: "user", Name: "ann", Verified: true}}
+			sent := ownerRequest{Workflow: "w", Operation: "op",
+				Actor: eventlog.Actor{Kind: "user", Name: "ann", Verified: true}}
 			text, err := sent.encode(cmd)
 			if err != nil {
 				t.Fatalf("%s: %v", name, err)
 			}
-			got, arrived, err := decodeQuestion(text)
+			got, arrived, err := decodeOwnerRequest(text)
 			if err != nil {
 				t.Fatalf("%s: %v", name, err)
 			}
@@ -75,18 +76,18 @@ func TestCommandsTravelWhole(t *testing.T) {
 				t.Errorf("%s arrives as\n%+v, was\n%+v", name, arrived, cmd)
 			}
 			if got.Workflow != sent.Workflow || got.Actor != sent.Actor || got.Operation != sent.Operation {
-				t.Errorf("%s: the question arrives as %+v", name, got)
+				t.Errorf("%s: the request arrives as %+v", name, got)
 			}
 		}
 	}
-	if _, err := (question{}).encode(decide.Tick{}); !errors.Is(err, process.ErrDefect) {
+	if _, err := (ownerRequest{}).encode(decide.Tick{}); !errors.Is(err, process.ErrDefect) {
 		t.Errorf("a command of a worker can be sent: %v", err)
 	}
 	deep := "\x81\xa1x" + strings.Repeat("\x91", 8<<20) // of a field that is not known: more than the stack holds
 	long := "\x81\xa4Body\xc6\xff\xff\xff\xff"
 	for _, text := range []string{"", "x", "\x81\xa7Command\xa4Tick", deep, long} {
-		if _, _, err := decodeQuestion([]byte(text)); err == nil {
-			t.Errorf("%.40q is a question", text)
+		if _, _, err := decodeOwnerRequest([]byte(text)); err == nil {
+			t.Errorf("%.40q is a request", text)
 		}
 	}
 }
@@ -127,12 +128,12 @@ func TestAnOwnerRefusesWhatItDoesNotKnow(t *testing.T) {
 	e := &Engine{process: &process.Process{Config: Config{Log: memlog.New(memlog.Config{})}}}
 	p := &partition{engine: e, process: e.process}
 	p.owned.Store(&process.Tenure{})
-	newer := question{Workflow: "w", Operation: "deploy", Format: eventlog.FormatVersion + 1}
+	newer := ownerRequest{Workflow: "w", Operation: "deploy", Format: eventlog.FormatVersion + 1}
 	request, err := newer.encode(decide.Deploy{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := p.reply(t.Context(), request)
+	r := p.respond(t.Context(), request)
 	if err := r.err(); !errors.Is(err, eventlog.ErrHeldFormat) {
 		t.Errorf("a request of a newer format: %v", err)
 	}
@@ -141,7 +142,7 @@ func TestAnOwnerRefusesWhatItDoesNotKnow(t *testing.T) {
 // An answer says the same to the asker as it would have said to a caller of the owner.
 func TestAnswersTravelWhole(t *testing.T) {
 	t.Parallel()
-	travel := func(r reply) (back reply) {
+	travel := func(r ownerResponse) (back ownerResponse) {
 		text, err := msgpack.Marshal(r)
 		if err == nil {
 			err = msgpack.Unmarshal(text, &back)
@@ -153,19 +154,19 @@ func TestAnswersTravelWhole(t *testing.T) {
 	}
 	for _, kind := range []error{process.ErrNotOwner, process.ErrNoDiskSpace, process.ErrNothingRecorded,
 		process.ErrUnknownOutcome, eventlog.ErrTooLarge} {
-		if err := travel(replyError(fmt.Errorf("record: %w", kind))).err(); !errors.Is(err, kind) {
+		if err := travel(errorResponse(fmt.Errorf("record: %w", kind))).err(); !errors.Is(err, kind) {
 			t.Errorf("%v arrives as %v", kind, err)
 		}
 	}
-	if err := travel(replyError(errors.New("odd"))).err(); err == nil || errors.Is(err, process.ErrUnavailable) {
+	if err := travel(errorResponse(errors.New("odd"))).err(); err == nil || errors.Is(err, process.ErrUnavailable) {
 		t.Errorf("another error arrives as %v", err)
 	}
 	refusal := &decide.Refusal{Kind: decide.Conflict, Code: "c", Message: "no", Hint: hint.Of(hint.Resume, "w")}
 	var got *decide.Refusal
-	if err := travel(replyError(refusal)).err(); !errors.As(err, &got) || !reflect.DeepEqual(got, refusal) {
+	if err := travel(errorResponse(refusal)).err(); !errors.As(err, &got) || !reflect.DeepEqual(got, refusal) {
 		t.Errorf("a refusal arrives as %#v", err)
 	}
-	full := reply{}
+	full := ownerResponse{}
 	fill(reflect.ValueOf(&full.Pushed).Elem())
 	fill(reflect.ValueOf(&full.Bulk).Elem())
 	fill(reflect.ValueOf(&full.Queued).Elem())

@@ -142,8 +142,8 @@ func (r *Registry) reportLate(call Call, out Outcome) {
 // Host is where the call goes, empty where it goes to none or its connector is not there now.
 func (r *Registry) Host(call Call) string {
 	c, _, ok := r.lookup(call.Connector, call.Operation)
-	if hoster, names := c.(CallHoster); ok && names {
-		return hoster.CallHost(normal(call))
+	if namer, names := c.(HostNamer); ok && names {
+		return namer.CallHost(normal(call))
 	}
 	return ""
 }
@@ -151,8 +151,8 @@ func (r *Registry) Host(call Call) string {
 // Secrets names the secrets of the configuration that the call carries.
 func (r *Registry) Secrets(call Call) []string {
 	c, _, ok := r.lookup(call.Connector, call.Operation)
-	if secreter, carries := c.(CallSecreter); ok && carries {
-		return secreter.CallSecrets(normal(call))
+	if namer, carries := c.(SecretNamer); ok && carries {
+		return namer.CallSecrets(normal(call))
 	}
 	return nil
 }
@@ -163,7 +163,7 @@ func (r *Registry) Secrets(call Call) []string {
 func (r *Registry) Turn(ctx context.Context, call Call) (turn Turn, failure *eventlog.Failure) {
 	call = normal(call)
 	c, op, ok := r.lookup(call.Connector, call.Operation)
-	turner, bounded := c.(CallTurner)
+	waiter, bounded := c.(TurnWaiter)
 	if !ok || !bounded || op.Kind != Mutate {
 		return nil, nil
 	}
@@ -174,7 +174,7 @@ func (r *Registry) Turn(ctx context.Context, call Call) (turn Turn, failure *eve
 			turn, failure = nil, panicked(p, call)
 		}
 	}()
-	turn, failure = turner.CallTurn(ctx, call)
+	turn, failure = waiter.CallTurn(ctx, call)
 	if failure != nil {
 		return nil, repaired(failure, call)
 	}
@@ -202,8 +202,8 @@ func (r *Registry) Waiting(workflow eventlog.WorkflowName) (all []Waiting) {
 // holds.
 func (r *Registry) Ending(call Call) Ending {
 	c, _, ok := r.lookup(call.Connector, call.Operation)
-	if ender, says := c.(CallEnder); ok && says {
-		return ender.CallEnding(normal(call))
+	if describer, says := c.(EndingDescriber); ok && says {
+		return describer.CallEnding(normal(call))
 	}
 	return DefaultEnding()
 }

@@ -141,9 +141,9 @@ func DefaultEnding() Ending {
 	return Ending{Quiet: DefaultQuiet, Unseen: DefaultQuiet, Lasting: DefaultListen + DefaultQuiet}
 }
 
-// CallEnder is implemented by a connector whose calls end in another way than DefaultEnding says. Ask
+// EndingDescriber is implemented by a connector whose calls end in another way than DefaultEnding says. Ask
 // through Registry.Ending.
-type CallEnder interface {
+type EndingDescriber interface {
 	// CallEnding says when nothing of the call can be under way any more. It does no I/O.
 	CallEnding(call Call) Ending
 }
@@ -210,17 +210,17 @@ type CallResender interface {
 	CallResends(call Call) time.Duration
 }
 
-// CallHoster is implemented by a connector whose calls name a host, which grants may name then. Ask through
+// HostNamer is implemented by a connector whose calls name a host, which grants may name then. Ask through
 // Registry.Host.
-type CallHoster interface {
+type HostNamer interface {
 	// CallHost is the host of the call as grants write it: in lower case, with a port where it is not
 	// the scheme's own; empty for a call that is refused anyway. It does no I/O.
 	CallHost(call Call) string
 }
 
-// CallSecreter is implemented by a connector whose calls may carry secrets of the configuration by name. Each of them
+// SecretNamer is implemented by a connector whose calls may carry secrets of the configuration by name. Each of them
 // has to be granted to the workflow. Ask through Registry.Secrets.
-type CallSecreter interface {
+type SecretNamer interface {
 	// CallSecrets names the secrets of the call, each once. It does no I/O.
 	CallSecrets(call Call) []string
 }
@@ -252,16 +252,16 @@ type Turn interface {
 	End()
 }
 
-// CallTurner is implemented by a connector whose mutations may have to wait for their turn. Ask through Registry.Turn.
-type CallTurner interface {
+// TurnWaiter is implemented by a connector whose mutations may have to wait for their turn. Ask through Registry.Turn.
+type TurnWaiter interface {
 	// CallTurn waits until the mutation may be sent. A failure says why its turn does not come before ctx ends: nothing
 	// was sent, and nothing may be. Perform takes a turn of its own where the call has none.
 	CallTurn(ctx context.Context, call Call) (Turn, *eventlog.Failure)
 }
 
-// CallTimer is implemented by a connector whose timeout depends on the call and not on the
+// CallTimeouter is implemented by a connector whose timeout depends on the call and not on the
 // operation alone. It can only shorten the operation's timeout. Ask through Registry.Timeout.
-type CallTimer interface {
+type CallTimeouter interface {
 	// CallTimeout bounds this call; 0 means that the operation's timeout holds. It does no I/O.
 	CallTimeout(call Call) time.Duration
 }

@@ -28,8 +28,8 @@ func timeoutOf(c Connector, op Operation, call Call) time.Duration {
 	if timeout <= 0 {
 		timeout = DefaultTimeout
 	}
-	if timer, depends := c.(CallTimer); depends {
-		if own := timer.CallTimeout(call); own > 0 {
+	if timeouter, depends := c.(CallTimeouter); depends {
+		if own := timeouter.CallTimeout(call); own > 0 {
 			timeout = min(timeout, own)
 		}
 	}

@@ -116,7 +116,7 @@ func (w *World) Twice() []string {
 // Name implements connector.Connector.
 func (w *World) Name() string { return w.name }
 
-// CallEnding implements connector.CallEnder.
+// CallEnding implements connector.EndingDescriber.
 func (w *World) CallEnding(connector.Call) connector.Ending { return w.Ending }
 
 // Operations implements connector.Connector.

@@ -14,11 +14,11 @@ import (
 
 // Keeper takes, renews and gives back the leases of one engine. Its methods are safe for concurrent use.
 type Keeper struct {
-	cfg     Config
-	pokes   []chan struct{} // by partition: look at once
-	meetNow chan struct{}
-	leaving context.Context
-	leave   context.CancelFunc
+	cfg        Config
+	pokes      []chan struct{} // by partition: look at once
+	observeNow chan struct{}
+	leaving    context.Context
+	leave      context.CancelFunc
 	// outdated is set before leave is called.
 	outdated atomic.Bool
 	garbled  map[string]bool // the keys of nodes that are left out; only keepNode uses it
@@ -26,14 +26,14 @@ type Keeper struct {
 	mu sync.Mutex
 	// leases are those that this engine has not given back, lost ones among them. waiting holds the caller of Acquire, by
 	// partition.
-	leases  map[int]*Lease
-	waiting map[int]chan *Lease
-	share   int  // how many partitions this engine should have; 0 while it does not know the others
-	scarce  bool // every engine that does not end lacks more than records
-	unsure  bool // some engine may still count one that is gone
-	nodes   map[string]Node
-	owners  map[int]Entry // as last seen
-	silent  map[int]bool  // the owner has not renewed for as long as it holds a lease
+	leases        map[int]*Lease
+	waiting       map[int]chan *Lease
+	share         int  // how many partitions this engine should have; 0 while it does not know the others
+	scarce        bool // every engine that does not end lacks more than records
+	mayCountEnded bool // some engine may still count one that is gone
+	nodes         map[string]Node
+	owners        map[int]Entry // as last seen
+	silent        map[int]bool  // the owner has not renewed for as long as it holds a lease
 }
 
 // New checks the configuration and prepares a keeper; Run starts it.
@@ -56,7 +56,7 @@ func New(cfg Config) (*Keeper, error) {
 	}
 	k := &Keeper{cfg: cfg, leases: map[int]*Lease{}, waiting: map[int]chan *Lease{},
 		owners: map[int]Entry{}, silent: map[int]bool{}, garbled: map[string]bool{},
-		meetNow: make(chan struct{}, 1)}
+		observeNow: make(chan struct{}, 1)}
 	k.leaving, k.leave = context.WithCancel(context.Background())
 	for range cfg.Partitions {
 		k.pokes = append(k.pokes, make(chan struct{}, 1))

@@ -80,7 +80,7 @@ func (k *Keeper) keepNode(ctx context.Context, lacks func() Shortage) error {
 	defer timer.Stop()
 	own := Node{Engine: k.cfg.Engine, URL: k.cfg.URL, Version: k.cfg.Version, Format: k.cfg.Format}
 	leaving := k.leaving.Done()
-	seen := map[string]*acquaintance{}
+	seen := map[string]*seenNode{}
 	said := notice{renew: k.cfg.Renew}
 	revision, due := uint64(0), k.cfg.Elapsed() // of this node's entry
 	for {
@@ -99,7 +99,7 @@ func (k *Keeper) keepNode(ctx context.Context, lacks func() Shortage) error {
 		}
 		again := k.cfg.Renew / 4
 		if err == nil {
-			again, err = k.meet(ctx, seen)
+			again, err = k.observeNodes(ctx, seen)
 		}
 		if err != nil && ctx.Err() == nil {
 			k.cfg.Logger.Warn("cannot tell or learn which engines run", "error", err)
@@ -113,7 +113,7 @@ func (k *Keeper) keepNode(ctx context.Context, lacks func() Shortage) error {
 		timer.Reset(again)
 		select {
 		case <-timer.C:
-		case <-k.meetNow:
+		case <-k.observeNow:
 		case <-leaving:
 			own.Leaving, own.Outdated, own.Lacks = true, k.outdated.Load(), ""
 			leaving, due = nil, k.cfg.Elapsed()
@@ -156,8 +156,8 @@ func (k *Keeper) announce(ctx context.Context, own *Node, last uint64) (revision
 	return revision, nil
 }
 
-// meet looks at the entries of all nodes, and says after how long it should do so again.
-func (k *Keeper) meet(ctx context.Context, seen map[string]*acquaintance) (again time.Duration, err error) {
+// observeNodes looks at the entries of all nodes, and says after how long it should do so again.
+func (k *Keeper) observeNodes(ctx context.Context, seen map[string]*seenNode) (again time.Duration, err error) {
 	again = k.cfg.Renew / 2
 	ctx, cancel := context.WithTimeout(ctx, k.cfg.Renew)
 	defer cancel()
@@ -176,9 +176,9 @@ func (k *Keeper) meet(ctx context.Context, seen map[string]*acquaintance) (again
 			continue
 		}
 		if seen[key] == nil {
-			seen[key] = &acquaintance{view: view{renew: k.cfg.Renew}}
+			seen[key] = &seenNode{view: view{renew: k.cfg.Renew}}
 		}
-		seen[key].meet(node.Engine, revision, k.cfg.Elapsed())
+		seen[key].observe(node.Engine, revision, k.cfg.Elapsed())
 		if node.Engine != "" {
 			again = min(again, seen[key].again())
 		}
@@ -190,7 +190,7 @@ func (k *Keeper) meet(ctx context.Context, seen map[string]*acquaintance) (again
 	place := slices.Index(names, k.cfg.Node)
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.nodes, k.scarce, k.unsure = live, scarce, unsure(seen, k.cfg.Elapsed())
+	k.nodes, k.scarce, k.mayCountEnded = live, scarce, mayCountEnded(seen, k.cfg.Elapsed())
 	mine := 0 // it is leaving
 	if place >= 0 {
 		mine = share(k.cfg.Partitions, place, len(names))

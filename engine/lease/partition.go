@@ -136,7 +136,7 @@ func (k *Keeper) handOverSurplus(l *Lease) {
 		return
 	}
 	if k.share > 0 || k.nodes[k.cfg.Node].Lacks == "" {
-		if k.unsure {
+		if k.mayCountEnded {
 			return
 		}
 		for p, other := range k.leases {

@@ -42,7 +42,7 @@ func (k *Keeper) watch(ctx context.Context) {
 				k.poke(p)
 			case strings.HasPrefix(key, NodePrefix) && released[Node](value, came):
 				select {
-				case k.meetNow <- struct{}{}:
+				case k.observeNow <- struct{}{}:
 				default:
 				}
 			}

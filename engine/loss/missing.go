@@ -31,10 +31,10 @@ type trace struct {
 	unsure   bool // its revision is not known
 }
 
-// lastOfAnyone is the sequence at which the last missing range begins that may hold messages of any workflow, 0 when
-// there is none. Where workflows lack as many revisions across a range as messages are missing in it, all missing
+// lastUnattributed is the sequence at which the last missing range begins that may hold messages of any workflow, 0
+// when there is none. Where workflows lack as many revisions across a range as messages are missing in it, all missing
 // messages are theirs, and nothing of another workflow is missing there.
-func lastOfAnyone(ctx context.Context, log eventlog.Log, partition int, lost []eventlog.Missing) (uint64, error) {
+func lastUnattributed(ctx context.Context, log eventlog.Log, partition int, lost []eventlog.Missing) (uint64, error) {
 	lastLost := lost[len(lost)-1].From
 	var holes []missing
 	seen, next := map[eventlog.WorkflowName]trace{}, uint64(1)

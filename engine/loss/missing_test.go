@@ -70,7 +70,7 @@ func TestMissingMessagesOfAnyone(t *testing.T) {
 			if lost == nil {
 				lost = []eventlog.Missing{{From: 1, To: 98}, {From: 99, To: 99}}
 			}
-			got, err := lastOfAnyone(t.Context(), holed{records: c.records, last: c.last}, 0, lost)
+			got, err := lastUnattributed(t.Context(), holed{records: c.records, last: c.last}, 0, lost)
 			if err != nil || got != c.want {
 				t.Errorf("it begins at %d, %v, want %d", got, err, c.want)
 			}

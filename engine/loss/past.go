@@ -16,9 +16,9 @@ import (
 // pasts is what the log of a partition holds of its workflows, as far as a loss is concerned.
 type pasts struct {
 	all map[eventlog.WorkflowName]*past
-	// lastLost is where the last missing range begins, 0 when there is none; anyones is where the last one begins that
-	// may hold messages of any workflow.
-	lastLost, anyones uint64
+	// lastLost is where the last missing range begins, 0 when there is none. lastUnattributed is where the last one begins
+	// that may hold messages of any workflow.
+	lastLost, lastUnattributed uint64
 	// namesLost: workflows may be lost of which nothing is left, and the local store does not know all names.
 	namesLost bool
 	// foreign are messages that belong to no workflow and are not set aside yet.
@@ -94,7 +94,7 @@ func surveyPasts(ctx context.Context, log eventlog.Log, partition int, loss Loss
 		var err error
 		if lost := keeper.Unrecorded(partition); len(lost) > 0 {
 			s.lastLost = lost[len(lost)-1].From
-			if s.anyones, err = lastOfAnyone(ctx, log, partition, lost); err != nil {
+			if s.lastUnattributed, err = lastUnattributed(ctx, log, partition, lost); err != nil {
 				return nil, err
 			}
 		}
@@ -112,7 +112,7 @@ func surveyPasts(ctx context.Context, log eventlog.Log, partition int, loss Loss
 		}
 	}
 	if loss.Only {
-		s.foreign, s.lastLost, s.anyones = nil, 0, 0
+		s.foreign, s.lastLost, s.lastUnattributed = nil, 0, 0
 		maps.DeleteFunc(s.all, func(name eventlog.WorkflowName, p *past) bool {
 			return p.aside != nil || !slices.Contains(loss.Workflows, name)
 		})
@@ -133,7 +133,7 @@ func surveyPasts(ctx context.Context, log eventlog.Log, partition int, loss Loss
 
 // concerned reports whether a part of the past may be gone.
 func (s *pasts) concerned(p *past, loss Loss) bool {
-	unproven := p.unproven || len(p.parts) > 0 || loss.End || p.last.Position.Seq < s.anyones
+	unproven := p.unproven || len(p.parts) > 0 || loss.End || p.last.Position.Seq < s.lastUnattributed
 	return p.aside != nil || unproven && !p.whole
 }
 

@@ -36,7 +36,7 @@ func (s *pasts) learn(ctx context.Context, log eventlog.Log, partition int, loss
 	defer folded.close()
 	s.forgotten(folded.heads, loss)
 	s.foreignNames(folded.heads)
-	s.namesLost = !loss.Only && !folded.covers && (loss.End || s.anyones > 0)
+	s.namesLost = !loss.Only && !folded.covers && (loss.End || s.lastUnattributed > 0)
 	concerned, from := map[eventlog.WorkflowName]*past{}, uint64(0)
 	for _, past := range s.sorted() {
 		if !s.concerned(past, loss) || past.name == eventlog.Installation {

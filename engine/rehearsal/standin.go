@@ -122,7 +122,7 @@ func (s *standIn) ReconcilesCall(c connector.Call) bool {
 	return s.outcome(c, a).Status != connector.Uncertain
 }
 
-// CallHost implements connector.CallHoster.
+// CallHost implements connector.HostNamer.
 func (s *standIn) CallHost(c connector.Call) string {
 	if s.real == nil {
 		return ""

@@ -175,13 +175,13 @@ func (c *collector) consumer(d *sandbox.ConsumerDefinition) {
 			c.preparedMembers(phase(sandbox.Mutate), 1, members, data)
 			c.preparedMembers(phase(sandbox.Next), 1, members, data)
 			if asks := phase(approval); asks != nil {
-				c.certain(func() { c.preparedMembers(asks, 0, members, data) })
+				c.asErrors(func() { c.preparedMembers(asks, 0, members, data) })
 			}
 		}
 		c.reserved(prepare, d)
 		c.data(prepare, phase(sandbox.Mutate), phase(sandbox.Next), d)
 		if asks := phase(approval); asks != nil {
-			c.certain(func() { c.dataIn(prepare, asks, 0, d) })
+			c.asErrors(func() { c.dataIn(prepare, asks, 0, d) })
 		}
 		if d.Concurrency == nil {
 			c.state(prepare, phase(sandbox.Next), d.Name, sandbox.Prepare)
@@ -220,8 +220,9 @@ func (c *collector) answersLate(asks ast.Expression, d *sandbox.ConsumerDefiniti
 	}
 }
 
-// certain makes errors of the problems that are found: a member that is undefined in approval lets calls leave unasked.
-func (c *collector) certain(find func()) {
+// asErrors makes errors of the problems that are found: a member that is undefined in approval lets calls leave
+// unasked.
+func (c *collector) asErrors(find func()) {
 	before := len(c.Problems)
 	find()
 	for i := before; i < len(c.Problems); i++ {

@@ -36,7 +36,7 @@ type exchange struct {
 	stopFor  *sandbox.Error
 
 	neverTaken bool // the worker ended, and nothing of the script has run
-	worn       bool // the worker is not to be used again
+	recycle    bool // the worker is not to be used again: another takes its place
 
 	answers  []vm.Reply // not sent yet
 	sent     int
@@ -76,7 +76,7 @@ func (c *exchange) run(ctx context.Context, ref scriptRef) *sandbox.Error {
 	switch {
 	case fault != nil:
 		c.pool.discard(c.w, fault.Code)
-	case c.worn:
+	case c.recycle:
 		c.pool.config.Logger.Warn("a worker process could not give back the memory that a call has used; another takes "+
 			"its place", "workflow", c.key, "pid", c.w.Cmd.Process.Pid)
 		c.w.calls.Add(1)
@@ -84,14 +84,14 @@ func (c *exchange) run(ctx context.Context, ref scriptRef) *sandbox.Error {
 	default:
 		c.w.calls.Add(1)
 	}
-	c.pool.finish(c, fault == nil && !c.worn, held, c.charge(used), waited)
+	c.pool.finish(c, fault == nil && !c.recycle, held, c.charge(used), waited)
 	return fault
 }
 
 // charge is what the call counts for its workflow. A workflow is charged for starting a replacement too, so that one
 // that uses up processes is not taken for a quick one.
 func (c *exchange) charge(used time.Duration) time.Duration {
-	if c.worn {
+	if c.recycle {
 		used += c.w.starting
 	}
 	return used
@@ -135,12 +135,12 @@ func (c *exchange) serveUntilResult(ref scriptRef) *sandbox.Error {
 				return c.broken(fmt.Errorf("%w: the place of a handler that was not called", errMalformed))
 			}
 			c.w.places()[c.call.Key()] = at
-		case frameWorn:
+		case frameRecycle:
 			serial := uint64(u.num())
 			if err := errors.Join(u.done(), c.checkSerial(serial)); err != nil {
 				return c.broken(err)
 			}
-			c.worn = true
+			c.recycle = true
 		case frameWaiting:
 			serial, answers := uint64(u.num()), int(u.num())
 			if err := errors.Join(u.done(), c.checkSerial(serial)); err != nil {

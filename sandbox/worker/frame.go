@@ -33,7 +33,7 @@ const (
 	frameRead      frameKind = 19
 	frameWaiting   frameKind = 20 // nothing to do before an answer to a read
 	framePlace     frameKind = 21 // where a handler is written, before its first call in this process
-	frameWorn      frameKind = 22 // the answer follows, and then nothing: the process is not to be used again
+	frameRecycle   frameKind = 22 // the answer follows, and then nothing: the process is not to be used again
 )
 
 // packer builds one frame after another in the same memory.

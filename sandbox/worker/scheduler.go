@@ -18,8 +18,8 @@ const (
 	heavyFrom = 250 * time.Millisecond
 	// short is what a call may compute without being charged.
 	short = 20 * time.Millisecond
-	// provenBrisk is how many short calls in a row let a workflow have all slots.
-	provenBrisk = 32
+	// provenShort is how many short calls in a row let a workflow have all slots.
+	provenShort = 32
 	// halfLife is the time in which what was used counts half as much.
 	halfLife = 10 * time.Second
 	// longestHeavyWait is how long a heavy workflow waits before it is treated like any other.
@@ -35,12 +35,12 @@ const (
 
 // usage is what one workflow uses, and has used lately.
 type usage struct {
-	running int // slots
-	holding int // processes
-	used    time.Duration
-	waited  time.Duration
-	brisk   int       // its last calls that were short, one after the other
-	at      time.Time // when used and waited were last brought up to date
+	running    int // slots
+	holding    int // processes
+	used       time.Duration
+	waited     time.Duration
+	shortInRow int       // its last calls that were short, one after the other
+	at         time.Time // when used and waited were last brought up to date
 }
 
 func (a *usage) decay(now time.Time) {
@@ -109,7 +109,7 @@ func (s *scheduler) usage(key string, now time.Time) *usage {
 
 // admits reports whether a workflow may have one of the free slots now.
 func (s *scheduler) admits(a *usage, waited time.Duration) bool {
-	if s.free == 0 || a.running >= s.share && a.brisk < provenBrisk {
+	if s.free == 0 || a.running >= s.share && a.shortInRow < provenShort {
 		return false
 	}
 	return !a.heavy() || waited >= longestHeavyWait || s.slots == 1 || s.free > 1
@@ -208,9 +208,9 @@ func (s *scheduler) returnSlot(key string, used time.Duration, now time.Time) {
 	a := s.usage(key, now)
 	a.running--
 	if a.used += max(0, used-short); used <= short {
-		a.brisk++
+		a.shortInRow++
 	} else {
-		a.brisk = 0
+		a.shortInRow = 0
 	}
 	s.forget(key, a)
 }

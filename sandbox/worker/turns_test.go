@@ -34,7 +34,7 @@ func TestABriskWorkflowMayHaveAllSlots(t *testing.T) {
 		s.returnSlot("x", used, now)
 	}
 	s.assign(&waiter{key: "x", process: true}, now)
-	for range provenBrisk {
+	for range provenShort {
 		if s.admits(s.usage("x", now), 0) {
 			t.Fatal("it got the last slot too early")
 		}

@@ -36,7 +36,7 @@ const fullShare = 50
 type watchdog struct {
 	*confine.Watch
 	limit int64
-	// normal is what is held between calls without a reason to tidy.
+	// normal is what is held between calls without a reason to free memory.
 	normal int64
 	// room is what may be mapped between calls: with more, the operating system might refuse the next call memory that
 	// is its due.
@@ -113,9 +113,9 @@ func (w *watchdog) bound(data int64) {
 	w.room = data - w.limit*fullShare/100 - runtimeNeeds
 }
 
-// tidy gives memory back after a call that used much of it, so that the next call does not start
+// freeMemory gives memory back after a call that used much of it, so that the next call does not start
 // near a limit for what this one left behind. It reports whether that failed.
-func (w *watchdog) tidy() (worn bool) {
+func (w *watchdog) freeMemory() (failed bool) {
 	held, mapped := w.Measure()
 	if held > w.normal {
 		debug.FreeOSMemory()

@@ -123,9 +123,9 @@ func wireErrorOf(err error) *sandbox.Error {
 	return &sandbox.Error{Fault: sandbox.FaultRead, Code: "read.failed", Message: err.Error()}
 }
 
-// packWorn packs that the process is not to be used after the answer to this call.
-func packWorn(p *packer, serial uint64) {
-	start := p.begin(frameWorn)
+// packRecycle packs that the process is not to be used after the answer to this call.
+func packRecycle(p *packer, serial uint64) {
+	start := p.begin(frameRecycle)
 	p.num(int64(serial))
 	p.end(start)
 }

@@ -221,8 +221,8 @@ func (w *worker) run(j *job) bool {
 	// The answer is sent when all of this is over: with it the engine may send the next job, which is not to pay for
 	// this one.
 	w.watchdog.stop()
-	if w.watchdog.tidy() {
-		w.sayWorn(j.serial)
+	if w.watchdog.freeMemory() {
+		w.sendRecycle(j.serial)
 	}
 	w.send()
 	w.mu.Lock()
@@ -293,11 +293,11 @@ func (w *worker) describe(j *job) {
 	answer.pack(w.pack, j.serial)
 }
 
-// sayWorn tells the engine, before the answer that is packed, to replace this process.
-func (w *worker) sayWorn(serial uint64) {
+// sendRecycle tells the engine, before the answer that is packed, to replace this process.
+func (w *worker) sendRecycle(serial uint64) {
 	answer := w.pack
 	w.pack = newPacker()
-	packWorn(w.pack, serial)
+	packRecycle(w.pack, serial)
 	w.send()
 	w.pack = answer
 }

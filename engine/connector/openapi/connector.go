@@ -174,7 +174,7 @@ func (c *Connector) CallResends(call connector.Call) time.Duration {
 	return c.http.CallResends(request)
 }
 
-// CallEnding implements connector.CallEnder.
+// CallEnding implements connector.EndingDescriber.
 func (c *Connector) CallEnding(call connector.Call) connector.Ending {
 	request, failure := c.request(call)
 	if failure != nil {
@@ -183,7 +183,7 @@ func (c *Connector) CallEnding(call connector.Call) connector.Ending {
 	return c.http.CallEnding(request)
 }
 
-// CallTimeout implements connector.CallTimer.
+// CallTimeout implements connector.CallTimeouter.
 func (c *Connector) CallTimeout(call connector.Call) time.Duration {
 	request, failure := c.request(call)
 	if failure != nil {
@@ -192,7 +192,7 @@ func (c *Connector) CallTimeout(call connector.Call) time.Duration {
 	return c.http.CallTimeout(request)
 }
 
-// CallHost implements connector.CallHoster.
+// CallHost implements connector.HostNamer.
 func (c *Connector) CallHost(call connector.Call) string {
 	request, failure := c.request(call)
 	if failure != nil {
@@ -201,7 +201,7 @@ func (c *Connector) CallHost(call connector.Call) string {
 	return c.http.CallHost(request)
 }
 
-// CallTurn implements connector.CallTurner.
+// CallTurn implements connector.TurnWaiter.
 func (c *Connector) CallTurn(ctx context.Context, call connector.Call) (connector.Turn, *eventlog.Failure) {
 	request, failure := c.request(call)
 	if failure != nil {

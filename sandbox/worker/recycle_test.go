@@ -16,11 +16,11 @@ import (
 )
 
 func init() {
-	programs["worn"] = worn
+	programs["recycled"] = recycled
 }
 
-// worn is a worker that says with each answer that it is not to be used again, and does not answer twice.
-func worn([]string) error {
+// recycled is a worker that says with each answer that it is not to be used again, and does not answer twice.
+func recycled([]string) error {
 	in, err := handshakeUnconfined()
 	if err == nil {
 		_, err = in.next(1 << 20)
@@ -30,7 +30,7 @@ func worn([]string) error {
 	}
 	serial, _, _ := unpackCall(&in.unpacker)
 	pack := newPacker()
-	packWorn(pack, serial)
+	packRecycle(pack, serial)
 	packResult(pack, serial, &sandbox.Result{Value: json.RawMessage("1")}, nil)
 	if err := pack.flush(os.Stdout); err != nil {
 		return err
@@ -40,9 +40,9 @@ func worn([]string) error {
 }
 
 // A call that went well and left too much memory behind is its process's last one; the next call notices nothing.
-func TestAWornWorkerIsReplaced(t *testing.T) {
+func TestAWorkerIsRecycled(t *testing.T) {
 	t.Parallel()
-	p := newPool(t, Config{Size: 1, Command: func() *exec.Cmd { return itself(t, "worn") }})
+	p := newPool(t, Config{Size: 1, Command: func() *exec.Cmd { return itself(t, "recycled") }})
 	const calls = 4
 	for range calls {
 		if _, err := p.Invoke(t.Context(), invocationOf(sandbox.Prepare, "return 1"), world); err != nil {
@@ -54,17 +54,17 @@ func TestAWornWorkerIsReplaced(t *testing.T) {
 	}
 }
 
-// The start of the process that takes the place of a worn one is counted for the workflow that has worn it out: it is
-// not one with quick calls.
-func TestAWornWorkerIsPaidFor(t *testing.T) {
+// The start of the process that takes the place of a recycled one is counted for the workflow that used it up: it is not
+// one with quick calls.
+func TestARecycledWorkerIsPaidFor(t *testing.T) {
 	t.Parallel()
 	x := exchange{w: &process{starting: time.Second}}
 	if got := x.charge(time.Millisecond); got != time.Millisecond {
 		t.Errorf("a call is charged %v", got)
 	}
-	x.worn = true
+	x.recycle = true
 	if got := x.charge(time.Millisecond); got != time.Second+time.Millisecond {
-		t.Errorf("a call that wore its process out is charged %v", got)
+		t.Errorf("a call that used its process up is charged %v", got)
 	}
 }
 
@@ -85,7 +85,7 @@ func TestAKillReachesItsOwnCall(t *testing.T) {
 
 // A worker that could not give back what a job has used says so before its answer: what it holds, or what it has
 // mapped, though it holds little.
-func TestAWorkerSaysThatItIsWorn(t *testing.T) {
+func TestAWorkerAsksToBeRecycled(t *testing.T) {
 	defer debug.SetGCPercent(debug.SetGCPercent(100))
 	defer debug.SetMemoryLimit(math.MaxInt64)
 	for name, wear := range map[string]func(*watchdog){
@@ -101,7 +101,7 @@ func TestAWorkerSaysThatItIsWorn(t *testing.T) {
 		w.run(&job{serial: 1, source: sandbox.Source{Filename: "w.ts", Code: "export default Pawl.workflow({})"}})
 		in := newFrameReader(&said)
 		if name != "" {
-			if kind, err := in.next(1 << 20); kind != frameWorn || err != nil {
+			if kind, err := in.next(1 << 20); kind != frameRecycle || err != nil {
 				t.Errorf("%s: it says %v, %v", name, kind, err)
 			}
 		}
