@@ -1,24 +1,46 @@
 // Package embeddednats runs a NATS server with JetStream inside the process.
 //
-// Guaranteed: one process per data directory (a lock that the operating system frees when the
-// process dies, however it dies); every JetStream write is synced before it is acknowledged
-// unless [Config.SyncInterval] says otherwise, also where [Server.StageInMemory] is used; a server that
-// listens on the network is authenticated unless [Config.Insecure] says otherwise; no signal handler is
-// installed; Shutdown returns when everything is closed and the directory is free again.
+// Guaranteed:
 //
-// Guaranteed where each update of a stream follows [Server.KeepMetadata]: a process that is killed in the update loses
-// no stream. The next Start puts back what the stream's metadata was before the update.
+//   - One process uses a data directory at a time: by a lock that the operating system frees when the process dies,
+//     however it dies. [Server.Shutdown] returns when everything is closed and the directory is free again.
+//   - Every JetStream write is synced before it is acknowledged, unless [Config.SyncInterval] says otherwise, also
+//     where [Server.StageInMemory] is used.
+//   - A server that listens on the network is authenticated, unless [Config.Insecure] says otherwise.
+//   - No signal handler is installed.
+//   - Where each update of a stream follows [Server.KeepMetadata], a process that is killed in the update loses no
+//     stream: the next Start puts back what the stream's metadata was before the update.
+//   - A damaged record on disk costs that message alone. After an unclean stop the server would cut its block off
+//     there, with everything that was acknowledged behind it; so before it starts, such a record is marked as erased,
+//     and the block as it was is kept below `damaged`. A clean stop is noted in the file `stopped`, so that the blocks
+//     are read only where the server reads them too.
+//   - Subscribers do not keep the engine from reading. All of them together may have 100 consumers for each stream,
+//     which end five minutes at most after their last use; the engine has no such limit.
+//   - Of the users ([Users], and one for each [Tool]) a tool serves its connector and answers, a subscriber reads the
+//     log and the feed, an operator calls operations and pushes events, and nothing else.
+//   - Tools are kept apart: no other tool gets a request, or can forge an answer or a description. So are operators:
+//     none reads what another one is answered.
+//   - The nodes of a cluster ([Cluster]) talk over mutual TLS, but on loopback, where it may be left out.
+//   - The data of a server that was alone is never opened by a node of a cluster, which would delete its streams, nor
+//     that of a node by a server that is alone, by another node or in another cluster. Both are refused before the
+//     server starts, and nothing is changed.
 //
-// Guaranteed for the users of [Users] and for each [Tool]: a tool serves its connector and answers, a
-// subscriber reads the log and the feed, an operator calls operations and pushes events, and nothing else.
-// Each kind has an account of its own, and so has each tool and each connection of an operator; the streams are in
-// another account, which only the engine's own connections use. Permissions alone would not hold a user: the caller
-// chooses the subject of the answer, and what answers (a service, JetStream, what a consumer delivers) is not
-// checked against what the asker may publish. In an account of its own an answer meets nothing but inboxes, and
-// what answers there may publish to inboxes only ([Server.ConnectServices], the users of tools). Accounts also
-// keep tools apart: no other tool gets a request, or can forge an answer or a description; and operators: none
-// reads what another one is answered. The user that tools may share protects none of them from the others, is let
-// in from this machine only, and is warned of.
+// Not guaranteed:
+//
+//   - That tools which share the user [Connector] are kept apart. That user is let in from this machine only, and the
+//     server writes a warning at its first use.
+//   - That subscribers leave one another alone. A subscriber may use up the consumers of all subscribers, and it may
+//     acknowledge in the place of another one.
+//   - That the data is whole: JetStream starts on what is left, and package eventlog/jslog checks what it serves.
+//   - That a node which has lost its data is recognised. It must be removed ([Remove]) and join under a new name: under
+//     its old one it would vote as if it had what it once acknowledged.
+//
+// Accounts hold the users. Each kind of user has an account of its own, and so has each tool and each connection of an
+// operator; the streams are in another account, which only the engine's own connections use. Permissions alone would
+// not hold a user: the caller chooses the subject of the answer, and what answers (a service, JetStream, what a
+// consumer delivers) is not checked against what the asker may publish. In an account of its own an answer meets
+// nothing but inboxes, and what answers there may publish to inboxes only ([Server.ConnectServices], the users of
+// tools).
 //
 // A NATS server that is not this one must be configured to the same effect, since a client cannot see
 // what others may: only the engine's user may publish to pawl.log.>, pawl.own.>, pawl.feed.> and $JS.API.>;
@@ -28,23 +50,7 @@
 // that no other user may publish or subscribe to; or better, accounts as here. Nats-Trace-Dest follows the
 // same permissions.
 //
-// Guaranteed for the engine: subscribers do not keep it from reading. All of them together may have 100
-// consumers for each stream, which end five minutes at most after their last use; the engine has no such limit.
-//
-// Guaranteed for what is on disk: a damaged record costs that message alone. After an unclean stop the server would
-// cut its block off there, with everything that was acknowledged behind it; so before it starts, such a record is
-// marked as erased, and the block as it was is kept below `damaged`. A clean stop is noted in the file `stopped`, so
-// that the blocks are read only where the server reads them too.
-//
-// Guaranteed for a cluster ([Cluster]): nodes talk over mutual TLS, but on loopback, where it may be left out. The
-// data of a server that was alone is never opened by a node of a cluster, which would delete its streams, nor that
-// of a node by a server that is alone, by another node or in another cluster; both are refused before the server
-// starts, and nothing is changed. Not guaranteed: that a node which has lost its data is recognised. It must be removed
-// ([Remove]) and join under a new name: under its old one it would vote as if it had what it once acknowledged.
-//
-// Not guaranteed: that subscribers leave one another alone. A subscriber may use up the consumers of all
-// subscribers, and it may acknowledge in the place of another one. The data may also be damaged: JetStream starts on
-// what is left, and package eventlog/jslog checks what it serves. Only cmd and tests import this package.
+// Only cmd and tests import this package.
 //
 // Staging in memory ([Server.StageInMemory]) works around what nats-server 2.15.2 does: for a file stream of one
 // replica it stages each atomic batch in a store of its own below streams/NAME/batches (about 20 system calls,

@@ -1,3 +1,7 @@
 // Package builtin makes the connectors that this program has without a tool: maildir, files, csv, http,
-// smtp, imap and sql. Where a script asks for one that is not configured, it says how that is done.
+// smtp, imap and sql.
+//
+// Guaranteed: where a script calls one of them that is not configured, the message names the setting that configures
+// it. Connectors that are made without an engine ([Alone]) only say what they offer and what they refuse: nothing is
+// called.
 package builtin
