@@ -29,17 +29,18 @@ type Handler struct {
 	FailingAt  uint64  `msgpack:"failingAt,omitempty"`
 	ConsumedAt uint64  `msgpack:"consumedAt,omitempty"`
 	Created    Ordinal `msgpack:"created"`
-	// Of a concurrent consumer: when its last run started (C12), and the latest start of a run that has
-	// committed its event.
+	// StartedAt and ProvenStart are for concurrent consumers only: when the last run started (C12), and the latest start
+	// of a run that has committed its event.
 	StartedAt   eventlog.Instant `msgpack:"startedAt,omitempty"`
 	ProvenStart uint64           `msgpack:"provenStart,omitempty"`
 	// Streak is what its last failures have in common, Probing that its target is to blame (C7); nil for nothing.
 	Streak  *Streak  `msgpack:"row,omitempty"`
 	Probing *Probing `msgpack:"probing,omitempty"`
-	// Uncertain are its last calls, as long as the outcome of each was not known (C3).
+	// Uncertain lists the newest calls in a row whose outcome is not known (C3).
 	Uncertain []eventlog.MutationID `msgpack:"uncertain,omitempty"`
-	// RepairFailures counts repairs in a row that have not helped, the last under RepairVersion (C5). Of a handler
-	// that is not concurrent it is 1 where its failure was counted before another one's, and it has yet to work (F9).
+	// RepairFailures counts repairs in a row that have not helped, the last under RepairVersion (C5). For a plain handler
+	// it is 1 if its failure was counted, another handler's failure was counted after it, and it has not succeeded since
+	// (F9).
 	RepairFailures int              `msgpack:"repairFailures,omitempty"`
 	RepairVersion  eventlog.Version `msgpack:"repairVersion,omitempty"`
 }

@@ -23,8 +23,8 @@ type Mutation struct {
 	ReconcileAt       eventlog.Instant        `msgpack:"reconcileAt,omitempty"`
 	// OverAt is when nothing of the call can be under way any more, zero while that is not known (F5).
 	OverAt eventlog.Instant `msgpack:"overAt,omitempty"`
-	// AskableSince says that the connector could not be asked about the call when it was made, and can now (O3).
-	AskableSince bool `msgpack:"askableSince,omitempty"`
+	// BecameAskable says that the connector could not be asked about the call when it was made, and can now (O3).
+	BecameAskable bool `msgpack:"askableSince,omitempty"`
 	// ResentAt is when the same call was sent again last, zero for never; Deadline and Engine are of that one then.
 	// Resending says that nothing was recorded of it since.
 	ResentAt    eventlog.Instant `msgpack:"resentAt,omitempty"`
@@ -172,7 +172,7 @@ func (f *folding) reconcileScheduled(e *eventlog.MutationReconcileScheduled) err
 		m.ReconcileAttempts, m.ReconcileAt = e.Attempt, e.At
 		m.OverAt, m.Resending = e.OverAt, false
 		m.Call.Reconciles = m.Call.Reconciles || e.Reconciles
-		m.AskableSince = m.AskableSince || e.Reconciles
+		m.BecameAskable = m.BecameAskable || e.Reconciles
 	})
 }
 

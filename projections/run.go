@@ -28,8 +28,7 @@ type Run struct {
 	Cancel        []eventlog.Cancellation `msgpack:"cancel,omitempty"`
 	// Mutation is the ledger record of the run's chain, empty when no call was made.
 	Mutation eventlog.MutationID `msgpack:"mutation,omitempty"`
-	// Reserved lists what the run reserved. Whether it still holds an event says the
-	// event's ReservedBy.
+	// Reserved lists what the run reserved. The event's ReservedBy says whether the run still holds it.
 	Reserved      []eventlog.EventRef `msgpack:"reserved,omitempty"`
 	StartedAt     eventlog.Instant    `msgpack:"startedAt"`
 	EndedAt       eventlog.Instant    `msgpack:"endedAt,omitempty"`

@@ -29,8 +29,8 @@ type TopicEvent struct {
 	// Failures counts the failures that count against its job since creation or redrive: a
 	// crash does not, nor does a failure that holds the workflow instead (J2, J6).
 	Failures int `msgpack:"failures,omitempty"`
-	// Tries counts those that do not count too: it spaces the tries. FailedAt is the revision of
-	// the last failed one, zero before the first (J2).
+	// Tries counts all failed tries, also those that Failures leaves out. The back-off is computed from it. FailedAt is
+	// the revision of the last failed one, zero before the first (J2).
 	Tries    int       `msgpack:"tries,omitempty"`
 	FailedAt uint64    `msgpack:"failedAt,omitempty"`
 	Attempts []Attempt `msgpack:"attempts,omitempty"`

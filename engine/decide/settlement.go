@@ -90,7 +90,7 @@ func (c SettleMutation) believed(m *projections.Mutation) SettleMutation {
 		c.Outcome = Settlement{Failure: c.Outcome.Failure}
 		return c
 	}
-	if c.By != eventlog.ResolvedByReconcile || c.Outcome.Status != Failed || !c.UnderWay && !m.AskableSince {
+	if c.By != eventlog.ResolvedByReconcile || c.Outcome.Status != Failed || !c.UnderWay && !m.BecameAskable {
 		return c
 	}
 	f := uncertainty(c.Outcome.Failure)
