@@ -54,8 +54,8 @@ func TestAWorkerIsRecycled(t *testing.T) {
 	}
 }
 
-// The start of the process that takes the place of a recycled one is counted for the workflow that used it up: it is not
-// one with quick calls.
+// The start of the process that takes the place of a recycled one is counted for the workflow that used it up: it is
+// not one with quick calls.
 func TestARecycledWorkerIsPaidFor(t *testing.T) {
 	t.Parallel()
 	x := exchange{w: &process{starting: time.Second}}
