@@ -89,14 +89,14 @@ type (
 		Topic     Topic     `msgpack:"topic" json:"topic"`
 		MessageID MessageID `msgpack:"messageId" json:"messageId"`
 	}
-	// EventDiscarded: its attempts are exhausted; a person may redrive it (J2, J3).
+	// EventDiscarded: its attempts are exhausted; a person may redrive or skip it (J2, J3, O7).
 	EventDiscarded struct {
 		Topic     Topic     `msgpack:"topic" json:"topic"`
 		MessageID MessageID `msgpack:"messageId" json:"messageId"`
 		Run       RunID     `msgpack:"run" json:"run"`
 	}
-	// EventRedriven: a skipped or discarded event is pending again, its attempts count from
-	// zero, its errors stay (J3).
+	// EventRedriven: a skipped or discarded event is pending again, its attempts count from zero, its errors stay (J3). A
+	// discarded event that is skipped has this and event.skipped in one transition (O7).
 	EventRedriven struct {
 		Topic     Topic     `msgpack:"topic" json:"topic"`
 		MessageID MessageID `msgpack:"messageId" json:"messageId"`

@@ -292,6 +292,44 @@ func TestConsoleRedrives(t *testing.T) {
 	}
 }
 
+// Discarded events are skipped only where they are named, and only while they are discarded (C11, O7).
+func TestConsoleSkipsDiscarded(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.discard()
+	u := b.browse(testToken, "")
+	for _, page := range []string{"/ui/needs", "/ui/workflows/shop/list/jobs?state=discarded",
+		"/ui/workflows/shop/events/order.in/bad-7"} {
+		if body := u.get(page); !strings.Contains(body, "/ui/act/skipEvent") {
+			t.Errorf("%s offers no skip:\n%s", page, body)
+		}
+	}
+	b.do("pauseWorkflow", map[string]any{"workflow": "shop"}, nil)
+	b.push("shop", "fresh")
+	back := "&back=/ui/workflows/shop/list/jobs"
+	_, next := u.confirms("/ui/act/skipEvents?workflow=shop&topic=order.in"+back, nil)
+	if !strings.Contains(next, "1 of 1") {
+		t.Errorf("what nobody has named is skipped too:\n%s", next)
+	}
+	named := map[string]any{"workflow": "shop", "state": "discarded",
+		"items": []map[string]any{{"topic": "order.in", "messageId": "bad-1"}, {"topic": "order.in", "messageId": "bad-2"}}}
+	b.do("redriveEvent", map[string]any{"workflow": "shop", "topic": "order.in", "messageId": "bad-1"}, nil)
+	var done bulkAnswer
+	if b.do("skipEvents", named, &done); done.Updated != 1 || len(done.Noop) != 1 ||
+		!strings.Contains(done.Noop[0].Reason, "available now, not discarded") {
+		t.Errorf("what was redriven since it was counted: %+v", done)
+	}
+	_, next = u.confirms("/ui/act/skipEvents?workflow=shop&state=discarded"+back, nil)
+	if !strings.Contains(next, "28 of 28") {
+		t.Errorf("those that are named:\n%s", next)
+	}
+	var j readmodel.Job
+	b.do("getJob", map[string]any{"workflow": "shop", "topic": "order.in", "messageId": "bad-3"}, &j)
+	if j.State != projections.JobCancelled || j.Error == nil || !strings.Contains(j.Error.Message, "no customer") {
+		t.Errorf("it does not say why it was put aside: %+v", j)
+	}
+}
+
 // discard deploys a workflow whose script refuses its 30 events, until their attempts are used up.
 func (b *bundle) discard() {
 	b.t.Helper()

@@ -33,7 +33,7 @@ type (
 		inWorkflow
 		Items            []eventItem          `json:"items,omitempty" jsonschema:"the events; else those that the filter fields choose"`
 		Topic            eventlog.Topic       `json:"topic,omitempty" jsonschema:"filter: the topic"`
-		State            projections.JobState `json:"state,omitempty" jsonschema:"filter: the state of the event's job; without state and status only events that the action applies to"`
+		State            projections.JobState `json:"state,omitempty" jsonschema:"filter: the state of the event's job; also with items: what is in another state now is left as it is. Without state, status and held only events that the action applies to, and of discarded ones none is skipped"`
 		Status           eventlog.EventStatus `json:"status,omitempty" jsonschema:"filter: the event's status"`
 		Held             eventlog.HeldReason  `json:"held,omitempty" jsonschema:"filter: what the event is held for; also with items: what is not held for it any more is left as it is"`
 		Class            eventlog.Class       `json:"class,omitempty" jsonschema:"filter: the class of the error for which it is held, or with which it failed last"`
@@ -56,7 +56,7 @@ type (
 
 var jobTable = []Operation{
 	onEvent("skipEvent", decide.ActionSkip,
-		"End an event unprocessed, also one that a run holds, unless a mutation made for it is not settled"),
+		"End an event unprocessed, also one that is discarded or in a run, unless a mutation made for it is not settled"),
 	onEvent("cancelEvent", decide.ActionCancel, "Cancel the job of an event that is not being processed"),
 	onEvent("redriveEvent", decide.ActionRedrive,
 		"Make a cancelled or discarded job available again, or free an event that is held for a person or a repair"),
@@ -127,7 +127,7 @@ func onEvents(id string, action decide.EventAction, summary string) Operation {
 		}
 		done, err := c.backend.cfg.Engine.ChangeEvents(ctx, c.Actor, r.Workflow,
 			decide.ChangeEvents{Action: action, Items: refs, Reason: r.Reason, IncludingUnknown: r.IncludingUnknown,
-				Held: r.Held})
+				Held: r.Held, State: r.State})
 		if err != nil && done.Updated > 0 {
 			// The changes so far are recorded; a repeated request makes the rest.
 			p := *problem.Of(err)
@@ -158,8 +158,8 @@ func (b *backend) chosen(ctx context.Context, r *bulkRequest, action decide.Even
 
 // check refuses a request that names no events, or names them in two ways.
 func (r *bulkRequest) check() error {
-	filtered := r.Topic != "" || r.State != "" || r.Status != "" || r.Class != "" || r.Code != "" || r.Q != "" ||
-		r.Since != 0 || r.Until != 0
+	filtered := r.Topic != "" || r.Status != "" || r.Class != "" || r.Code != "" || r.Q != "" || r.Since != 0 ||
+		r.Until != 0
 	invalid := func(format string, args ...any) error {
 		return rpc.Problemf(http.StatusUnprocessableEntity, "bulk.invalid", format, args...).
 			WithHint(`send {"items": [{"topic": …, "messageId": …}]}, or a filter of topic, state, status, held, class, ` +
@@ -167,8 +167,8 @@ func (r *bulkRequest) check() error {
 	}
 	switch {
 	case r.Items != nil && filtered:
-		return invalid("items and a filter exclude each other")
-	case r.Items == nil && !filtered && r.Held == "":
+		return invalid("items and a filter other than state and held exclude each other")
+	case r.Items == nil && !filtered && r.Held == "" && r.State == "":
 		return invalid("nothing says which events are meant")
 	case len(r.Items) > maxChanged:
 		return invalid("%d items are too many for one request, at most %d are allowed", len(r.Items), maxChanged)

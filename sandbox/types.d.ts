@@ -447,7 +447,7 @@ interface PawlTest<T = any> {
   approve(): this;
   reject(): this;
   resolve(resolution: "happened" | "did-not-happen" | "skip" | "try-again", result?: unknown): this;
-  /** What a person does with the workflow, and with events of a topic: those with the ids, or all. */
+  /** What a person does with the workflow, and with events of a topic: those with the ids, or all (skip: but discarded). */
   resume(): this;
   skip(topic: keyof T & string, ...ids: string[]): this;
   redrive(topic: keyof T & string, ...ids: string[]): this;

@@ -41,9 +41,10 @@ type (
 		// IncludingUnknown allows a redrive that may repeat effects; without it one such event refuses
 		// them all (O11). Count changes nothing and only counts such events.
 		IncludingUnknown, Count bool
-		// Held, if set, restricts the change to events still held for this reason, so that only what was counted is changed
-		// (C11).
-		Held eventlog.HeldReason
+		// Held and State, if set, restrict the change to events that are still held for this reason, and whose jobs are
+		// still in this state, so that only what was counted is changed (C11).
+		Held  eventlog.HeldReason
+		State projections.JobState
 	}
 )
 
@@ -149,7 +150,7 @@ func (c ChangeEvents) decide(d *decision) error {
 		return nil
 	}
 	for _, ref := range c.Items {
-		no := d.heldStill(c.Held, ref)
+		no := d.asCounted(c, ref)
 		if no == nil {
 			no = d.changeEvent(c.Action, ref, c.Reason)
 		}
@@ -204,17 +205,22 @@ func RefuseUnknown(n int) *Refusal {
 		hint(hint.IncludingUnknown)
 }
 
-// heldStill refuses an event that is not held for the reason any more; with an empty reason it refuses none.
-func (d *decision) heldStill(reason eventlog.HeldReason, ref eventlog.EventRef) *Refusal {
+// asCounted refuses an event that is not held for the reason any more, or whose job is in another state (C11).
+func (d *decision) asCounted(c ChangeEvents, ref eventlog.EventRef) *Refusal {
 	e := d.event(ref.Topic, ref.MessageID)
 	switch {
-	case reason == "" || e == nil || e.Held != nil && e.Held.Reason == reason:
+	case e == nil:
+		return nil // that it is unknown is said with the change
+	case c.State != "" && e.Job() != c.State:
+		return refuse(Conflict, CodeJobState, "the job is %s now, not %s", e.Job(), c.State).
+			hint(hint.LookAgain, d.state().Name)
+	case c.Held == "" || e.Held != nil && e.Held.Reason == c.Held:
 		return nil
 	case e.Held != nil:
-		return refuse(Conflict, codeHeldOtherwise, "the event is held for %s now, not for %s", e.Held.Reason, reason).
+		return refuse(Conflict, codeHeldOtherwise, "the event is held for %s now, not for %s", e.Held.Reason, c.Held).
 			hint(hint.LookAgain, d.state().Name)
 	}
-	return refuse(Conflict, codeHeldOtherwise, "the event is not held for %s any more: its job is %s", reason, e.Job()).
+	return refuse(Conflict, codeHeldOtherwise, "the event is not held for %s any more: its job is %s", c.Held, e.Job()).
 		hint(hint.LookAgain, d.state().Name)
 }
 

@@ -20,6 +20,7 @@ func TestMeant(t *testing.T) {
 	}{
 		{decide.ActionSkip, projections.JobRunning, "", true},
 		{decide.ActionSkip, projections.JobCompleted, "", false},
+		{decide.ActionSkip, projections.JobDiscarded, "", false}, // a person has been asked for it: it is named, or left
 		{decide.ActionCancel, projections.JobRetryable, "", true},
 		{decide.ActionCancel, projections.JobRunning, "", false},
 		{decide.ActionRedrive, projections.JobDiscarded, "", true},

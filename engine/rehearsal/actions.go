@@ -140,7 +140,7 @@ func (r *running) ofMutations(ctx context.Context, what string, status eventlog.
 }
 
 // ofEvents does what a person does with events: with those of the ids, and without ids with all events of the topic for
-// which it is possible.
+// which it is possible; to skip all means no discarded ones, which the case has to expect by name.
 func (r *running) ofEvents(ctx context.Context, action decide.EventAction, step *Step) error {
 	state, err := r.fold(ctx)
 	if err != nil {
@@ -149,7 +149,17 @@ func (r *running) ofEvents(ctx context.Context, action decide.EventAction, step 
 	ids := step.IDs
 	if len(ids) == 0 {
 		for _, e := range eventsOf(&state, step.Topic) {
-			ids = append(ids, e.MessageID)
+			held := eventlog.HeldReason("")
+			if e.Held != nil {
+				held = e.Held.Reason
+			}
+			if action.Meant(false, e.Job(), held) {
+				ids = append(ids, e.MessageID)
+			}
+		}
+		if len(ids) == 0 {
+			return fmt.Errorf("nothing was changed: %s of all events of topic %s means none of them; name ids", action,
+				step.Topic)
 		}
 	}
 	change := decide.ChangeEvents{Action: action}

@@ -3,6 +3,7 @@ package simulation
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/pawl-run/pawl/engine/decide"
@@ -165,8 +166,13 @@ func (j *judge) fact(b *book, r eventlog.Record, f eventlog.Fact, before *projec
 			}
 			b.again[ref] = true
 		}
-		// An acceptance asks for nothing again, and of an event that was held nothing had happened (J3).
-		if e := before.Event(f.Topic, f.MessageID); !accepting && e.Held == nil {
+		// An acceptance asks for nothing again, nor does a skip of a discarded event (O7), and of an event that was held
+		// nothing had happened (J3).
+		gaveUp := slices.ContainsFunc(r.Facts, func(f eventlog.Fact) bool {
+			skipped, ok := f.(*eventlog.EventSkipped)
+			return ok && ref == eventlog.EventRef{Topic: skipped.Topic, MessageID: skipped.MessageID}
+		})
+		if e := before.Event(f.Topic, f.MessageID); !accepting && !gaveUp && e.Held == nil {
 			s.world.excuse(b.name, ref)
 		}
 	case *eventlog.WorkflowPaused, *eventlog.WorkflowResumed:

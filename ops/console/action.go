@@ -164,6 +164,9 @@ func (c *Console) act(w http.ResponseWriter, r *http.Request) {
 func (v *visit) carryOut(a *action, form url.Values) (said string, changed int, err error) {
 	id, resolution := a.operation()
 	fields := given(form, a.path...)
+	if strings.HasSuffix(id, "Events") {
+		fields = given(form, slices.Concat(a.path, asCounted)...)
+	}
 	for _, f := range a.asks {
 		switch value := strings.TrimSpace(form.Get(f.Name)); {
 		case value == "":

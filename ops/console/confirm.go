@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/pawl-run/pawl/engine/decide"
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/ops/rpc"
 	"github.com/pawl-run/pawl/projections/readmodel"
@@ -115,7 +116,7 @@ func (v *visit) chooseMany(a *action, form url.Values, view *actionView, hide fu
 	if id, _ := a.operation(); strings.HasSuffix(id, "Mutations") {
 		return v.chooseMutations(a, form, view, hide)
 	}
-	return v.chooseEvents(form, view, hide)
+	return v.chooseEvents(a, form, view, hide)
 }
 
 func (v *visit) chooseMutations(a *action, form url.Values, view *actionView, hide func(name, value string)) error {
@@ -163,7 +164,7 @@ func (v *visit) fittingMutations(a *action, form url.Values) (manyAnswer, error)
 	return ask[manyAnswer](v, id, fields)
 }
 
-func (v *visit) chooseEvents(form url.Values, view *actionView, hide func(name, value string)) error {
+func (v *visit) chooseEvents(a *action, form url.Values, view *actionView, hide func(name, value string)) error {
 	for _, p := range form["item"] {
 		topic, message, _ := strings.Cut(p, "/")
 		job, err := ask[readmodel.Job](v, "getJob", map[string]any{"workflow": form.Get("workflow"), "topic": topic,
@@ -183,8 +184,19 @@ func (v *visit) chooseEvents(form url.Values, view *actionView, hide func(name, 
 		if err != nil {
 			return err
 		}
+		id, _ := a.operation()
+		action := decide.EventAction(strings.TrimSuffix(id, "Events"))
+		narrowed := form.Get("state") != "" || form.Get("status") != "" || form.Get("held") != ""
 		for _, j := range jobs.Items {
-			view.Events = append(view.Events, chosenOf(j))
+			if action.Meant(narrowed, j.State, j.Held.For()) {
+				view.Events = append(view.Events, chosenOf(j))
+			}
+		}
+		// What is in another state by then, or held otherwise, is left as it is (C11).
+		for _, name := range asCounted {
+			if value := form.Get(name); value != "" {
+				hide(name, value)
+			}
 		}
 		view.More, view.Reached = jobs.Next != nil, jobs.Reached
 	}
@@ -198,6 +210,9 @@ func (v *visit) chooseEvents(form url.Values, view *actionView, hide func(name, 
 	}
 	return nil
 }
+
+// asCounted are the filters that go with the events of a form.
+var asCounted = []string{"state", "held"}
 
 func chosenOf(j readmodel.Job) chosenEvent {
 	return chosenEvent{eventItem{j.Topic, j.MessageID}, j.Title}

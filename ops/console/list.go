@@ -5,6 +5,7 @@ import (
 	"net/url"
 	"slices"
 
+	"github.com/pawl-run/pawl/engine/decide"
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/ops/rpc"
 	"github.com/pawl-run/pawl/projections/readmodel"
@@ -98,9 +99,13 @@ func listed[Item any](v *visit, id string, fields map[string]any) ([]Item, found
 	return page.Items, found{page.Next, page.Reached}, err
 }
 
-// Skippable reports whether one of the jobs that are shown is not over, so that it may be skipped.
+// Skippable reports whether one of the jobs that are shown may be skipped. Discarded ones are only where they are asked
+// for (C11).
 func (l listView) Skippable() bool {
-	return slices.ContainsFunc(l.Jobs, func(j readmodel.Job) bool { return j.FinalizedAt == 0 })
+	narrowed := l.Query.Get("state") != "" || l.Query.Get("status") != ""
+	return slices.ContainsFunc(l.Jobs, func(j readmodel.Job) bool {
+		return decide.ActionSkip.Changes(j.State, j.Held.For()) && decide.ActionSkip.Meant(narrowed, j.State, j.Held.For())
+	})
 }
 
 // Continued reports whether the page is not the first of its list.

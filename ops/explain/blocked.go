@@ -2,7 +2,6 @@ package explain
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/pawl-run/pawl/engine/capability"
 	"github.com/pawl-run/pawl/engine/connector"
@@ -50,8 +49,7 @@ func (w *Why) explainMaintenance(s *projections.State, wait decide.Wait) {
 
 // nothingRuns says what stands still because of a plain handler: concurrent consumers go on (C8).
 func nothingRuns(s *projections.State) string {
-	consumers := s.Definition().Consumers
-	if !slices.ContainsFunc(consumers, eventlog.Consumer.Concurrent) {
+	if !concurrentGoOn(s) {
 		return "Nothing runs"
 	}
 	waiting := 0

@@ -46,7 +46,7 @@ func Stepper(s *projections.State) string {
 }
 
 // foremost is the most important wait of a workflow with concurrent consumers: one that holds the whole workflow, else
-// one that only a person ends (first one that keeps other events waiting too), else the one that ends first by itself.
+// one that only a person ends (first one for which a consumer begins no run), else the one that ends first by itself.
 func foremost(s *projections.State, wait decide.Wait, standings []decide.ConsumerStatus,
 	at decide.Present) decide.Wait {
 	switch wait.Reason {
@@ -62,7 +62,7 @@ func foremost(s *projections.State, wait decide.Wait, standings []decide.Consume
 	}
 	for _, st := range standings {
 		for _, other := range st.Waits {
-			if st.Offers > 0 && other.Reason.Meaning() == decide.NeedsPerson {
+			if other.Reason.Meaning() == decide.NeedsPerson {
 				return other
 			}
 		}

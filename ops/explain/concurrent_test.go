@@ -348,3 +348,34 @@ func TestStandingIsExplained(t *testing.T) {
 		l.check(decide.ReasonBackoff, true, []string{"1 of its events has failed so often"}, nil)
 	})
 }
+
+// C8: under a pause or in the archive concurrent consumers do not go on either.
+func TestNothingGoesOnBesideAPause(t *testing.T) {
+	t.Parallel()
+	const at, later = eventlog.Instant(1_700_000_000_000_000), eventlog.Instant(1_700_000_060_000_000)
+	for _, archived := range []bool{false, true} {
+		s := projections.State{}.Hydrate(
+			&projections.Workflow{Name: "shop", Head: eventlog.Head{Revision: 7}, PendingRetry: "R1"},
+			&projections.Run{ID: "R1", Handler: "sum", Type: eventlog.ConsumerHandler, Status: eventlog.RunStatusPausedReconcile,
+				Mutation: "M1", StartedAt: at, Engine: "E", EndedAt: at},
+			&projections.Mutation{ID: "M1", Run: "R1", Status: eventlog.MutationStatusNeedsReconcile, ReconcileAt: later,
+				Call:      eventlog.MutationCall{Connector: "mail", Operation: "send", Reconciles: true},
+				StartedAt: at, Engine: "E"},
+			&projections.Script{Version: "1", Definition: eventlog.Definition{Consumers: []eventlog.Consumer{
+				{Name: "each", Subscribe: []eventlog.Topic{"in"}, Concurrency: 4},
+				{Name: "sum", Subscribe: []eventlog.Topic{"done"}}}}},
+			&projections.Handler{Name: "each"}, &projections.Handler{Name: "sum"},
+		)
+		s.Version = "1"
+		if archived {
+			s.Archived = true
+		} else {
+			s.Pause = &projections.Pause{By: eventlog.Actor{Kind: "user", Name: "ada"}, Since: at}
+		}
+		p := decide.Present{Now: at, Engine: "E", MaxHeld: 1000}
+		w := Workflow(&s, Owed(&s, p), p, Beside{})
+		if !strings.Contains(w.Message, "nothing else of the workflow runs until it is known") {
+			t.Errorf("archived %t: %s", archived, w.Message)
+		}
+	}
+}

@@ -56,16 +56,16 @@ func (w *Why) explainWait(s *projections.State, wait decide.Wait) {
 		switch {
 		case m != nil && !m.Call.Reconciles:
 			w.set("It is not known whether %s was applied%s, and its connector cannot be asked. Something of its call may be "+
-				"under way until %s; after that a person decides. Nothing of this call is sent again%s.",
-				callName(s, m), because(m.Failure), wait.Until, others(s, m, "until then"))
+				"under way until %s; after that a person decides. Nothing of this call is sent again, and %s.",
+				callName(s, m), because(m.Failure), wait.Until, others(s, m, " until then"))
 		case m != nil && m.Call.Resends():
-			w.set("It is not known whether %s was applied%s; %s%s. Once "+
+			w.set("It is not known whether %s was applied%s; %s, and %s. Once "+
 				"the attempts are used up, or its host may have forgotten the key, a person is asked.",
-				callName(s, m), because(m.Failure), resentWhen(m, wait.Until), others(s, m, "until it is known"))
+				callName(s, m), because(m.Failure), resentWhen(m, wait.Until), others(s, m, " until it is known"))
 		case m != nil:
-			w.set("It is not known whether %s was applied%s; %s. Nothing of this call is sent again%s; once the attempts are "+
-				"used up, a person is asked.",
-				callName(s, m), because(m.Failure), askedWhen(m, wait.Until), others(s, m, "until it is known"))
+			w.set("It is not known whether %s was applied%s; %s. Nothing of this call is sent again, and %s; once the attempts "+
+				"are used up, a person is asked.",
+				callName(s, m), because(m.Failure), askedWhen(m, wait.Until), others(s, m, " until it is known"))
 		}
 		w.offer("pawl mutations show %s", wait.Subject)
 	case decide.ReasonIndeterminate:
@@ -100,6 +100,7 @@ func (w *Why) explainWait(s *projections.State, wait decide.Wait) {
 		w.set("Consumer %s of workflow %s begins no run: three of its calls in a row ended without a known outcome.",
 			wait.Subject, name)
 	case decide.ReasonHeldMost:
+		w.Since = s.Counts.HeldSince
 		w.set("Consumer %s of workflow %s begins no run: as many of its events are held as may be.", wait.Subject, name)
 	default:
 		w.set("Workflow %s waits: %s.", name, wait.Reason)
@@ -116,12 +117,17 @@ func (w *Why) explainWait(s *projections.State, wait decide.Wait) {
 // only its own event (C5).
 func others(s *projections.State, m *projections.Mutation, until string) string {
 	if run := s.Run(m.Run); run != nil && run.Event != nil {
-		return ", and the other events go on"
+		return "the other events go on"
 	}
-	if slices.ContainsFunc(s.Definition().Consumers, eventlog.Consumer.Concurrent) {
-		return ", and of the workflow only the concurrent consumers run " + until
+	if concurrentGoOn(s) {
+		return "of the workflow only the concurrent consumers run" + until
 	}
-	return ", and nothing else of the workflow runs " + until
+	return "nothing else of the workflow runs" + until
+}
+
+// concurrentGoOn reports whether concurrent consumers run although a plain handler keeps the others waiting (C8).
+func concurrentGoOn(s *projections.State) bool {
+	return !s.Archived && s.Pause == nil && slices.ContainsFunc(s.Definition().Consumers, eventlog.Consumer.Concurrent)
 }
 
 // askedWhen says when a mutation's connector is asked what became of it, and from when on the answer "not applied"
@@ -341,7 +347,7 @@ func (w *Why) explainApproval(s *projections.State, wait decide.Wait, m *project
 	if m != nil {
 		w.Since = m.RequestedAt
 		w.set("%s awaits approval; nothing has left. Approving sends exactly the recorded parameters, once; "+
-			"rejecting skips its events and goes on with next. Nothing else of the workflow runs until then.", callName(s, m))
+			"rejecting skips its events and goes on with next; until then %s.", callName(s, m), others(s, m, ""))
 	}
 	w.offer("pawl mutations show %s", wait.Subject)
 	if s.Pause != nil {

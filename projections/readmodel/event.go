@@ -113,7 +113,8 @@ func JobView(e *projections.TopicEvent, d *eventlog.Definition, held *HeldEvent)
 	}
 	for i, a := range e.Attempts {
 		v.Attempts[i] = JobAttempt{N: a.N, Run: a.Run, At: a.At, EndedAt: a.EndedAt, Error: failureView(a.Failure)}
-		counts := i >= len(e.Attempts)-e.Executions // it is not older than the last redrive
+		// It is not older than the last redrive, or the event was given up without another try.
+		counts := i >= len(e.Attempts)-e.Executions || v.State == projections.JobCancelled && e.Executions == 0
 		if counts && a.Failure != nil && v.State != projections.JobCompleted {
 			v.Error = v.Attempts[i].Error
 		}

@@ -59,7 +59,7 @@ func (c *jobsAction) change(engine *client.Finder, screen term.Screen, operation
 			}
 		}
 		for _, filter := range filters {
-			if filter != "held" { // an event that is not held for this reason any more is left as it is
+			if filter != "held" && filter != "state" { // an event that has changed since is left as it is
 				delete(params, filter)
 			}
 		}
