@@ -88,11 +88,12 @@ func (c *exchange) run(ctx context.Context, ref scriptRef) *sandbox.Error {
 	return fault
 }
 
-// charge is what the call counts for its workflow. A workflow is charged for starting a replacement too, so that one
-// that uses up processes is not taken for a quick one.
+// charge is what the call counts for its workflow. A workflow is charged for starting a replacement too: so much that
+// one that uses up processes is not taken for a quick one, and not so much that one such call makes it a heavy one, as
+// the start of a process takes long on a busy machine.
 func (c *exchange) charge(used time.Duration) time.Duration {
 	if c.recycle {
-		used += c.w.starting
+		used += min(max(c.w.starting, 2*short), heavyFrom/2)
 	}
 	return used
 }

@@ -58,13 +58,19 @@ func TestAWorkerIsRecycled(t *testing.T) {
 // not one with quick calls.
 func TestARecycledWorkerIsPaidFor(t *testing.T) {
 	t.Parallel()
-	x := exchange{w: &process{starting: time.Second}}
-	if got := x.charge(time.Millisecond); got != time.Millisecond {
-		t.Errorf("a call is charged %v", got)
-	}
-	x.recycle = true
-	if got := x.charge(time.Millisecond); got != time.Second+time.Millisecond {
-		t.Errorf("a call that used its process up is charged %v", got)
+	for _, c := range []struct {
+		recycle        bool
+		starting, want time.Duration
+	}{
+		{false, 60 * time.Millisecond, time.Millisecond},
+		{true, 60 * time.Millisecond, 61 * time.Millisecond},
+		{true, time.Millisecond, 2*short + time.Millisecond}, // more than a quick call counts
+		{true, 9 * time.Second, heavyFrom/2 + time.Millisecond},
+	} {
+		x := exchange{w: &process{starting: c.starting}, recycle: c.recycle}
+		if got := x.charge(time.Millisecond); got != c.want {
+			t.Errorf("recycled %v, started in %v: a call is charged %v, not %v", c.recycle, c.starting, got, c.want)
+		}
 	}
 }
 
