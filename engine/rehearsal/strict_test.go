@@ -209,7 +209,7 @@ func TestDiscardedEventsAreExpected(t *testing.T) {
 			t.redrive("wanted"); t.expectCall("csv.appendRow");`, ""},
 		"skipped with all of its topic": {"maxAttempts: 1,", refused + `t.skip("wanted");`,
 			"skip of all events of topic wanted means none of them"},
-		"skipped by its id": {"maxAttempts: 1,", refused + `t.skip("wanted", "a");`, ""},
+		"skipped by its id":                       {"maxAttempts: 1,", refused + `t.skip("wanted", "a");`, ""},
 		"with a dead letter that nothing handles": {`maxAttempts: 1, deadLetter: "dead",`, refused, red},
 		"with a dead letter that is listed": {`maxAttempts: 1, deadLetter: "dead",`, refused +
 			`t.expectEvents("dead", [{ payload: { messageId: "a", attempts: 2 } }]);`, ""},

@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/pawl-run/pawl/cmd/pawl/internal/exit"
-	"github.com/pawl-run/pawl/cmd/pawl/internal/term"
 )
 
 // URLFile, in the data directory, holds the address while an engine runs there.
@@ -23,7 +22,7 @@ func HTTPAddress(data string) (string, error) {
 	case errors.Is(err, fs.ErrNotExist):
 		return "", nil
 	case err != nil:
-		return "", exit.Failed("let this user read "+term.Path(path)+", or say where the engine is: --url URL or PAWL_URL",
+		return "", exit.Failed("let this user read "+path+", or say where the engine is: --url URL or PAWL_URL",
 			fmt.Errorf("find the engine: %w", err))
 	}
 	return strings.TrimSpace(string(text)), nil
@@ -31,7 +30,7 @@ func HTTPAddress(data string) (string, error) {
 
 // LetWrite is what a person does where a file in the folder could not be written.
 func LetWrite(dir string) string {
-	return "let this user write in " + term.Path(dir) + ", and free space if its disk is full; then start again"
+	return "let this user write in " + dir + ", and free space if its disk is full; then start again"
 }
 
 // Past is the folder, in the data directory, where a running engine keeps the states that it folds to show the past.
