@@ -14,7 +14,7 @@ import (
 
 	"github.com/nats-io/nats-server/v2/server"
 
-	"github.com/pawl-run/pawl/loopback"
+	"github.com/pawl-run/pawl/engine/loopback"
 )
 
 // Cluster says how a server finds its peers. The name of the server ([Config.Name]) is the name of the node.

@@ -142,3 +142,14 @@ func TestRenames(t *testing.T) {
 	one(t, treeOf(t, map[string]string{"eventlog/durable/a.go": text, "ops/a_test.go": text}).imports())
 	one(t, treeOf(t, map[string]string{"embeddednats/a.go": text}).imports(), "embeddednats/a.go:5", "durable.WriteFile")
 }
+
+// The folders at the top are fixed: a new package stands in one of them.
+func TestLayers_TopIsFixed(t *testing.T) {
+	t.Parallel()
+	top := []string{"cmd", "embeddednats", "engine", "eventlog", "ops", "projections", "sandbox"}
+	for _, l := range layers {
+		if first, _, _ := strings.Cut(l.folders, "/"); !slices.Contains(top, first) {
+			t.Errorf("the layer of %s is in none of %q", l.folders, top)
+		}
+	}
+}

@@ -28,13 +28,13 @@ func internals(names ...string) (folders []string) {
 // belowCommands are the libraries of the module, and these packages of cmd/pawl.
 func belowCommands(names ...string) []string {
 	return append(internals(names...), "eventlog/...", "projections/...", "sandbox/...", "engine/...", "embeddednats/...",
-		"ops/...", "loopback")
+		"ops/...")
 }
 
 // layers are tried in order, and the first that fits a folder holds for it. A layer imports only lower ones: the
 // log knows nothing, the fold knows the log, decisions know the fold, the engine carries them out.
 var layers = []layer{
-	{folders: "loopback"},
+	{folders: "engine/loopback"}, // what all that listen or dial share
 	{folders: "eventlog/pack", external: []string{"github.com/vmihailenco/msgpack/v5"}, pure: true},
 	{folders: "eventlog", project: []string{"eventlog/pack"}, external: []string{"github.com/vmihailenco/msgpack/v5/...",
 		"github.com/oklog/ulid/v2", "github.com/cespare/xxhash/v2"}, pure: true},
@@ -83,8 +83,8 @@ var layers = []layer{
 		pure: true},
 	// A connector confines the process that reads hostile bytes for it, but runs no script. It reads in the contract of
 	// scripts which names are reserved for scripts.
-	{folders: "engine/connector/...", project: []string{"eventlog", "engine/connector/...", "engine/secret", "loopback",
-		"sandbox", "sandbox/worker/confine", "sandbox/similar"}, external: anyLibrary},
+	{folders: "engine/connector/...", project: []string{"eventlog", "engine/connector/...", "engine/secret",
+		"engine/loopback", "sandbox", "sandbox/worker/confine", "sandbox/similar"}, external: anyLibrary},
 	// The packages that the parts of an engine share import none of these parts.
 	{folders: "engine/difference", pure: true},
 	{folders: "engine/clock", external: []string{"golang.org/x/sys/unix"}},
@@ -96,11 +96,12 @@ var layers = []layer{
 	// The engine sees the Log interface; which log it gets, JetStream or memory, is wired in cmd.
 	{folders: "engine/...", project: []string{"eventlog", "eventlog/memlog", "projections/...", "sandbox/...",
 		"engine/..."}, external: anyLibrary},
-	{folders: "embeddednats/...", project: []string{"eventlog/durable", "embeddednats/...", "loopback"},
+	{folders: "embeddednats/...", project: []string{"eventlog/durable", "embeddednats/...", "engine/loopback"},
 		external: anyLibrary},
 	// The transport of calls does not know what the calls do; that is in the table of package ops.
-	{folders: "ops/rpc", project: []string{"eventlog", "loopback", "sandbox"}, external: anyLibrary},
-	{folders: "ops/auth", project: []string{"eventlog", "loopback", "projections", "ops/rpc"}, external: anyLibrary},
+	{folders: "ops/rpc", project: []string{"eventlog", "engine/loopback", "sandbox"}, external: anyLibrary},
+	{folders: "ops/auth", project: []string{"eventlog", "engine/loopback", "projections", "ops/rpc"},
+		external: anyLibrary},
 	{folders: "ops/logread", project: []string{"eventlog", "ops/rpc", "ops/auth"}, external: anyLibrary},
 	{folders: "ops/explain", project: []string{"eventlog", "projections/...", "engine", "engine/capability",
 		"engine/connector", "engine/decide", "engine/deploy", "engine/hint", "sandbox"}, external: anyLibrary},

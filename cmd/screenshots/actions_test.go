@@ -76,7 +76,12 @@ func TestActions(t *testing.T) {
 	if err != nil {
 		t.Fatalf("%v\n%s", err, said)
 	}
-	p.on("/ui/workflows/orders/list/jobs?state=discarded").lacks("Skip…") // they have ended already
+	p.on("/ui/workflows/orders/list/jobs?state=completed").lacks("Skip…") // they have ended already
+	p.on("/ui/workflows/orders/list/jobs?state=discarded").follow("Skip…")
+	p.confirm("")
+	if n := p.count("/v1/workflows/orders/jobs?state=discarded"); n != 0 {
+		t.Errorf("%d orders are discarded still", n)
+	}
 	p.on("/ui/workflows/reports/events/raw/r-1").follow("Skip…")
 	p.confirm("")
 	if n := p.count("/v1/workflows/reports/jobs?state=cancelled"); n != 1 {

@@ -12,8 +12,8 @@ import (
 	"net/url"
 	"strings"
 
+	"github.com/pawl-run/pawl/engine/loopback"
 	"github.com/pawl-run/pawl/eventlog"
-	"github.com/pawl-run/pawl/loopback"
 	"github.com/pawl-run/pawl/ops/rpc"
 	"github.com/pawl-run/pawl/projections"
 )

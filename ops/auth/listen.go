@@ -7,7 +7,7 @@ import (
 	"net/url"
 	"strings"
 
-	"github.com/pawl-run/pawl/loopback"
+	"github.com/pawl-run/pawl/engine/loopback"
 )
 
 // ParsePublicURL reads the address under which an engine is reached from elsewhere: http or https, host

@@ -3,7 +3,7 @@ package rpc
 import (
 	"net/url"
 
-	"github.com/pawl-run/pawl/loopback"
+	"github.com/pawl-run/pawl/engine/loopback"
 )
 
 // MayCarryToken reports whether a token may be sent to the address: it is https, or an address of this machine.

@@ -11,7 +11,7 @@ import (
 
 	"github.com/pawl-run/pawl/engine/connector"
 	"github.com/pawl-run/pawl/engine/connector/redact"
-	"github.com/pawl-run/pawl/loopback"
+	"github.com/pawl-run/pawl/engine/loopback"
 )
 
 // Config of the smtp connector. Secrets in it have been expanded already.

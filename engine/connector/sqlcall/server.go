@@ -12,7 +12,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/pawl-run/pawl/engine/connector/publicnet"
-	"github.com/pawl-run/pawl/loopback"
+	"github.com/pawl-run/pawl/engine/loopback"
 )
 
 // maxMessage is the most bytes that one message of a server may have: a row that does not fit a result by far is not

@@ -15,8 +15,8 @@ import (
 	"github.com/pawl-run/pawl/cmd/pawl/internal/exit"
 	"github.com/pawl-run/pawl/cmd/pawl/internal/term"
 	"github.com/pawl-run/pawl/embeddednats"
+	"github.com/pawl-run/pawl/engine/loopback"
 	"github.com/pawl-run/pawl/eventlog/durable"
-	"github.com/pawl-run/pawl/loopback"
 )
 
 // natsListener is the listener at which the broker answers tools, subscribers and operators, if that is wanted, and the

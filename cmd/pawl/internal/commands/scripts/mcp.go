@@ -18,7 +18,7 @@ import (
 	"github.com/pawl-run/pawl/cmd/pawl/internal/storage"
 	"github.com/pawl-run/pawl/cmd/pawl/internal/term"
 	"github.com/pawl-run/pawl/cmd/pawl/internal/version"
-	"github.com/pawl-run/pawl/loopback"
+	"github.com/pawl-run/pawl/engine/loopback"
 	"github.com/pawl-run/pawl/ops"
 	"github.com/pawl-run/pawl/ops/rpc"
 )

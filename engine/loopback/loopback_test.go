@@ -3,7 +3,7 @@ package loopback_test
 import (
 	"testing"
 
-	"github.com/pawl-run/pawl/loopback"
+	"github.com/pawl-run/pawl/engine/loopback"
 )
 
 func TestHost(t *testing.T) {
