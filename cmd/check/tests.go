@@ -21,12 +21,13 @@ import (
 // build without the race detector. It could find nothing there, and would take minutes.
 var sequential = []string{"cmd/screenshots", "engine/decide", "engine/simulation"}
 
-// slowToLink are folders of packages whose test programs hold nearly all of Pawl: to link one takes ten times as long
-// as its tests do. A quick look leaves them out.
-var slowToLink = []string{"cmd/pawl/internal", "cmd/screenshots"}
+// leftOutByShort are folders of packages that a quick look leaves out: their test programs hold nearly all of Pawl, so
+// that to link one takes longer than its tests do, or their tests are of several engines or of many random histories.
+var leftOutByShort = []string{"cmd/pawl/internal", "cmd/screenshots", "engine/cluster", "engine/process",
+	"engine/simulation", "ops/alert", "ops/backup", "ops/feed", "ops/hooks", "ops/replay", "ops/trace"}
 
-func isSlowToLink(name string) bool {
-	return slices.ContainsFunc(slowToLink, func(folder string) bool {
+func isLeftOutByShort(name string) bool {
+	return slices.ContainsFunc(leftOutByShort, func(folder string) bool {
 		return name == folder || strings.HasPrefix(name, folder+"/")
 	})
 }
@@ -42,10 +43,10 @@ func (r *report) tests(ctx context.Context, root string, short, all bool, packag
 	if err == nil && short {
 		args = append(args, "-short")
 		if kept := slices.DeleteFunc(slices.Clone(packages), func(name string) bool {
-			return isSlowToLink(strings.TrimPrefix(name, r.module+"/"))
+			return isLeftOutByShort(strings.TrimPrefix(name, r.module+"/"))
 		}); len(kept) > 0 && len(kept) < len(packages) { // those that were asked for by name stay
 			packages = kept
-			r.left.add("by -short", "tests of "+strings.Join(slowToLink, ", "))
+			r.left.add("by -short", "tests of "+strings.Join(leftOutByShort, ", "))
 		}
 	}
 	if !all {

@@ -79,6 +79,7 @@ func TestAuthorsPageFirstWorkflow(t *testing.T) {
 
 // The typed workflow of the page is valid, and does what its types say.
 func TestAuthorsPageTypes(t *testing.T) {
+	long(t)
 	t.Parallel()
 	dir := place(t, map[string]string{"sales.ts": pagePartOf(t, "Types in your editor").code(t, "ts"), "sheets/.keep": ""})
 	if out := mustRun(t, dir, 0, "pawl", "validate", "sales.ts"); strings.Contains(out, "warning") {

@@ -118,6 +118,7 @@ func holds(answer, shown any) error {
 
 // An agent does what the page says, step by step, and gets the answers that the page shows.
 func TestAgentWorksAsItsPageSays(t *testing.T) {
+	long(t)
 	page := read(t, "MCP.md")
 	dir := t.TempDir()
 	if err := os.Mkdir(filepath.Join(dir, "sheets"), 0o700); err != nil {
@@ -187,6 +188,7 @@ func TestAgentWorksAsItsPageSays(t *testing.T) {
 
 // The client of the SDK walks every tool and every resource, with the answers and the refusals of each.
 func TestModelWalksEveryTool(t *testing.T) {
+	long(t)
 	dir, drops := t.TempDir(), dropping(t)
 	settings := "connectors:\n  http:\n    hosts:\n      \"" + drops + "\": {private: true}\n" +
 		"recordings: {w: {runs: 10}}\npolicies: {repair: {budget: 9}}\n"
@@ -410,6 +412,7 @@ func readResources(t *testing.T, model modelClient) {
 
 // A caller is offered what its role covers, and nothing else; over HTTP each request brings its own token.
 func TestModelHasTheRoleOfItsToken(t *testing.T) {
+	long(t)
 	dir := t.TempDir()
 	d := startDaemon(t, dir, "pawl", "serve", "--data", ".pawl")
 	reading := []string{"evidence", "list", "show", "test", "validate", "why"}

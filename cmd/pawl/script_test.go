@@ -47,8 +47,8 @@ const (
 	plainParser = "PAWL_TEST_PARSER"
 )
 
-// quickScripts are those with nearly all commands: a quick look runs them alone.
-var quickScripts = []string{"client", "push"}
+// quickScript is the one with nearly all commands: a quick look runs it alone.
+const quickScript = "client"
 
 // plainScripts are those whose commands do one thing and end. They go without the race detector, with which each of
 // their hundreds of starts costs four times as much. It stays with the engines that these scripts start and with what
@@ -71,8 +71,8 @@ func TestScripts(t *testing.T) {
 			if t, ok := env.T().(interface{ Name() string }); ok {
 				script = path.Base(t.Name())
 			}
-			if testing.Short() && !slices.Contains(quickScripts, script) {
-				env.T().Skip("left out by -short, which runs only the scripts with nearly all commands")
+			if testing.Short() && script != quickScript {
+				env.T().Skip("left out by -short, which runs only the script with nearly all commands")
 			}
 			if plain != "" && slices.Contains(plainScripts, script) {
 				env.Setenv("PATH", plain+string(os.PathListSeparator)+env.Getenv("PATH"))

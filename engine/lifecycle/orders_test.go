@@ -137,6 +137,9 @@ func TestF05_AServerSlowerThanTheTimeoutMakesOneOrder(t *testing.T) {
 // F5 over the wire, when the process that held the exchange is gone and nothing says any more when the
 // server is done with it.
 func TestF05_ASlowServerAndARestartMakeOneOrder(t *testing.T) {
+	if testing.Short() {
+		t.Skip("left out by -short: it starts engines again and again")
+	}
 	// Each brings an order to the server, and the engine to its end before the order is made.
 	stopped := func(o *orders) {
 		o.l.push("a")

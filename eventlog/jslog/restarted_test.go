@@ -49,6 +49,7 @@ func TestACopyOutlivesKilledServers(t *testing.T) {
 	}
 	write()
 	kill(t, c, 2)
+	awaitCopies(t, js) // a server that is behind is not elected, and to ask again and again keeps it from catching up
 	lead(t, js, "n3")
 	read := 0
 	for r, err := range l.Read(t.Context(), 0, 1) {
