@@ -9,32 +9,6 @@ import (
 	"github.com/pawl-run/pawl/eventlog"
 )
 
-// Token is a named token that is in use. What it opens is in its fields; the token itself is kept nowhere.
-type Token struct {
-	Name eventlog.TokenName `msgpack:"name"`
-	Role eventlog.TokenRole `msgpack:"role"`
-	// Workflow, unless empty, is the only one that the token is for.
-	Workflow  eventlog.WorkflowName `msgpack:"workflow,omitempty"`
-	Hash      string                `msgpack:"hash"` // SHA-256, hex
-	Last4     string                `msgpack:"last4"`
-	CreatedAt eventlog.Instant      `msgpack:"createdAt"`
-	CreatedBy eventlog.Actor        `msgpack:"createdBy"`
-}
-
-// Login lets a browser act for a user. What it opens is in its fields; its secret is kept nowhere.
-type Login struct {
-	ID   eventlog.LoginID   `msgpack:"id"`
-	Hash string             `msgpack:"hash"` // SHA-256, hex
-	User eventlog.Actor     `msgpack:"user"`
-	Role eventlog.TokenRole `msgpack:"role"`
-	// Workflow, unless empty, is the only one that the login is for.
-	Workflow eventlog.WorkflowName `msgpack:"workflow,omitempty"`
-	// Token is the named token with which it was asked for, empty for another one.
-	Token     eventlog.TokenName `msgpack:"token,omitempty"`
-	OpenedAt  eventlog.Instant   `msgpack:"openedAt"`
-	ExpiresAt eventlog.Instant   `msgpack:"expiresAt"`
-}
-
 // Token finds the token in use with the name.
 func (w *Workflow) Token(name eventlog.TokenName) (Token, bool) {
 	for _, t := range w.Tokens {

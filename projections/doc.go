@@ -1,7 +1,7 @@
 // Package projections folds the log into state. It is pure: no clock, no I/O, no randomness.
 //
 // [Apply] is the only way state changes. It takes a state and the next record and returns a new state. Each entity is
-// immutable once it is in a State: a change replaces the pointer. Its type stands in the file of its noun.
+// immutable once it is in a State: a change replaces the pointer. Their types stand in entity.go.
 //
 // A state holds live work: reserved events, pending events of topics with a subscriber,
 // the current run, what a pending retry needs, handler states. Everything else leaves it through

@@ -145,3 +145,10 @@ func (s *State) putEvent(e *TopicEvent) {
 	}
 	s.followEvent(e)
 }
+
+// decided notes what the transition decides. What Pawl does by itself is no decision.
+func (f *folding) decided(on **Decision, what DecisionKind) {
+	if f.t.Actor.Kind != eventlog.System.Kind {
+		*on = &Decision{what, f.t.Actor, f.at()}
+	}
+}

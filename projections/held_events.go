@@ -7,14 +7,6 @@ import (
 	"github.com/pawl-run/pawl/eventlog"
 )
 
-// Held is what keeps an event from going on.
-type Held struct {
-	Reason eventlog.HeldReason `msgpack:"reason"`
-	Since  eventlog.Instant    `msgpack:"since"`
-	// Run is the one after which it is held.
-	Run eventlog.RunID `msgpack:"run"`
-}
-
 func (f *folding) eventHeld(e *eventlog.EventHeld) error {
 	if !slices.Contains(eventlog.HeldReasons(), e.Reason) {
 		return fmt.Errorf("event %s in %s cannot be held for %q", e.MessageID, e.Topic, e.Reason)

@@ -6,34 +6,8 @@ import (
 	"github.com/pawl-run/pawl/eventlog"
 )
 
-// Attempt is one execution of a job (J1).
-type Attempt struct {
-	N       int               `msgpack:"n"`
-	Run     eventlog.RunID    `msgpack:"run"`
-	At      eventlog.Instant  `msgpack:"at"`
-	EndedAt eventlog.Instant  `msgpack:"endedAt,omitempty"`
-	Failure *eventlog.Failure `msgpack:"failure,omitempty"`
-}
-
 // maxAttemptsKept bounds an event's row: a job that crashes forever (J6) must not grow forever.
 const maxAttemptsKept = 50
-
-// Input is something outside that the workflow took in.
-type Input struct {
-	ID         eventlog.InputID `msgpack:"id"`
-	Source     string           `msgpack:"source"`
-	Type       string           `msgpack:"type"`
-	ExternalID string           `msgpack:"externalId"`
-	Title      string           `msgpack:"title"`
-	// Open, Consumed, Skipped and Discarded count the events it caused by how they stand.
-	Open      int                   `msgpack:"open,omitempty"`
-	Consumed  int                   `msgpack:"consumed,omitempty"`
-	Skipped   int                   `msgpack:"skipped,omitempty"`
-	Discarded int                   `msgpack:"discarded,omitempty"`
-	Outputs   []eventlog.MutationID `msgpack:"outputs,omitempty"`
-	At        eventlog.Instant      `msgpack:"at"`
-	Created   Ordinal               `msgpack:"created"`
-}
 
 // JobState is the processing state of a topic event (the six states of the job model).
 type JobState string

@@ -2,48 +2,11 @@ package projections
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"slices"
 
 	"github.com/pawl-run/pawl/eventlog"
 )
-
-// Mutation is a record of the ledger.
-type Mutation struct {
-	ID                eventlog.MutationID     `msgpack:"id"`
-	Run               eventlog.RunID          `msgpack:"run"`
-	Call              eventlog.MutationCall   `msgpack:"call"`
-	Key               string                  `msgpack:"key,omitempty"`
-	Status            eventlog.MutationStatus `msgpack:"status"`
-	Result            json.RawMessage         `msgpack:"result,omitempty"`
-	Failure           *eventlog.Failure       `msgpack:"failure,omitempty"`
-	ResolvedBy        string                  `msgpack:"resolvedBy,omitempty"`
-	ReconcileAttempts int                     `msgpack:"reconcileAttempts,omitempty"`
-	ReconcileAt       eventlog.Instant        `msgpack:"reconcileAt,omitempty"`
-	// OverAt is when nothing of the call can be under way any more, zero while that is not known (F5).
-	OverAt eventlog.Instant `msgpack:"overAt,omitempty"`
-	// BecameAskable says that the connector could not be asked about the call when it was made, and can now (O3).
-	BecameAskable bool `msgpack:"askableSince,omitempty"`
-	// ResentAt is when the same call was sent again last, zero for never; Deadline and Engine are of that one then.
-	// Resending says that nothing was recorded of it since.
-	ResentAt    eventlog.Instant `msgpack:"resentAt,omitempty"`
-	Resending   bool             `msgpack:"resending,omitempty"`
-	RequestedAt eventlog.Instant `msgpack:"requestedAt,omitempty"`
-	// ApprovedAt is when a person allowed a call whose run waits for a place (C3).
-	ApprovedAt eventlog.Instant `msgpack:"approvedAt,omitempty"`
-	StartedAt  eventlog.Instant `msgpack:"startedAt,omitempty"`
-	Deadline   eventlog.Instant `msgpack:"deadline,omitempty"`
-	SettledAt  eventlog.Instant `msgpack:"settledAt,omitempty"`
-	Engine     string           `msgpack:"engine,omitempty"`
-	// Contradiction is a late answer that differs from the final outcome (F12).
-	Contradiction string `msgpack:"contradiction,omitempty"`
-	// Comment is the latest of the people who decided on it, nil for none.
-	Comment *Comment `msgpack:"comment,omitempty"`
-	// Decision is the latest that was taken on it from outside, nil for none.
-	Decision *Decision `msgpack:"decision,omitempty"`
-	Created  Ordinal   `msgpack:"created"`
-}
 
 func (f *folding) approvalRequested(e *eventlog.MutationApprovalRequested) error {
 	if f.mutations.has(e.Mutation) {

@@ -9,18 +9,6 @@ import (
 	"github.com/pawl-run/pawl/eventlog"
 )
 
-// Ordinal is an entity's place in the log: the sequence of the transition that created it and
-// the fact's index there. It orders entities oldest first, the same in every replay.
-type Ordinal struct {
-	Seq uint64 `msgpack:"q"`
-	N   uint32 `msgpack:"n"`
-}
-
-// Before reports whether o was created before p.
-func (o Ordinal) Before(p Ordinal) bool {
-	return o.Seq < p.Seq || o.Seq == p.Seq && o.N < p.N
-}
-
 // Queued is the place of a pending event in its topic. Of a long backlog memory holds no more than
 // these: some 50 bytes for each event; of a concurrent consumer's another 60, and 100 more of one with a key. It
 // must hold no pointer to the event: nodes of a persistent tree share arrays, so what they point to may stay in

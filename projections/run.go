@@ -2,65 +2,10 @@ package projections
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"slices"
 
 	"github.com/pawl-run/pawl/eventlog"
-)
-
-// Run is one attempt of one handler.
-type Run struct {
-	ID      eventlog.RunID       `msgpack:"id"`
-	Handler eventlog.Handler     `msgpack:"handler"`
-	Type    eventlog.HandlerType `msgpack:"type"`
-	Version eventlog.Version     `msgpack:"version"`
-	Session eventlog.SessionID   `msgpack:"session"`
-	Phase   eventlog.Phase       `msgpack:"phase"`
-	Status  eventlog.RunStatus   `msgpack:"status"`
-	RetryOf eventlog.RunID       `msgpack:"retryOf,omitempty"`
-	// Outcome is empty, "success", "failure" or "skipped".
-	Outcome       MutationOutcome         `msgpack:"outcome,omitempty"`
-	Failure       *eventlog.Failure       `msgpack:"failure,omitempty"`
-	PrepareResult json.RawMessage         `msgpack:"prepareResult,omitempty"`
-	UITitle       string                  `msgpack:"uiTitle,omitempty"`
-	WakeAt        eventlog.Instant        `msgpack:"wakeAt,omitempty"`
-	Cancel        []eventlog.Cancellation `msgpack:"cancel,omitempty"`
-	// Mutation is the ledger record of the run's chain, empty when no call was made.
-	Mutation eventlog.MutationID `msgpack:"mutation,omitempty"`
-	// Reserved lists what the run reserved. The event's ReservedBy says whether the run still holds it.
-	Reserved      []eventlog.EventRef `msgpack:"reserved,omitempty"`
-	StartedAt     eventlog.Instant    `msgpack:"startedAt"`
-	EndedAt       eventlog.Instant    `msgpack:"endedAt,omitempty"`
-	StartRevision uint64              `msgpack:"startRevision"`
-	// Engine is the process incarnation that runs it (R14).
-	Engine  string  `msgpack:"engine"`
-	Created Ordinal `msgpack:"created"`
-	// Depth is the deepest of the events that it has reserved or cancels (R20).
-	Depth int `msgpack:"depth,omitempty"`
-	// ScheduledAt is the time that the schedule of a producer asked for, the same in each further try (S2).
-	ScheduledAt eventlog.Instant `msgpack:"scheduledAt,omitempty"`
-	// Event is that of a concurrent consumer's run, Key its key as canonical JSON (C1, C2); nil for a plain run.
-	Event *eventlog.EventRef `msgpack:"event,omitempty"`
-	Key   string             `msgpack:"key,omitempty"`
-	// Empty: prepare chose nothing of it (C6).
-	Empty bool `msgpack:"empty,omitempty"`
-	// Owes: it has ended and owes a retry or a settlement, due at RetryAt. Tries counts the failed tries of
-	// its chain, and Attention is since when they are so many that a person should look (C5, F8).
-	Owes      bool             `msgpack:"owes,omitempty"`
-	RetryAt   eventlog.Instant `msgpack:"retryAt,omitempty"`
-	Tries     int              `msgpack:"tries,omitempty"`
-	Attention eventlog.Instant `msgpack:"attention,omitempty"`
-}
-
-// MutationOutcome is the run's own note of what became of its mutation.
-type MutationOutcome string
-
-// The outcomes.
-const (
-	OutcomeSuccess MutationOutcome = "success"
-	OutcomeFailure MutationOutcome = "failure"
-	OutcomeSkipped MutationOutcome = "skipped"
 )
 
 // phases are those a handler's runs can be in (R1).

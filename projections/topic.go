@@ -1,61 +1,11 @@
 package projections
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 
 	"github.com/pawl-run/pawl/eventlog"
 )
-
-// TopicEvent is one of the workflow's own messages.
-type TopicEvent struct {
-	Topic      eventlog.Topic       `msgpack:"topic"`
-	MessageID  eventlog.MessageID   `msgpack:"messageId"`
-	Title      string               `msgpack:"title"`
-	Payload    json.RawMessage      `msgpack:"payload"`
-	Status     eventlog.EventStatus `msgpack:"status"`
-	ReservedBy eventlog.RunID       `msgpack:"reservedBy,omitempty"`
-	CreatedBy  eventlog.RunID       `msgpack:"createdBy,omitempty"`
-	CausedBy   []eventlog.InputID   `msgpack:"causedBy,omitempty"`
-	// Depth is how many publications, each made for the one before, have led to it: 0 for what a producer or the
-	// outside has published (R20).
-	Depth int `msgpack:"depth,omitempty"`
-	// Traceparent is the context of its sender's trace, empty where it came with none.
-	Traceparent string `msgpack:"traceparent,omitempty"`
-	// Executions counts reservations since creation or the last redrive (J1, J3); Attempts
-	// are the latest of them, at most maxAttemptsKept.
-	Executions int `msgpack:"executions,omitempty"`
-	// Failures counts the failures that count against its job since creation or redrive: a
-	// crash does not, nor does a failure that holds the workflow instead (J2, J6).
-	Failures int `msgpack:"failures,omitempty"`
-	// Tries counts all failed tries, also those that Failures leaves out. The back-off is computed from it. FailedAt is
-	// the revision of the last failed one, zero before the first (J2).
-	Tries    int       `msgpack:"tries,omitempty"`
-	FailedAt uint64    `msgpack:"failedAt,omitempty"`
-	Attempts []Attempt `msgpack:"attempts,omitempty"`
-	// ScheduledAt hides a retryable event until then (J2).
-	ScheduledAt   eventlog.Instant `msgpack:"scheduledAt,omitempty"`
-	FinalizedAt   eventlog.Instant `msgpack:"finalizedAt,omitempty"`
-	SkipRequested bool             `msgpack:"skipRequested,omitempty"`
-	Reason        string           `msgpack:"reason,omitempty"`
-	// Unknown: it was given up with an accepted loss, and a call may have been made for it (O11).
-	Unknown bool `msgpack:"unknown,omitempty"`
-	// Undecided: it is Unknown, and no person has said yet that it was handled, or redriven it.
-	Undecided bool             `msgpack:"undecided,omitempty"`
-	CreatedAt eventlog.Instant `msgpack:"createdAt"`
-	Created   Ordinal          `msgpack:"created"`
-	// Held says what keeps it from going on, nil for nothing (C5).
-	Held *Held `msgpack:"held,omitempty"`
-	// Decision is the latest that was taken on it from outside, nil for none.
-	Decision *Decision `msgpack:"decision,omitempty"`
-	// Deferred: it is hidden because prepare chose nothing, until a deploy at the latest (C6).
-	Deferred bool `msgpack:"deferred,omitempty"`
-	// Counted: its last failure counts in Failures. Attention is since when it has failed so often that a
-	// person should look, zero before (F8).
-	Counted   bool             `msgpack:"counted,omitempty"`
-	Attention eventlog.Instant `msgpack:"attention,omitempty"`
-}
 
 func (f *folding) eventPublished(e *eventlog.EventPublished) error {
 	if f.events.has(EventKey(e.Topic, e.MessageID).ID) {

@@ -6,109 +6,6 @@ import (
 	"github.com/pawl-run/pawl/eventlog"
 )
 
-// Workflow is the core of a workflow: small, always in memory.
-type Workflow struct {
-	Name     eventlog.WorkflowName     `msgpack:"name"`
-	Head     eventlog.Head             `msgpack:"head"`
-	Version  eventlog.Version          `msgpack:"version"`
-	Grants   map[string]eventlog.Grant `msgpack:"grants"`
-	Created  Ordinal                   `msgpack:"created"`
-	Archived bool                      `msgpack:"archived,omitempty"`
-	// Pause is a person's pause, nil while it is not paused by a person; Blocked is the system's hold.
-	// Neither touches the other (F7).
-	Pause   *Pause `msgpack:"pause,omitempty"`
-	Blocked *Block `msgpack:"blocked,omitempty"`
-	// Maintenance holds everything until a repair (F7); RepairFailures counts logic
-	// failures in a row (F9).
-	Maintenance    *Maintenance `msgpack:"maintenance,omitempty"`
-	RepairFailures int          `msgpack:"repairFailures,omitempty"`
-	// RepairHandler is the handler whose failure was counted last: only its success says
-	// that a repair has worked.
-	RepairHandler eventlog.Handler `msgpack:"repairHandler,omitempty"`
-	Backoff       *Backoff         `msgpack:"backoff,omitempty"`
-	// PendingRetry is the ended run that owes a retry or a settlement (R16).
-	PendingRetry eventlog.RunID `msgpack:"pendingRetry,omitempty"`
-	// Current is the run that is active or awaits an approval.
-	Current eventlog.RunID     `msgpack:"current,omitempty"`
-	Session eventlog.SessionID `msgpack:"session,omitempty"`
-	// Waiting counts the pending events of each topic that has any, by topic. Those of a topic
-	// that no consumer subscribes to need not be in memory.
-	Waiting []Waiting `msgpack:"waiting,omitempty"`
-	Counts  Counts    `msgpack:"counts"`
-	// Tokens are the named tokens in use, by hash; those of the installation alone.
-	Tokens []Token `msgpack:"tokens,omitempty"`
-	// Logins are those of browsers that are not closed, oldest first; those of the installation alone.
-	Logins []Login `msgpack:"logins,omitempty"`
-}
-
-// Pause names the actor that paused a workflow, and the time.
-type Pause struct {
-	By    eventlog.Actor   `msgpack:"by"`
-	Since eventlog.Instant `msgpack:"since"`
-	// Restored says that the log was restored from a backup since, nil where it was not: a person has to look at what
-	// was done after the backup.
-	Restored *Restored `msgpack:"restored,omitempty"`
-}
-
-// Restored is where and when the backup was made.
-type Restored struct {
-	From    string           `msgpack:"from"`
-	TakenAt eventlog.Instant `msgpack:"takenAt"`
-}
-
-// Block is a system hold.
-type Block struct {
-	Reason  eventlog.BlockReason `msgpack:"reason"`
-	Message string               `msgpack:"message"`
-	Run     eventlog.RunID       `msgpack:"run,omitempty"`
-	Since   eventlog.Instant     `msgpack:"since"`
-}
-
-// Maintenance is a wait for a repair.
-type Maintenance struct {
-	Run   eventlog.RunID   `msgpack:"run"`
-	Since eventlog.Instant `msgpack:"since"`
-}
-
-// Backoff is a wait after transient failures.
-type Backoff struct {
-	Attempt int              `msgpack:"attempt"`
-	Until   eventlog.Instant `msgpack:"until"`
-	// Attention is since when there are so many that a person should look, zero before (F8).
-	Attention eventlog.Instant `msgpack:"attention,omitempty"`
-}
-
-// Script is one deployed version.
-type Script struct {
-	Version    eventlog.Version    `msgpack:"version"`
-	Filename   string              `msgpack:"filename"`
-	Source     string              `msgpack:"source"`
-	SourceHash string              `msgpack:"sourceHash"`
-	Definition eventlog.Definition `msgpack:"definition"`
-	Repair     bool                `msgpack:"repair,omitempty"`
-	Note       string              `msgpack:"note,omitempty"`
-	DeployedAt eventlog.Instant    `msgpack:"deployedAt"`
-	DeployedBy eventlog.Actor      `msgpack:"deployedBy"`
-	Created    Ordinal             `msgpack:"created"`
-	// Revision is the one at which it was deployed.
-	Revision uint64 `msgpack:"revision"`
-}
-
-// Session is one burst of runs (S7).
-type Session struct {
-	ID     eventlog.SessionID     `msgpack:"id"`
-	Result eventlog.SessionResult `msgpack:"result,omitempty"`
-	// ProducersFirst gives producers due at its start their turn before consumers (S7).
-	ProducersFirst bool             `msgpack:"producersFirst,omitempty"`
-	Runs           int              `msgpack:"runs"`
-	StartedAt      eventlog.Instant `msgpack:"startedAt"`
-	EndedAt        eventlog.Instant `msgpack:"endedAt,omitempty"`
-	Created        Ordinal          `msgpack:"created"`
-}
-
-// Status is a workflow's derived status (F7).
-type Status string
-
 // The derived statuses of a workflow.
 const (
 	StatusActive   Status = "active"
@@ -132,18 +29,6 @@ func (w *Workflow) Status() Status {
 		return StatusError
 	}
 }
-
-// Attention is what a person should look at although nothing waits for a person.
-type Attention struct {
-	Reason AttentionReason
-	Since  eventlog.Instant
-	// Failures is how many transient failures stand in a row, how many probes have failed, or how many events are held,
-	// are discarded, have failed so often or have an unknown fate.
-	Failures int
-}
-
-// AttentionReason says why a workflow needs attention.
-type AttentionReason string
 
 // The reasons.
 const (
