@@ -309,7 +309,7 @@ func TestConsoleSkipsDiscarded(t *testing.T) {
 	back := "&back=/ui/workflows/shop/list/jobs"
 	_, next := u.confirms("/ui/act/skipEvents?workflow=shop&topic=order.in"+back, nil)
 	if !strings.Contains(next, "1 of 1") {
-		t.Errorf("what nobody has named is skipped too:\n%s", next)
+		t.Errorf("discarded events that the filter does not name are skipped too:\n%s", next)
 	}
 	named := map[string]any{"workflow": "shop", "state": "discarded",
 		"items": []map[string]any{{"topic": "order.in", "messageId": "bad-1"}, {"topic": "order.in", "messageId": "bad-2"}}}

@@ -55,7 +55,10 @@ func followThroughKills(t *testing.T, program string, args ...string) {
 		cmd.Env = append(cmd.Env, fmt.Sprintf("PAWL_TEST_KILL=active:%d", 3+random.IntN(12)))
 		engine := spawn(t, cmd)
 		if follower == nil {
-			answering(t, engine) // by then it has written its URLs
+			// By then it has written its URLs. It may be killed before it says where it answers.
+			if !engine.waitFor(regexp.MustCompile(`(?m)^pawl: NATS listens on `), longest) {
+				t.Fatalf("the first engine never listened:\n%s", engine.text())
+			}
 			url := filepath.Join(dir, "data", "nats", "subscriber.url")
 			follower = spawn(t, command(t, dir, program, append(args, url, "place.json")...))
 		}

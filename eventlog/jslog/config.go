@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
 )
 
 const (
@@ -146,4 +147,17 @@ func (c Config) withDefaults(nc *nats.Conn) (Config, error) {
 		return c, fmt.Errorf("configure log: the server takes messages of %d bytes only", nc.MaxPayload())
 	}
 	return c, nil
+}
+
+// compression is how a stream of so many replicas is compressed. With several it must not be: a server of a cluster
+// that syncs every write cuts a stream off at its last snapshot when it starts, to take the rest from the log of the
+// cluster once more. While nats-server 2.15.2 does that, it writes to a new block, and compresses the block before it
+// in the background. By then that block is the last one again. Records that are acknowledged from then on are written
+// behind the compressed part without compression. Nothing of the block can be read from the disk any more: at its next
+// start the server has lost the block.
+func compression(replicas int) jetstream.StoreCompression {
+	if replicas > 1 {
+		return jetstream.NoCompression
+	}
+	return jetstream.S2Compression
 }

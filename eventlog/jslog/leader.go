@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"sync/atomic"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -68,10 +67,6 @@ func (l *Log) fetchAgain(ctx context.Context, partition int, q query) (m stored,
 	})
 	return m, err
 }
-
-// absences says until when the answer that a message is missing is believed at once: for some time after a message was
-// found to stay missing.
-type absences struct{ until atomic.Int64 } // in nanoseconds of the Unix epoch
 
 // fetchSurely is fetchAgain for a reader that takes a missing message for damage. In a cluster a leader that was
 // deposed and does not know it yet may lack what is there: it is asked again for as long as that can last. For as long

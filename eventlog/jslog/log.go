@@ -151,3 +151,25 @@ func (l *Log) markFailed(err error) {
 	l.cfg.Logger.Error("the log's high-water mark could not be written; free space or replace the disk of "+l.cfg.Mark,
 		slog.Any("error", err))
 }
+
+// absences says until when the answer that a message is missing is believed at once: for some time after a message was
+// found to stay missing.
+type absences struct{ until atomic.Int64 } // in nanoseconds of the Unix epoch
+
+// failures counts failures in a row, and knows when they began.
+type failures struct {
+	least time.Duration
+	tries int
+	since time.Time
+}
+
+func (p *failures) failed() {
+	if p.tries++; p.tries == 1 {
+		p.since = time.Now()
+	}
+}
+
+// over reports whether there were that many failures in a row, over the least time or longer.
+func (p *failures) over(tries int) bool { return p.tries >= tries && time.Since(p.since) >= p.least }
+
+func (p *failures) reset() { p.tries = 0 }

@@ -46,19 +46,6 @@ func (r *reader) fill(ctx context.Context, seq uint64, yield func(eventlog.Recor
 	return r.skip(seq, yield)
 }
 
-// compression is how a stream of so many replicas is compressed. With several it must not be: a server of a cluster
-// that syncs every write cuts a stream off at its last snapshot when it starts, to take the rest from the log of the
-// cluster once more. While nats-server 2.15.2 does that, it writes to a new block, and compresses the block before it
-// in the background. By then that block is the last one again. Records that are acknowledged from then on are written
-// behind the compressed part without compression. Nothing of the block can be read from the disk any more: at its next
-// start the server has lost the block.
-func compression(replicas int) jetstream.StoreCompression {
-	if replicas > 1 {
-		return jetstream.NoCompression
-	}
-	return jetstream.S2Compression
-}
-
 // endCompression ends the compression of streams that have several replicas: of an older version, or because an
 // operator gave them more.
 func (l *Log) endCompression(ctx context.Context, infos []*jetstream.StreamInfo) error {

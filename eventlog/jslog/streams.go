@@ -26,24 +26,6 @@ const (
 	maxElection = 30 * time.Second
 )
 
-// failures counts failures in a row, and knows when they began.
-type failures struct {
-	least time.Duration
-	tries int
-	since time.Time
-}
-
-func (p *failures) failed() {
-	if p.tries++; p.tries == 1 {
-		p.since = time.Now()
-	}
-}
-
-// over reports whether there were that many failures in a row, over the least time or longer.
-func (p *failures) over(tries int) bool { return p.tries >= tries && time.Since(p.since) >= p.least }
-
-func (p *failures) reset() { p.tries = 0 }
-
 // streams returns the log's streams in order of partition, after creating them if the log never
 // existed. They are created from the last partition to the first, so that a creation that was
 // interrupted can be told from a loss: once the first exists, all have existed.

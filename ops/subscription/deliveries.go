@@ -43,6 +43,22 @@ func New(cfg Config) (*Deliveries, error) {
 	return d, nil
 }
 
+// Begin stores where each new subscription begins. It is called before the engine works: an engine that is killed soon
+// after its start would otherwise leave the facts of its first moments undelivered, since the next start would begin
+// behind them. What Begin cannot store, Run stores later.
+func (d *Deliveries) Begin(ctx context.Context) error {
+	store, err := openPositions(ctx, d.cfg, d.js)
+	if err != nil {
+		return err
+	}
+	for _, one := range d.all {
+		if _, _, err := one.position(ctx, store); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // Run delivers until ctx ends. A failure is tried again, and does not stop the other subscriptions.
 func (d *Deliveries) Run(ctx context.Context) {
 	var running sync.WaitGroup

@@ -131,8 +131,8 @@ func (s *site) publishAs(workflow, kind string, position int, transition string)
 	return id
 }
 
-// start delivers until the test or the function ends it.
-func (s *site) start(subjects ...string) (*Deliveries, func()) {
+// engine is one with the subscription, which starts where the log ends now.
+func (s *site) engine(subjects ...string) *Deliveries {
 	s.t.Helper()
 	to, err := outgoing.New(outgoing.Config{URL: s.server.URL, Private: true})
 	if err != nil {
@@ -149,6 +149,13 @@ func (s *site) start(subjects ...string) (*Deliveries, func()) {
 	if err != nil {
 		s.t.Fatal(err)
 	}
+	return d
+}
+
+// start delivers until the test or the function ends it.
+func (s *site) start(subjects ...string) (*Deliveries, func()) {
+	s.t.Helper()
+	d := s.engine(subjects...)
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan struct{})
 	go func() { defer close(ended); d.Run(ctx) }()

@@ -147,7 +147,7 @@ func (d *delivery) position(ctx context.Context, store *positions) (position, je
 		if stream != nil {
 			at.Next = stream.CachedInfo().State.LastSeq + 1
 		}
-		if err := store.save(ctx, d.Name, at); err != nil {
+		if at, err = store.create(ctx, d.Name, at); err != nil {
 			return at, nil, err
 		}
 	}

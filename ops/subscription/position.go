@@ -124,13 +124,28 @@ func (p *positions) load(ctx context.Context, name string) (at position, found b
 	return at, true, nil
 }
 
+// create stores the position of a new subscription. It returns that of another engine which was sooner.
+func (p *positions) create(ctx context.Context, name string, at position) (position, error) {
+	err := p.save(ctx, name, at, jetstream.WithExpectLastSequencePerSubject(0))
+	refused := new(jetstream.APIError)
+	if !errors.As(err, &refused) || refused.ErrorCode != jetstream.JSErrCodeStreamWrongLastSequence &&
+		refused.ErrorCode != jetstream.JSErrCodeStreamWrongLastSequenceConstant { // of a stream with replicas
+		return at, err
+	}
+	theirs, found, err := p.load(ctx, name)
+	if err == nil && !found {
+		err = fmt.Errorf("keep the position of %s: another engine keeps it, and it is not there", name)
+	}
+	return theirs, err
+}
+
 // save stores the position, and returns once it is durable.
-func (p *positions) save(ctx context.Context, name string, at position) error {
+func (p *positions) save(ctx context.Context, name string, at position, on ...jetstream.PublishOpt) error {
 	data, err := json.Marshal(at)
 	if err != nil {
 		return fmt.Errorf("keep the position of %s: %w", name, err)
 	}
-	if _, err := p.js.Publish(ctx, p.cfg.positionSubject(name), data); err != nil {
+	if _, err := p.js.Publish(ctx, p.cfg.positionSubject(name), data, on...); err != nil {
 		return fmt.Errorf("keep the position of %s: %w", name, err)
 	}
 	return nil

@@ -1,10 +1,21 @@
 package config
 
 import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
 	"maps"
+	"os"
+	"path/filepath"
+	"reflect"
 	"slices"
 	"time"
 
+	"github.com/goccy/go-yaml"
+
+	"github.com/pawl-run/pawl/cmd/pawl/internal/exit"
+	"github.com/pawl-run/pawl/engine/connector"
 	"github.com/pawl-run/pawl/engine/connector/httpcall"
 	"github.com/pawl-run/pawl/engine/connector/imap"
 	"github.com/pawl-run/pawl/engine/connector/mcpcall"
@@ -147,3 +158,118 @@ func (c *File) Described() map[string]openapi.Config {
 
 // MCPServers are the names of the MCP servers, sorted. What they offer is known only where they run.
 func (c *File) MCPServers() []string { return slices.Sorted(maps.Keys(c.Connectors.MCP)) }
+
+// LoadFile reads one configuration file, with the profile in it that is named, if any. What the file does not set has
+// its default. A missing file is an error only where it or the profile was named. The error names the file, the line
+// and what is wanted there.
+func LoadFile(path string, named bool, profile string) (File, error) {
+	c := File{Policies: schedule.Default()}
+	text, err := os.ReadFile(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && !named:
+		return c, nil
+	case err != nil:
+		return c, exit.Misconfigured("correct --config or PAWL_CONFIG", "read configuration: %v", err)
+	}
+	text = bytes.TrimPrefix(text, []byte("\ufeff"))
+	c.Path = path
+	written, empty, err := readText(path, text, reflect.TypeFor[File]())
+	switch {
+	case err != nil:
+		return c, err
+	case empty && profile == "":
+		return c, nil
+	}
+	if profile != "" {
+		if text, err = withProfile(text, profile, written); err != nil {
+			return c, err
+		}
+	}
+	if err := yaml.UnmarshalWithOptions(text, &c, yaml.Strict()); err != nil {
+		return c, exit.Misconfigured("cmd/pawl/CONFIG.md lists the keys", "%s", configFault(path, err))
+	}
+	c.text = written
+	if err := c.validate(written); err != nil {
+		return c, err
+	}
+	dir, err := filepath.Abs(filepath.Dir(path))
+	if err != nil {
+		return c, exit.Failed("start pawl in a folder that exists, or give --config an absolute path",
+			fmt.Errorf("find the folder of the configuration file: %w", err))
+	}
+	c.dir = dir
+	for _, path := range []*string{&c.Data, &c.TLSCert, &c.TLSKey, &c.Maildir, &c.Files, &c.CSV, &c.ClusterTLSCert,
+		&c.ClusterTLSKey, &c.ClusterTLSCA} {
+		resolve(path, dir)
+	}
+	return c, nil
+}
+
+// resolve makes a path of the file relative to the file.
+func resolve(path *string, dir string) {
+	if *path != "" && !filepath.IsAbs(*path) {
+		*path = filepath.Join(dir, *path)
+	}
+}
+
+// Expand puts in the secrets that the connectors' settings refer to. Only a process that runs connectors does so:
+// other commands must not need an engine's secrets. The error names the setting whose secret cannot be read.
+func (c *File) Expand(env func(string) (string, bool)) error {
+	var found []string
+	secrets := connector.Secrets{Dir: c.dir, LookupEnv: env, Found: func(value string) { found = append(found, value) }}
+	if err := secrets.ExpandAll(&c.Connectors); err != nil {
+		at := c.Path
+		var wrong *connector.SettingError
+		if errors.As(err, &wrong) {
+			at = c.text.place("connectors." + wrong.Key)
+		}
+		return exit.Misconfigured(giveValue, "%s: connectors.%v", at, err)
+	}
+	values, err := c.Secrets.expand(secrets, c.text)
+	if err != nil {
+		return err
+	}
+	c.Values = values
+	if c.Outgoing, err = c.Subscriptions.expand(secrets, values, c.text); err != nil {
+		return err
+	}
+	if c.Alerting, err = c.Alerts.expand(secrets, values, c.text); err != nil {
+		return err
+	}
+	if http := c.Connectors.HTTP; http != nil {
+		http.Named, http.Secrets = c.Values, found
+	}
+	if smtp := c.Connectors.SMTP; smtp != nil {
+		smtp.Secrets = found
+	}
+	if imap := c.Connectors.IMAP; imap != nil {
+		imap.Secrets = found
+	}
+	if sql := c.Connectors.SQL; sql != nil {
+		sql.Secrets = found
+		for name, database := range sql.Databases {
+			resolve(&database.File, c.dir)
+			sql.Databases[name] = database
+		}
+	}
+	for name, server := range c.Connectors.MCP {
+		server.Secrets = found
+		c.Connectors.MCP[name] = server
+		for _, paths := range [][]string{server.Read, server.Write} {
+			for i := range paths {
+				resolve(&paths[i], c.dir)
+			}
+		}
+	}
+	for name, described := range c.Connectors.OpenAPI {
+		described.Secrets = found
+		resolve(&described.Description, c.dir)
+		c.Connectors.OpenAPI[name] = described
+	}
+	for _, root := range []*Root{c.Connectors.Maildir, c.Connectors.Files, c.Connectors.CSV} {
+		if root != nil {
+			resolve(&root.Root, c.dir)
+		}
+	}
+	return nil
+}
