@@ -153,6 +153,52 @@ func TestIdleWorkerIsReplaced(t *testing.T) {
 	}
 }
 
+// TestACallWaitsForTheEndOfAProcess that died as its last call ended, while the others wait for reads: it counts until
+// its end is known, and then the call starts another one.
+func TestACallWaitsForTheEndOfAProcess(t *testing.T) {
+	t.Parallel()
+	p := newPool(t, Config{Size: 1, MaxWorkers: 2})
+	acquire := func(key string) *process {
+		w, _ := p.acquire(t.Context(), key, 0, false)
+		return w
+	}
+	reading := acquire("reading")
+	p.release("reading", 0) // its slot: it waits for a read
+	dying := acquire("dying")
+	started := make(chan *process, 1)
+	go func() { started <- acquire("waiting") }()
+	for waits := 0; waits == 0; runtime.Gosched() {
+		p.mu.Lock()
+		waits = p.scheduler.waiting()
+		p.mu.Unlock()
+	}
+	p.mu.Lock() // so that its end is known only after its last call gave it back
+	dying.Kill()
+	<-dying.Exited
+	now := time.Now()
+	p.scheduler.returnSlot("dying", 0, now)
+	p.scheduler.returnProcess("dying", 0, now)
+	p.put(dying, now)
+	p.dispatch()
+	p.mu.Unlock()
+	give := func(key string, w *process, slot bool) {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		if slot {
+			p.scheduler.returnSlot(key, 0, now)
+		}
+		p.scheduler.returnProcess(key, 0, now)
+		p.put(w, now)
+	}
+	select {
+	case w := <-started:
+		give("waiting", w, true)
+	case <-time.After(time.Minute):
+		t.Fatal("the call was given no process")
+	}
+	give("reading", reading, false)
+}
+
 // TestReadsLeaveTheirPlace: scripts that wait for a connector keep no other from computing.
 func TestReadsLeaveTheirPlace(t *testing.T) {
 	t.Parallel()
