@@ -34,9 +34,6 @@ type ScheduledEvent struct {
 	ScheduledAt eventlog.Instant
 }
 
-// queueDegree is larger than that of other tables: queues can be long, and their items are small.
-const queueDegree = 32
-
 // queue orders the pending events of one topic.
 type queue = btree.BTreeG[Queued]
 
@@ -62,7 +59,7 @@ func (q *queues) write(topic eventlog.Topic) *queue {
 		t = t.Copy()
 	default:
 		before := func(a, b Queued) bool { return a.Created.Before(b.Created) }
-		t = btree.NewBTreeGOptions(before, btree.Options{NoLocks: true, Degree: queueDegree})
+		t = btree.NewBTreeGOptions(before, btree.Options{NoLocks: true, Degree: degree})
 	}
 	q.topics.put(topic, t)
 	q.own = append(q.own, topic)

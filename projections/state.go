@@ -20,18 +20,18 @@ type State struct {
 	// touched is the set of what is in Touched, once that is long.
 	touched map[Key]struct{}
 
-	handlers  table[eventlog.Handler, *Handler]
-	runs      table[eventlog.RunID, *Run]
-	events    table[string, *TopicEvent]
-	mutations table[eventlog.MutationID, *Mutation]
-	inputs    table[eventlog.InputID, *Input]
-	sessions  table[eventlog.SessionID, *Session]
+	handlers  recent[eventlog.Handler, *Handler]
+	runs      recent[eventlog.RunID, *Run]
+	events    recent[string, *TopicEvent]
+	mutations recent[eventlog.MutationID, *Mutation]
+	inputs    recent[eventlog.InputID, *Input]
+	sessions  recent[eventlog.SessionID, *Session]
 	scripts   table[eventlog.Version, *Script]
 	// queues orders the pending events of each topic by place in the log, also those that are not in
 	// events because they are paged out.
 	queues queues
 	// pending has those of them that are in events, by topic and place.
-	pending table[string, *TopicEvent]
+	pending recent[string, *TopicEvent]
 	// scheduled orders the pending events that J2 hides by the time they come due.
 	scheduled table[string, struct{}]
 	// lanes and openRuns are those of concurrent consumers; rekeyed has the keys that were read for a deploy.

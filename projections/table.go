@@ -3,6 +3,7 @@ package projections
 import (
 	"cmp"
 	"iter"
+	"slices"
 
 	"github.com/tidwall/btree"
 )
@@ -14,7 +15,7 @@ type table[K cmp.Ordered, V any] struct {
 	owned bool
 }
 
-// degree keeps nodes small: each transition copies those on the way to what it changes.
+// degree keeps nodes small, also those of queues: each transition copies those on the way to what it changes.
 const degree = 8
 
 // fork gives up ownership, so that the next write copies. Both copies may be read concurrently;
@@ -81,4 +82,114 @@ func (t *table[K, V]) size() int {
 		return 0
 	}
 	return t.m.Len()
+}
+
+// recent is a table whose last changes stand in a short list before it. What changes in a workflow is mostly what has
+// just changed: a change then costs a copy of the list, and no nodes of the table.
+type recent[K cmp.Ordered, V any] struct {
+	old table[K, V]
+	// young is by key. An entry counts, not that of old with the same key.
+	young []entry[K, V]
+	owned bool
+}
+
+type entry[K cmp.Ordered, V any] struct {
+	key   K
+	value V
+}
+
+// maxYoung is how long the list may become. Then it moves into the table.
+const maxYoung = 16
+
+func (r *recent[K, V]) fork() {
+	r.old.fork()
+	r.owned = false
+}
+
+// own copies the list for this copy to write to, with room for so many more.
+func (r *recent[K, V]) own(more int) {
+	if !r.owned {
+		r.young, r.owned = append(make([]entry[K, V], 0, len(r.young)+more), r.young...), true
+	}
+}
+
+// find returns where the key stands in the list, or would stand.
+func (r *recent[K, V]) find(k K) (int, bool) {
+	low, high := 0, len(r.young)
+	for low < high {
+		if mid := (low + high) / 2; r.young[mid].key < k {
+			low = mid + 1
+		} else {
+			high = mid
+		}
+	}
+	return low, low < len(r.young) && r.young[low].key == k
+}
+
+func (r *recent[K, V]) put(k K, v V) {
+	at, known := r.find(k)
+	if !known && len(r.young) >= maxYoung {
+		for _, e := range r.young {
+			r.old.put(e.key, e.value)
+		}
+		r.young, r.owned, at = nil, false, 0
+	}
+	r.own(2)
+	if known {
+		r.young[at].value = v
+	} else {
+		r.young = slices.Insert(r.young, at, entry[K, V]{k, v})
+	}
+}
+
+func (r *recent[K, V]) drop(k K) {
+	r.old.drop(k)
+	if at, known := r.find(k); known {
+		r.own(0)
+		r.young = slices.Delete(r.young, at, at+1)
+	}
+}
+
+func (r *recent[K, V]) get(k K) (V, bool) {
+	if at, known := r.find(k); known {
+		return r.young[at].value, true
+	}
+	return r.old.get(k)
+}
+
+// has is that of table.
+func (r *recent[K, V]) has(k K) bool {
+	_, ok := r.get(k)
+	return ok
+}
+
+func (r *recent[K, V]) all() iter.Seq2[K, V] {
+	var first K // every key is a text or a number without a sign: none stands before it
+	return r.from(first)
+}
+
+// from yields in order, starting at the first key not below pivot.
+func (r *recent[K, V]) from(pivot K) iter.Seq2[K, V] {
+	return func(yield func(K, V) bool) {
+		at, _ := r.find(pivot)
+		for k, v := range r.old.from(pivot) {
+			for ; at < len(r.young) && r.young[at].key < k; at++ {
+				if !yield(r.young[at].key, r.young[at].value) {
+					return
+				}
+			}
+			if at < len(r.young) && r.young[at].key == k {
+				v = r.young[at].value
+				at++
+			}
+			if !yield(k, v) {
+				return
+			}
+		}
+		for ; at < len(r.young); at++ {
+			if !yield(r.young[at].key, r.young[at].value) {
+				return
+			}
+		}
+	}
 }

@@ -1,0 +1,92 @@
+package decide_test
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/pawl-run/pawl/engine/decide"
+	"github.com/pawl-run/pawl/engine/schedule"
+	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/projections"
+)
+
+// itemFold decides and folds as an engine does: the whole past is in a store, here an empty one, and what was finished
+// not long ago is in memory.
+type itemFold struct {
+	b     *testing.B
+	state projections.State
+	runs  int
+}
+
+// do decides the command and folds what it comes to. What the decision or the fold misses does not exist.
+func (f *itemFold) do(cmd decide.Command) {
+	f.runs++
+	env := decide.Env{
+		Now: epoch, Engine: "E1", Jitter: 0.5, Policies: schedule.Default(), MaxHeld: 1000, Actor: eventlog.System,
+		Run:     eventlog.RunID(fmt.Sprintf("01JD00000000000000000R%08d", f.runs)),
+		Session: eventlog.SessionID(fmt.Sprintf("01JD00000000000000000S%08d", f.runs)),
+	}
+	s := f.state
+	d, err := decide.Decide(s, workflow, env, cmd)
+	for missing := new(projections.Missing); errors.As(err, &missing); d, err = decide.Decide(s, workflow, env, cmd) {
+		s = s.HydrateAll(missing.Keys, nil)
+	}
+	if err != nil || d.Empty() {
+		f.b.Fatalf("%T comes to %v, %v", cmd, d.Facts, err)
+	}
+	t := d.Transition(workflow, env)
+	t.Revision, t.Prev = f.state.Head.Revision+1, f.state.Head.Hash
+	r := eventlog.Record{Position: eventlog.Position{Seq: f.state.Head.Seq + 1}, Transition: t}
+	binary.BigEndian.PutUint64(r.Hash[:], t.Revision)
+	none := func([]projections.Key) ([]any, error) { return nil, nil }
+	if f.state, err = projections.Replay(f.state, r, none); err != nil {
+		f.b.Fatal(err)
+	}
+}
+
+// item is one event from its push to the commit that publishes another.
+func (f *itemFold) item(n int) {
+	id := eventlog.MessageID(fmt.Sprintf("order-01JD%020d", n))
+	f.do(decide.Push{Topic: "in", Items: []decide.PushItem{{MessageID: id, Title: "Order", Payload: []byte(`{"n":1}`)}}})
+	run := f.state.Current
+	f.do(decide.FinishPrepare{Run: run, Seen: f.state,
+		Prepared: decide.Prepared{Raw: []byte(`{"data":{}}`),
+			Reservations: []eventlog.EventRef{{Topic: "in", MessageID: id}}},
+		Mutate: &decide.FinishMutate{Run: run, Call: &eventlog.MutationCall{Connector: "http", Operation: "post",
+			Params: []byte(`{"url":"http://127.0.0.1/"}`)}}})
+	f.do(decide.SettleMutation{Mutation: eventlog.MutationID(run),
+		Outcome: decide.Settlement{Status: decide.Applied, Result: []byte(`{"status":200}`)}})
+	f.do(decide.CommitRun{Run: run, Publishes: []decide.Publish{{Topics: []eventlog.Topic{"out"}, MessageID: id,
+		Title: "Sent", Payload: []byte(`{"n":1}`)}}})
+	f.do(decide.FinishPrepare{Run: f.state.Current, Seen: f.state, Next: &decide.CommitRun{Run: f.state.Current}})
+	if f.state.Session != "" {
+		f.b.Fatalf("session %s is still open", f.state.Session)
+	}
+}
+
+// BenchmarkItem decides and folds one item of a plain workflow, with so many finished ones still in memory.
+func BenchmarkItem(b *testing.B) {
+	for _, finished := range []int{1, 300} {
+		b.Run(fmt.Sprint(finished), func(b *testing.B) {
+			f := &itemFold{b: b}
+			f.do(decide.Deploy{Filename: "w.ts", Source: "s", SourceHash: "1", GrantUsed: true, Definition: eventlog.Definition{
+				Operations: []eventlog.Operation{{Connector: "http", Operation: "post", Kind: "mutate", TimeoutMS: 1000}},
+				Topics:     []eventlog.Topic{"in", "out"},
+				Consumers: []eventlog.Consumer{{Name: "send", Subscribe: []eventlog.Topic{"in"},
+					Publishes: []eventlog.Topic{"out"}, HasMutate: true, HasNext: true}},
+			}})
+			f.state = f.state.Evict(nil) // from now on not all of the past is known to be in memory
+			for n := range finished {
+				f.item(n)
+			}
+			before := *f
+			b.ReportAllocs()
+			for b.Loop() {
+				at := before
+				at.item(finished)
+			}
+		})
+	}
+}
