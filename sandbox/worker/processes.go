@@ -84,7 +84,7 @@ func (p *Pool) processEnded(w *process) {
 		p.config.Logger.Warn("an idle worker process ended; another takes its place", "pid", w.Cmd.Process.Pid, "ended",
 			w.Cmd.ProcessState.String())
 	}
-	p.dispatch() // a call that waits start one in its place
+	p.dispatch() // a call that waits for a process may start one in its place
 	p.mu.Unlock()
 	if wasIdle {
 		w.End()
