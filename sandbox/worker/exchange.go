@@ -147,7 +147,9 @@ func (c *exchange) serveUntilResult(ref scriptRef) *sandbox.Error {
 			if err := errors.Join(u.done(), c.checkSerial(serial)); err != nil {
 				return c.broken(err)
 			}
-			c.workerWaits(answers)
+			if err := c.workerWaits(answers); err != nil {
+				return c.broken(err)
+			}
 		case c.answer:
 			serial, err := c.read(u)
 			if err := errors.Join(err, c.checkSerial(serial), c.w.silent()); err != nil {

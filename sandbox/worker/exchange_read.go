@@ -110,16 +110,22 @@ func (c *exchange) deliver() {
 }
 
 // workerWaits gives the slot back while the worker can do nothing. It counts the answers that it has
-// taken: one that is on its way makes it go on.
-func (c *exchange) workerWaits(answers int) {
+// taken: one that is on its way makes it go on. A worker that no answer can make go on is refused: its time would stand
+// still for ever.
+func (c *exchange) workerWaits(answers int) error {
 	c.mu.Lock()
 	if !c.running || answers < c.sent || len(c.answers) > 0 {
 		c.mu.Unlock()
-		return
+		return nil
+	}
+	if c.inFlight == 0 {
+		c.mu.Unlock()
+		return fmt.Errorf("%w: it waits, and has asked for no read", errMalformed)
 	}
 	used := c.pause()
 	c.mu.Unlock()
 	c.pool.release(c.key, used)
+	return nil
 }
 
 // cause puts the host's own error in the place of what stood for it inside the worker.

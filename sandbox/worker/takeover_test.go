@@ -2,6 +2,7 @@ package worker
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -18,6 +19,7 @@ import (
 func init() {
 	programs["chatterer"] = chatterer
 	programs["spawner"] = spawner
+	programs["idler"] = idler
 }
 
 // chatterer is a worker that a script has taken over: behind each answer stands one to the next call.
@@ -51,6 +53,38 @@ func spawner([]string) error {
 		_, err = in.next(1 << 20)
 	}
 	return err
+}
+
+// idler is a worker that a script has taken over: it says that it waits for a read, and has asked for none.
+func idler([]string) error {
+	in, err := handshakeUnconfined()
+	if err == nil {
+		_, err = in.next(1 << 20)
+	}
+	if err == nil {
+		serial, _, _ := unpackCall(&in.unpacker)
+		pack := newPacker()
+		start := pack.begin(frameWaiting)
+		pack.num(int64(serial))
+		pack.num(0)
+		pack.end(start)
+		err = pack.flush(os.Stdout)
+	}
+	if err == nil {
+		_, err = in.next(1 << 20)
+	}
+	return err
+}
+
+// TestAWorkerThatWaitsForNothing is ended: while a worker waits for a read, no time of its call passes.
+func TestAWorkerThatWaitsForNothing(t *testing.T) {
+	t.Parallel()
+	p := newPool(t, Config{Size: 1, Command: func() *exec.Cmd { return itself(t, "idler") }})
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	_, err := p.Invoke(ctx, invocationOf(sandbox.Prepare, `return 1`), world)
+	e := wantFault(t, err, sandbox.FaultInternal, "internal")
+	wantContains(t, e.Message, "has asked for no read")
 }
 
 // TestNoAnswerIsLeftForTheNextCall: a worker that says more than its answer is ended, and what it said is read as the
