@@ -116,7 +116,7 @@ func BenchmarkWorker(b *testing.B) {
 
 			w := &worker{in: newFrameReader(&framesAgain{frames: frames}), out: io.Discard, pack: newPacker(),
 				sources: map[uint64]sandbox.Source{1: {Filename: "orders.ts", Code: orderSource}},
-				ended:   make(chan error)}
+				ended:   make(chan error), placed: make(map[uint64]map[sandbox.HandlerKey]bool)}
 			w.around = vm.Surroundings{Closing: context.Background(), Scripts: vm.NewScripts(10), CPU: cputime.Own()}
 			before := debug.SetGCPercent(lavishGC)
 			defer debug.SetGCPercent(before)
@@ -131,7 +131,7 @@ func BenchmarkWorker(b *testing.B) {
 				w.run(j)
 			}
 			one()
-			if fault := last.fault(b); fault != nil {
+			if fault := last.fault(b, &call); fault != nil {
 				b.Fatal(fault)
 			}
 			b.ReportAllocs()
@@ -153,12 +153,12 @@ func (l *lastFrame) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-func (l *lastFrame) fault(b *testing.B) *sandbox.Error {
+func (l *lastFrame) fault(b *testing.B, call *sandbox.Invocation) *sandbox.Error {
 	in := newFrameReader(bytes.NewReader(l.bytes))
 	if kind, err := in.next(maxFromEngine); err != nil || kind != frameResult {
 		b.Fatalf("answered with a frame of kind %d: %v", kind, err)
 	}
-	_, _, fault := unpackResult(&in.unpacker, &sandbox.Invocation{Limits: sandbox.DefaultLimits})
+	_, _, fault := unpackResult(&in.unpacker, call)
 	if err := in.done(); err != nil {
 		b.Fatal(err)
 	}
