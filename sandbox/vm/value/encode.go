@@ -31,7 +31,7 @@ func Encode(v goja.Value) (json.RawMessage, error) {
 		raw, err := obj.MarshalJSON()
 		left := maxLooked
 		if err == nil {
-			if e := lost(obj, "", &left); e != nil {
+			if e := lost(obj, &left); e != nil {
 				return nil, e
 			}
 		}

@@ -12,7 +12,7 @@ import (
 
 // LostError tells of a part of a value that JSON would drop or change in silence.
 type LostError struct {
-	// Path leads to the part: data.items[2]; empty for the value itself.
+	// Path leads to the part: .data.items[2]; empty for the value itself.
 	Path string
 	// What it is, and what JSON makes of it.
 	What, Becomes string
@@ -34,8 +34,9 @@ var lostClasses = map[string]string{"Map": "a Map", "Set": "a Set", "WeakMap": "
 // no circle among them.
 const maxLooked = 200_000
 
-// lost finds the first part of an object that JSON loses. It runs getters, so only under the deadline.
-func lost(o *goja.Object, path string, left *int) *LostError {
+// lost finds the first part of an object that JSON loses. It runs getters, so only under the deadline. The path is put
+// together on the way back: nearly always nothing is lost, and every key would cost memory.
+func lost(o *goja.Object, left *int) *LostError {
 	if *left--; *left < 0 {
 		return nil
 	}
@@ -47,25 +48,30 @@ func lost(o *goja.Object, path string, left *int) *LostError {
 		class = tag.String()
 	}
 	if what, ok := lostClasses[class]; ok {
-		return &LostError{path, what, "{}"}
+		return &LostError{What: what, Becomes: "{}"}
 	}
 	if IsPromise(o) {
-		return &LostError{path, lostClasses["Promise"], "{}"}
+		return &LostError{What: lostClasses["Promise"], Becomes: "{}"}
 	}
 	list := class == "Array"
 	for _, key := range o.Keys() {
-		inside := path + "." + key
-		if _, err := strconv.Atoi(key); err == nil {
-			inside = path + "[" + key + "]"
-		}
-		if e := lostPart(o.Get(key), inside, list, left); e != nil {
+		if e := lostPart(o.Get(key), list, left); e != nil {
+			e.Path = step(key) + e.Path
 			return e
 		}
 	}
 	return nil
 }
 
-func lostPart(v goja.Value, path string, inList bool, left *int) *LostError {
+// step is the part of a path that leads to a member.
+func step(key string) string {
+	if _, err := strconv.Atoi(key); err == nil {
+		return "[" + key + "]"
+	}
+	return "." + key
+}
+
+func lostPart(v goja.Value, inList bool, left *int) *LostError {
 	becomes := "nothing"
 	if inList {
 		becomes = "null"
@@ -74,21 +80,21 @@ func lostPart(v goja.Value, path string, inList bool, left *int) *LostError {
 	case nil:
 		return nil
 	case *goja.Symbol:
-		return &LostError{path, "a symbol", becomes}
+		return &LostError{What: "a symbol", Becomes: becomes}
 	case *goja.Object:
 		if _, callable := goja.AssertFunction(v); callable {
-			return &LostError{path, "a function", becomes}
+			return &LostError{What: "a function", Becomes: becomes}
 		}
-		return lost(v, path, left)
+		return lost(v, left)
 	}
 	if goja.IsUndefined(v) && inList {
-		return &LostError{path, "undefined", becomes}
+		return &LostError{What: "undefined", Becomes: becomes}
 	}
 	if _, text := v.(goja.String); text || v.ExportType() == nil || v.ExportType().Kind() != reflect.Float64 {
 		return nil
 	}
 	if math.IsNaN(v.ToFloat()) || math.IsInf(v.ToFloat(), 0) {
-		return &LostError{path, v.String(), "null"}
+		return &LostError{What: v.String(), Becomes: "null"}
 	}
 	return nil
 }
