@@ -46,8 +46,10 @@ type watchdog struct {
 	// thrifty belongs to the look while the watch looks, else to the caller of stop.
 	thrifty bool
 	used    []metrics.Sample // in use when garbage was last collected, in bytes; how often it was collected
-	// collected is how often garbage was collected when the call began.
+	// collected is how often garbage was collected before the first look at the call. It is not read when the call
+	// begins: most calls end before a look, and need not pay for it.
 	collected uint64
+	looked    bool // at this call
 }
 
 func newWatchdog(limit int64, long func()) *watchdog {
@@ -63,8 +65,7 @@ func newWatchdog(limit int64, long func()) *watchdog {
 
 // start watches a call that begins.
 func (w *watchdog) start() {
-	metrics.Read(w.used)
-	w.collected = w.used[1].Value.Uint64()
+	w.looked = false
 	w.Start()
 }
 
@@ -77,6 +78,11 @@ func (w *watchdog) stop() {
 }
 
 func (w *watchdog) look(held int64) {
+	if !w.looked {
+		w.looked = true
+		metrics.Read(w.used)
+		w.collected = w.used[1].Value.Uint64()
+	}
 	if !w.thrifty && held > w.limit/4 {
 		w.thrifty = true
 		debug.SetGCPercent(thriftyGC)
@@ -88,8 +94,8 @@ func (w *watchdog) look(held int64) {
 }
 
 // full reports whether the script uses too much of the memory. What was in use when garbage was last collected may
-// belong to the call before this one. Garbage is therefore collected now, unless a collection has begun in this
-// call: of those that have ended in it, the first may have begun before it.
+// belong to the call before this one. Garbage is therefore collected now, unless a collection has begun since the
+// first look at this call: of those that have ended since then, the first may have begun before the call.
 func (w *watchdog) full() bool {
 	inUse := func() int64 {
 		metrics.Read(w.used)

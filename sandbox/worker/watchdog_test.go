@@ -77,6 +77,30 @@ func TestMemoryOfTheCallBeforeIsNotInUse(t *testing.T) {
 	}
 }
 
+// What was collected is counted anew for each call: a collection of the call before says nothing of this one.
+func TestCollectionsAreCountedForEachCall(t *testing.T) {
+	defer debug.SetGCPercent(debug.SetGCPercent(100))
+	defer debug.SetMemoryLimit(math.MaxInt64)
+	looked := make(chan struct{})
+	w := newWatchdog(math.MaxInt64/100, func() {
+		select {
+		case looked <- struct{}{}:
+		default: // a later look at the same call
+		}
+	})
+	collected := func() uint64 {
+		w.start()
+		<-looked
+		w.stop()
+		return w.collected
+	}
+	first := collected()
+	runtime.GC()
+	if second := collected(); second <= first {
+		t.Errorf("%d collections before the second call, and %d before the first", second, first)
+	}
+}
+
 // The watchdog looks no more once an answer leaves: it would end the process for the job that is answered in the next
 // one, which would then seem to need too much memory.
 func TestTheWatchdogEndsBeforeTheAnswer(t *testing.T) {
