@@ -24,13 +24,9 @@ func Apply(s State, r eventlog.Record) (State, error) {
 		return s, fmt.Errorf("%w: %s: revision %d at %s does not continue the hash chain", ErrBroken, r.Workflow, r.Revision,
 			r.Position)
 	}
-	facts := r.Facts
-	r.Facts = nil
 	d := NewDraft(s, r.Transition, r.Position.Seq)
-	d.f.unseen = true
-	d.t.Facts = make([]eventlog.Fact, 0, len(facts))
-	for _, fact := range facts {
-		if err := d.Add(fact); err != nil && d.Missing() == nil {
+	for n, fact := range r.Facts {
+		if err := d.fold(n, fact); err != nil && d.Missing() == nil {
 			return s, err
 		}
 	}
@@ -48,6 +44,7 @@ func Apply(s State, r eventlog.Record) (State, error) {
 // Draft is a transition in the making: each fact is folded as it is added, so the next decision
 // sees the state it leads to.
 type Draft struct {
+	state   State
 	f       folding
 	t       eventlog.Transition
 	missing *Missing // nil where the state has all of the past
@@ -56,11 +53,11 @@ type Draft struct {
 // NewDraft starts a transition on the state, as if it stood at seq. Workflow, At and Actor of
 // the transition must be set.
 func NewDraft(s State, t eventlog.Transition, seq uint64) *Draft {
-	d := &Draft{t: t}
-	next, exists := s, s.Exists()
+	d := &Draft{state: s, t: t}
+	next := &d.state
 	next.fork()
 	next.Name = t.Workflow
-	if !exists {
+	if !s.Exists() {
 		next.Created = Ordinal{Seq: seq}
 	}
 	next.Head.Revision = s.Head.Revision + 1
@@ -68,14 +65,24 @@ func NewDraft(s State, t eventlog.Transition, seq uint64) *Draft {
 	if s.partial {
 		d.missing = new(Missing)
 	}
-	d.f = folding{State: &next, t: &d.t, seq: seq}
+	d.f = folding{State: next, t: &d.t, seq: seq}
 	return d
 }
 
 // Add appends the fact. An error that wraps ErrBroken leaves the draft unusable. After a *Missing, which is the same
 // for all facts of the draft, it can only find out what more is missing.
 func (d *Draft) Add(fact eventlog.Fact) error {
-	d.f.n = uint32(len(d.t.Facts))
+	d.f.fresh.handler, d.f.fresh.run, d.f.fresh.input = nil, nil, nil // the caller may have read them
+	if err := d.fold(len(d.t.Facts), fact); err != nil {
+		return err
+	}
+	d.t.Facts = append(d.t.Facts, fact)
+	return nil
+}
+
+// fold folds the fact, which is the n-th of the transition.
+func (d *Draft) fold(n int, fact eventlog.Fact) error {
+	d.f.n = uint32(n)
 	d.f.missing = d.missing
 	err := d.f.apply(fact)
 	d.f.missing = nil
@@ -86,7 +93,6 @@ func (d *Draft) Add(fact eventlog.Fact) error {
 		return fmt.Errorf("%w: %s: revision %d: fact %d (%s): %w", ErrBroken, d.t.Workflow, d.f.Head.Revision, d.f.n,
 			fact.FactType(), err)
 	}
-	d.t.Facts = append(d.t.Facts, fact)
 	return nil
 }
 

@@ -123,18 +123,18 @@ func (f *folding) recount(before, after *TopicEvent) error {
 				unknown = cmp.Or(unknown, unknownInput(id, e)) // one Missing names all of them
 				continue
 			}
-			in := *old
-			switch countsAs(e.Status) {
-			case eventlog.EventStatusPending:
-				in.Open += d
-			case eventlog.EventStatusConsumed:
-				in.Consumed += d
-			case eventlog.EventStatusSkipped:
-				in.Skipped += d
-			case eventlog.EventStatusDiscarded:
-				in.Discarded += d
-			}
-			f.putInput(&in)
+			f.changeInput(old, func(in *Input) {
+				switch countsAs(e.Status) {
+				case eventlog.EventStatusPending:
+					in.Open += d
+				case eventlog.EventStatusConsumed:
+					in.Consumed += d
+				case eventlog.EventStatusSkipped:
+					in.Skipped += d
+				case eventlog.EventStatusDiscarded:
+					in.Discarded += d
+				}
+			})
 		}
 		return unknown
 	}

@@ -12,10 +12,21 @@ type folding struct {
 	t   *eventlog.Transition
 	seq uint64
 	n   uint32
-	// unseen: the state between two facts of the transition is not read. Later facts may then change fresh, the run that
-	// an earlier one has copied, in place.
-	unseen bool
-	fresh  *Run
+	// fresh are the last entities that were made or copied since the state was last read: they are changed in place.
+	fresh struct {
+		handler *Handler
+		run     *Run
+		input   *Input
+	}
+}
+
+// own returns the entity to change in place: old itself if it is fresh, or else a copy of it, which is fresh then.
+func own[E any](old *E, fresh **E) *E {
+	if *fresh != old {
+		e := *old
+		*fresh = &e
+	}
+	return *fresh
 }
 
 func (f *folding) at() eventlog.Instant { return f.t.At }
@@ -27,9 +38,11 @@ func (f *folding) changeHandler(name eventlog.Handler, change func(*Handler)) er
 	if old == nil {
 		return fmt.Errorf("handler %s is not known", name)
 	}
-	h := *old
-	change(&h)
-	f.putHandler(&h)
+	h := own(old, &f.fresh.handler)
+	change(h)
+	if h != old {
+		f.putHandler(h)
+	}
 	return nil
 }
 
@@ -39,19 +52,14 @@ func (f *folding) changeRun(id eventlog.RunID, change func(*Run)) error {
 		return fmt.Errorf("run %s is not known", id)
 	}
 	before := old.attends()
-	if old == f.fresh {
-		change(old)
-		f.follow(old)
-		f.countOwing(before, old.attends())
-		return nil
+	r := own(old, &f.fresh.run)
+	change(r)
+	if r != old {
+		f.putRun(r)
+	} else {
+		f.follow(r)
 	}
-	r := *old
-	change(&r)
-	f.putRun(&r)
 	f.countOwing(before, r.attends())
-	if f.unseen {
-		f.fresh = &r
-	}
 	return nil
 }
 
@@ -82,6 +90,14 @@ func (f *folding) countOwing(before, after eventlog.Instant) {
 		if c.Owing--; c.Owing == 0 {
 			c.OwingSince = 0
 		}
+	}
+}
+
+func (f *folding) changeInput(old *Input, change func(*Input)) {
+	in := own(old, &f.fresh.input)
+	change(in)
+	if in != old {
+		f.putInput(in)
 	}
 }
 

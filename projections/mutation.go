@@ -53,9 +53,7 @@ func (f *folding) mutationStarted(e *eventlog.MutationStarted) error {
 			if in == nil {
 				unknown = cmp.Or(unknown, unknownInput(id, event))
 			} else if !slices.Contains(in.Outputs, m.ID) {
-				changed := *in
-				changed.Outputs = append(slices.Clip(in.Outputs), m.ID)
-				f.putInput(&changed)
+				f.changeInput(in, func(in *Input) { in.Outputs = append(slices.Clip(in.Outputs), m.ID) })
 			}
 		}
 	}

@@ -192,9 +192,7 @@ func (f *folding) inputRetitled(e *eventlog.InputRetitled) error {
 	if old == nil {
 		return fmt.Errorf("input %s is not known", e.Input)
 	}
-	in := *old
-	in.Title = e.Title
-	f.putInput(&in)
+	f.changeInput(old, func(in *Input) { in.Title = e.Title })
 	return nil
 }
 

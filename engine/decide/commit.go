@@ -59,6 +59,9 @@ func (c CommitRun) decide(d *decision) error {
 		d.fail(run, *chained)
 		return nil
 	}
+	if d.askPublished(run, c); d.err != nil {
+		return nil
+	}
 	d.publishAll(run, c)
 	taken := 0
 	if run.Type == eventlog.ConsumerHandler {
@@ -160,6 +163,22 @@ func (d *decision) chained(run *projections.Run, c CommitRun) *eventlog.Failure 
 		}
 	}
 	return nil
+}
+
+// askPublished looks up all that may be known already of what the run publishes: it is read together, before anything
+// is folded.
+func (d *decision) askPublished(run *projections.Run, c CommitRun) {
+	for _, in := range c.Inputs {
+		d.input(in.ID())
+	}
+	for _, p := range c.Publishes {
+		for _, topic := range p.Topics {
+			d.event(topic, p.MessageID)
+			if run.Type == eventlog.ProducerHandler && p.Input == "" {
+				d.input(producedInput(topic, p).ID())
+			}
+		}
+	}
 }
 
 func (d *decision) publishAll(run *projections.Run, c CommitRun) {

@@ -1,7 +1,6 @@
 package decide
 
 import (
-	"cmp"
 	"fmt"
 
 	"github.com/pawl-run/pawl/engine/hint"
@@ -19,7 +18,8 @@ type Command interface {
 // where the decision looks at history that is not in memory: then read that and decide again. Any other error is a
 // defect.
 func Decide(s projections.State, w eventlog.WorkflowName, env Env, cmd Command) (Decision, error) {
-	meta := eventlog.Transition{Workflow: w, At: env.Now, Actor: env.Actor, Cause: env.Cause}
+	meta := eventlog.Transition{Workflow: w, At: env.Now, Actor: env.Actor, Cause: env.Cause,
+		Facts: make([]eventlog.Fact, 0, 8)}
 	d := &decision{env: env, draft: projections.NewDraft(s, meta, s.Head.Seq+1),
 		runs: append([]eventlog.RunID{env.Run}, env.Runs...)}
 	if err := refuseMisplaced(w, cmd); err != nil {
@@ -44,8 +44,11 @@ func Decide(s projections.State, w eventlog.WorkflowName, env Env, cmd Command) 
 		}
 	}
 	// What is missing is returned first, and then a defect: the rest of the answer may be wrong because of it.
-	if failed := cmp.Or(d.draft.Missing(), d.err); failed != nil {
-		return Decision{}, fmt.Errorf("decide %T on %s: %w", cmd, w, failed)
+	if missing := d.draft.Missing(); missing != nil {
+		return Decision{}, missing
+	}
+	if d.err != nil {
+		return Decision{}, fmt.Errorf("decide %T on %s: %w", cmd, w, d.err)
 	}
 	if err != nil {
 		return Decision{}, err

@@ -222,8 +222,7 @@ func (d *decision) emitNamingIfFirst(f eventlog.Fact) {
 // The facts after something that is missing are folded as well, so that one Missing names all that they need.
 func (d *decision) emit(f eventlog.Fact) {
 	dropRetryAfter(f)
-	var missing *projections.Missing
-	if d.err == nil || errors.As(d.err, &missing) {
+	if d.err == nil || d.draft.Missing() != nil {
 		err := d.draft.Add(f)
 		d.err = cmp.Or(d.err, err)
 	}
