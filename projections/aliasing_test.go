@@ -68,3 +68,33 @@ func TestAStateOnceReadNeverChanges(t *testing.T) {
 		}
 	}
 }
+
+// What was read from a draft between two facts never changes either: a decision goes on with it.
+func TestWhatWasReadFromADraftNeverChanges(t *testing.T) {
+	t.Parallel()
+	s := apply(t, projections.State{}, &eventlog.WorkflowDeployed{
+		Version: "1.0", Definition: eventlog.Definition{Topics: []eventlog.Topic{"in", "out"},
+			Consumers: []eventlog.Consumer{{Name: "send", Subscribe: []eventlog.Topic{"in"}}}},
+	})
+	for _, facts := range item(0) {
+		draft := projections.NewDraft(s, eventlog.Transition{Workflow: "w", At: 1}, s.Head.Seq+1)
+		read, before := map[any]projections.Key{}, map[any]string{}
+		for _, fact := range facts {
+			if err := draft.Add(fact); err != nil {
+				t.Fatal(err)
+			}
+			for _, k := range draft.State().Touched {
+				if entity := draft.State().Entity(k); k != projections.WorkflowKey() && before[entity] == "" {
+					read[entity], before[entity] = k, fmt.Sprintf("%+v", entity)
+				}
+			}
+			for entity, k := range read {
+				if now := fmt.Sprintf("%+v", entity); now != before[entity] {
+					t.Errorf("%s has changed %c %q, which was\n%s\nand is now\n%s", fact.FactType(), k.Kind, k.ID,
+						before[entity], now)
+				}
+			}
+		}
+		s = apply(t, s, facts...)
+	}
+}

@@ -82,7 +82,7 @@ func BenchmarkApply(b *testing.B) {
 	}
 }
 
-func apply(b *testing.B, s projections.State, facts ...eventlog.Fact) projections.State {
+func apply(b testing.TB, s projections.State, facts ...eventlog.Fact) projections.State {
 	next, err := projections.Apply(s, eventlog.Record{
 		Position:   eventlog.Position{Seq: s.Head.Seq + 1},
 		Transition: eventlog.Transition{Workflow: "w", Revision: s.Head.Revision + 1, At: 1, Facts: facts},

@@ -235,8 +235,8 @@ func (s State) Hydrate(entities ...any) State {
 				s.putMutation(e)
 			}
 		case *TopicEvent:
-			if s.Event(e.Topic, e.MessageID) == nil {
-				s.putEvent(e)
+			if k := EventKey(e.Topic, e.MessageID); s.eventAt(k) == nil {
+				s.putEvent(k, e)
 			}
 		case *Backlog:
 			s.hydrateBacklog(e)

@@ -64,13 +64,14 @@ func (f *folding) changeRun(id eventlog.RunID, change func(*Run)) error {
 }
 
 func (f *folding) changeEvent(topic eventlog.Topic, id eventlog.MessageID, change func(*TopicEvent)) error {
-	old := f.Event(topic, id)
+	key := EventKey(topic, id)
+	old := f.eventAt(key)
 	if old == nil {
 		return fmt.Errorf("event %s in %s is not known", id, topic)
 	}
 	e := *old
 	change(&e)
-	f.putEvent(&e)
+	f.putEvent(key, &e)
 	f.wait(topic, pendingCount(&e)-pendingCount(old))
 	f.count(old.Job(), -1)
 	f.count(e.Job(), 1)
@@ -132,9 +133,8 @@ func (s *State) putSession(x *Session) { s.touch(SessionKey(x.ID)); s.sessions.p
 
 func (s *State) putScript(v *Script) { s.touch(ScriptKey(v.Version)); s.scripts.put(v.Version, v) }
 
-// putEvent keeps queue and schedule in step with the event.
-func (s *State) putEvent(e *TopicEvent) {
-	key := EventKey(e.Topic, e.MessageID)
+// putEvent keeps queue and schedule in step with the event, which has the key.
+func (s *State) putEvent(key Key, e *TopicEvent) {
 	s.touch(key)
 	old, known := s.events.get(key.ID)
 	if known && old.ScheduledAt != 0 {

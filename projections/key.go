@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"hash/fnv"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -37,6 +38,28 @@ const (
 type Key struct {
 	Kind EntityKind
 	ID   string
+}
+
+// addKey adds the key to the list, unless it is there. seen is the set of what is in the list, once that is long.
+func addKey(list []Key, seen *map[Key]struct{}, k Key) []Key {
+	const few = 32
+	if len(list) < few {
+		if slices.Contains(list, k) {
+			return list
+		}
+		return append(list, k)
+	}
+	if *seen == nil {
+		*seen = make(map[Key]struct{}, 2*few)
+		for _, known := range list {
+			(*seen)[known] = struct{}{}
+		}
+	}
+	if _, known := (*seen)[k]; known {
+		return list
+	}
+	(*seen)[k] = struct{}{}
+	return append(list, k)
 }
 
 // RunKey names a run.

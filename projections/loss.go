@@ -18,7 +18,7 @@ func (f *folding) eventGivenUp(e *eventlog.EventGivenUp) error {
 			Topic: e.Topic, MessageID: e.MessageID, Title: e.Title, Payload: e.Payload, Status: e.Status, Reason: e.Reason,
 			Unknown: e.Unknown, Undecided: undecided, CreatedAt: f.at(), FinalizedAt: f.at(), Created: f.ordinal(),
 		}
-		f.putEvent(event)
+		f.putEvent(EventKey(e.Topic, e.MessageID), event)
 		f.undecided(event, undecided)
 		return nil
 	}

@@ -12,7 +12,7 @@ import (
 // they exist. Read them, give them to [State.HydrateAll], and fold again: the state that was folded is unchanged.
 type Missing struct {
 	Keys []Key
-	seen map[Key]struct{}
+	seen map[Key]struct{} // see addKey
 }
 
 func (m *Missing) Error() string {
@@ -21,14 +21,7 @@ func (m *Missing) Error() string {
 }
 
 func (m *Missing) add(k Key) {
-	if _, known := m.seen[k]; known {
-		return
-	}
-	if m.seen == nil {
-		m.seen = map[Key]struct{}{}
-	}
-	m.seen[k] = struct{}{}
-	m.Keys = append(m.Keys, k)
+	m.Keys = addKey(m.Keys, &m.seen, k)
 }
 
 // miss notes that the fold has looked up what is not in memory. The lookups of State call it, so that no rule of the

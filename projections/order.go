@@ -39,7 +39,7 @@ type queue = btree.BTreeG[Queued]
 
 // queues are the pending events by topic: a persistent map, like table.
 type queues struct {
-	topics table[eventlog.Topic, *queue]
+	topics recent[eventlog.Topic, *queue]
 	// own lists the topics whose queue this copy has written to.
 	own []eventlog.Topic
 }

@@ -3,7 +3,6 @@ package projections
 import (
 	"encoding/binary"
 	"iter"
-	"slices"
 	"strings"
 
 	"github.com/pawl-run/pawl/eventlog"
@@ -17,7 +16,7 @@ type State struct {
 	// the pending events whose topic got or lost its consumer, and the keys of those topics; they are not in Touched.
 	Touched []Key
 	Parked  []Key
-	// touched is the set of what is in Touched, once that is long.
+	// touched is the set of what is in Touched, once that is long: see addKey.
 	touched map[Key]struct{}
 
 	handlers  recent[eventlog.Handler, *Handler]
@@ -94,9 +93,13 @@ func (s *State) Mutation(id eventlog.MutationID) *Mutation {
 
 // Event returns the topic event, or nil when it is not in memory: unknown, finished or paged out.
 func (s *State) Event(topic eventlog.Topic, id eventlog.MessageID) *TopicEvent {
-	e, ok := s.events.get(EventKey(topic, id).ID) // a key that is not kept takes nothing from the heap
+	return s.eventAt(EventKey(topic, id))
+}
+
+func (s *State) eventAt(k Key) *TopicEvent {
+	e, ok := s.events.get(k.ID)
 	if !ok && s.missing != nil {
-		s.miss(EventKey(topic, id))
+		s.miss(k)
 	}
 	return e
 }
@@ -172,26 +175,10 @@ func (s *State) fork() {
 }
 
 func (s *State) touch(k Key) {
-	const few = 32
 	if s.Touched == nil {
 		s.Touched = make([]Key, 0, 8)
 	}
-	if len(s.Touched) < few {
-		if !slices.Contains(s.Touched, k) {
-			s.Touched = append(s.Touched, k)
-		}
-		return
-	}
-	if s.touched == nil {
-		s.touched = make(map[Key]struct{}, 2*few)
-		for _, t := range s.Touched {
-			s.touched[t] = struct{}{}
-		}
-	}
-	if _, ok := s.touched[k]; !ok {
-		s.touched[k] = struct{}{}
-		s.Touched = append(s.Touched, k)
-	}
+	s.Touched = addKey(s.Touched, &s.touched, k)
 }
 
 // Queue yields the places of the topic's pending events, oldest first, also of those that J2 still

@@ -8,7 +8,8 @@ import (
 )
 
 func (f *folding) eventPublished(e *eventlog.EventPublished) error {
-	if f.events.has(EventKey(e.Topic, e.MessageID).ID) {
+	key := EventKey(e.Topic, e.MessageID)
+	if f.events.has(key.ID) {
 		return fmt.Errorf("event %s in %s is published already", e.MessageID, e.Topic)
 	}
 	event := &TopicEvent{
@@ -18,7 +19,7 @@ func (f *folding) eventPublished(e *eventlog.EventPublished) error {
 	if run := f.Run(e.CreatedBy); run != nil && run.Type == eventlog.ConsumerHandler {
 		event.Depth = run.Depth + 1
 	}
-	f.putEvent(event)
+	f.putEvent(key, event)
 	f.wait(e.Topic, 1)
 	return f.recount(nil, event)
 }
@@ -51,7 +52,7 @@ func (f *folding) eventReserved(e *eventlog.EventReserved) error {
 		return err
 	}
 	return f.changeRun(e.Run, func(r *Run) {
-		r.Depth = max(r.Depth, f.Event(e.Topic, e.MessageID).Depth)
+		r.Depth = max(r.Depth, old.Depth)
 		r.Reserved = append(slices.Clip(r.Reserved), eventlog.EventRef{Topic: e.Topic, MessageID: e.MessageID})
 	})
 }
