@@ -127,10 +127,11 @@ func ValidateConnectorName(name string) error {
 // NewInputID derives an input's id from what it is, so that registering it again is idempotent
 // (Causes).
 func NewInputID(source, kind, externalID string) InputID {
-	h := sha256.New()
-	for _, part := range []string{source, kind, externalID} {
-		h.Write([]byte(part))
-		h.Write([]byte{0})
+	var most [256]byte // a longer one goes to the heap
+	b := most[:0]
+	for _, part := range [...]string{source, kind, externalID} {
+		b = append(append(b, part...), 0)
 	}
-	return InputID("in_" + hex.EncodeToString(h.Sum(nil)[:12]))
+	sum := sha256.Sum256(b)
+	return InputID(hex.AppendEncode(append(b[:0], "in_"...), sum[:12]))
 }

@@ -104,8 +104,25 @@ func (d *Draft) Ask(k Key) error {
 	return d.Missing()
 }
 
-// Missing returns what Add and Ask have missed so far as a *Missing, or nil. Once something is missing, what else the
-// fold says means nothing: it took for absent what it had not read.
+// Event returns the event, and Input the input, or nil. Where it is not in memory and it is not known whether it
+// exists, Missing names it then, as after an Ask.
+func (d *Draft) Event(topic eventlog.Topic, id eventlog.MessageID) *TopicEvent {
+	d.f.missing = d.missing
+	e := d.f.Event(topic, id)
+	d.f.missing = nil
+	return e
+}
+
+// Input is like Event.
+func (d *Draft) Input(id eventlog.InputID) *Input {
+	d.f.missing = d.missing
+	in := d.f.Input(id)
+	d.f.missing = nil
+	return in
+}
+
+// Missing returns what Add and the lookups have missed so far as a *Missing, or nil. Once something is missing, what
+// else the fold says means nothing: it took for absent what it had not read.
 func (d *Draft) Missing() error {
 	if d.missing == nil || len(d.missing.Keys) == 0 {
 		return nil

@@ -184,7 +184,7 @@ func (d *decision) askPublished(run *projections.Run, c CommitRun) {
 func (d *decision) publishAll(run *projections.Run, c CommitRun) {
 	named := map[eventlog.InputID]bool{}
 	for _, in := range c.Inputs {
-		named[d.register(in)] = true
+		named[d.register(in.ID(), in)] = true
 	}
 	inherited := d.causes(run)
 	for _, p := range c.Publishes {

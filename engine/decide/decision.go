@@ -183,19 +183,19 @@ func (d *decision) consumer(run *projections.Run) eventlog.Consumer {
 
 // event returns the topic event, live or from history, or nil when there never was one.
 func (d *decision) event(topic eventlog.Topic, id eventlog.MessageID) *projections.TopicEvent {
-	if e := d.state().Event(topic, id); e != nil {
-		return e
+	e := d.draft.Event(topic, id)
+	if e == nil {
+		d.err = cmp.Or(d.err, d.draft.Missing())
 	}
-	d.ask(projections.EventKey(topic, id))
-	return nil
+	return e
 }
 
 func (d *decision) input(id eventlog.InputID) *projections.Input {
-	if in := d.state().Input(id); in != nil {
-		return in
+	in := d.draft.Input(id)
+	if in == nil {
+		d.err = cmp.Or(d.err, d.draft.Missing())
 	}
-	d.ask(projections.InputKey(id))
-	return nil
+	return in
 }
 
 // ask fails the decision if what the key names is not in memory and was not read: taking "not read" for "not

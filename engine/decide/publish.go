@@ -191,11 +191,10 @@ func (d *decision) standIn(in Input) eventlog.InputID {
 		d.emit(&eventlog.InputRetitled{Input: id, Title: in.Title})
 		return id
 	}
-	return d.register(in)
+	return d.register(id, in)
 }
 
-func (d *decision) register(in Input) eventlog.InputID {
-	id := in.ID()
+func (d *decision) register(id eventlog.InputID, in Input) eventlog.InputID {
 	if d.input(id) == nil {
 		d.emit(&eventlog.InputRegistered{Input: id, Source: in.Source, Type: in.Type, ExternalID: in.ExternalID,
 			Title: in.Title})
