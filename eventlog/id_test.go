@@ -93,3 +93,18 @@ func TestPartitionOfIsFixed(t *testing.T) {
 		}
 	}
 }
+
+// The ids of inputs are in the log: registering one again finds it only if its id is made as before.
+func TestInputIDsStayTheSame(t *testing.T) {
+	for _, c := range []struct {
+		source, kind, external string
+		want                   InputID
+	}{
+		{"push", "order.in", "order-1", "in_bc5aec15f53275946810e257"},
+		{"producer", "x", strings.Repeat("y", 1000), "in_ef9bca7fda95d506155132ab"},
+	} {
+		if got := NewInputID(c.source, c.kind, c.external); got != c.want {
+			t.Errorf("the input %s %s has id %s, want %s", c.source, c.kind, got, c.want)
+		}
+	}
+}
