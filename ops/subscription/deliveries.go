@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -45,18 +46,26 @@ func New(cfg Config) (*Deliveries, error) {
 
 // Begin stores where each new subscription begins. It is called before the engine works: an engine that is killed soon
 // after its start would otherwise leave the facts of its first moments undelivered, since the next start would begin
-// behind them. What Begin cannot store, Run stores later.
+// behind them. An attempt that fails is repeated until ctx ends: a stream that has no leader yet answers nothing. What
+// Begin cannot store, Run stores later.
 func (d *Deliveries) Begin(ctx context.Context) error {
-	store, err := openPositions(ctx, d.cfg, d.js)
-	if err != nil {
-		return err
-	}
-	for _, one := range d.all {
-		if _, _, err := one.position(ctx, store); err != nil {
-			return err
+	rest := slices.Clone(d.all)
+	for {
+		var failures []error
+		rest = slices.DeleteFunc(rest, func(one *delivery) bool {
+			err := one.begin(ctx)
+			if err != nil {
+				failures = append(failures, err)
+			}
+			return err == nil
+		})
+		if len(rest) == 0 {
+			return nil
+		}
+		if !clock.Sleep(ctx, pause) {
+			return errors.Join(failures...)
 		}
 	}
-	return nil
 }
 
 // Run delivers until ctx ends. A failure is tried again, and does not stop the other subscriptions.

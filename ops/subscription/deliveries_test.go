@@ -156,12 +156,10 @@ func (s *site) engine(subjects ...string) *Deliveries {
 func (s *site) start(subjects ...string) (*Deliveries, func()) {
 	s.t.Helper()
 	d := s.engine(subjects...)
-	ctx, cancel := context.WithCancel(context.Background())
-	ended := make(chan struct{})
-	go func() { defer close(ended); d.Run(ctx) }()
-	stop := func() { cancel(); <-ended }
-	s.t.Cleanup(stop)
-	return d, stop
+	if err := d.Begin(s.t.Context()); err != nil {
+		s.t.Fatal(err)
+	}
+	return d, s.run(d)
 }
 
 // holds says that the log holds what was published last at a position.

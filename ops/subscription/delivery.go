@@ -143,9 +143,9 @@ func (d *delivery) position(ctx context.Context, store *positions) (position, je
 		return at, nil, err
 	}
 	if !found {
-		at.Next, at.Begin = 1, d.Begin
-		if stream != nil {
-			at.Next = stream.CachedInfo().State.LastSeq + 1
+		at.Begin = d.Begin
+		if at.Next, err = beginning(ctx, stream, at.Begin); err != nil {
+			return at, nil, err
 		}
 		if at, err = store.create(ctx, d.Name, at); err != nil {
 			return at, nil, err

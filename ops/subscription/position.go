@@ -111,41 +111,64 @@ func openPositions(ctx context.Context, cfg Config, js jetstream.JetStream) (*po
 
 // load reads the position; found is false for a new subscription.
 func (p *positions) load(ctx context.Context, name string) (at position, found bool, err error) {
-	m, err := p.stream.GetLastMsgForSubject(ctx, p.cfg.positionSubject(name))
-	if errors.Is(err, jetstream.ErrMsgNotFound) {
-		return at, false, nil
-	}
-	if err != nil {
-		return at, false, fmt.Errorf("read the position of %s: %w", name, err)
-	}
-	if err := json.Unmarshal(m.Data, &at); err != nil {
-		return at, false, fmt.Errorf("read the position of %s: %w", name, err)
-	}
-	return at, true, nil
+	at, seq, err := p.read(ctx, name)
+	return at, seq > 0, err
 }
 
-// create stores the position of a new subscription. It returns that of another engine which was sooner.
+// read reads the position and its sequence in the stream, which is 0 for a new subscription.
+func (p *positions) read(ctx context.Context, name string) (at position, seq uint64, err error) {
+	m, err := p.stream.GetLastMsgForSubject(ctx, p.cfg.positionSubject(name))
+	if errors.Is(err, jetstream.ErrMsgNotFound) {
+		return at, 0, nil
+	}
+	if err != nil {
+		return at, 0, fmt.Errorf("read the position of %s: %w", name, err)
+	}
+	if err := json.Unmarshal(m.Data, &at); err != nil {
+		return at, 0, fmt.Errorf("read the position of %s: %w", name, err)
+	}
+	return at, m.Sequence, nil
+}
+
+// create stores the position of a new subscription. If another engine stored one sooner, create returns that one.
 func (p *positions) create(ctx context.Context, name string, at position) (position, error) {
 	err := p.save(ctx, name, at, jetstream.WithExpectLastSequencePerSubject(0))
-	refused := new(jetstream.APIError)
-	if !errors.As(err, &refused) || refused.ErrorCode != jetstream.JSErrCodeStreamWrongLastSequence &&
-		refused.ErrorCode != jetstream.JSErrCodeStreamWrongLastSequenceConstant { // of a stream with replicas
+	if !overtaken(err) {
 		return at, err
 	}
-	theirs, found, err := p.load(ctx, name)
-	if err == nil && !found {
-		err = fmt.Errorf("keep the position of %s: another engine keeps it, and it is not there", name)
+	theirs, found, failed := p.load(ctx, name)
+	if failed == nil && !found { // it is just being written
+		failed = err
 	}
-	return theirs, err
+	return theirs, failed
+}
+
+// change changes the stored position, unless another engine has stored one meanwhile: then it fails.
+func (p *positions) change(ctx context.Context, name string, change func(*position) error) (position, error) {
+	at, seq, err := p.read(ctx, name)
+	if err != nil {
+		return at, err
+	}
+	if err := change(&at); err != nil {
+		return at, err
+	}
+	return at, p.save(ctx, name, at, jetstream.WithExpectLastSequencePerSubject(seq))
+}
+
+// overtaken reports whether another engine has written the position, or is just writing it.
+func overtaken(err error) bool {
+	refused := new(jetstream.APIError)
+	return errors.As(err, &refused) && (refused.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequence ||
+		refused.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequenceConstant) // while a write is under way
 }
 
 // save stores the position, and returns once it is durable.
-func (p *positions) save(ctx context.Context, name string, at position, on ...jetstream.PublishOpt) error {
+func (p *positions) save(ctx context.Context, name string, at position, options ...jetstream.PublishOpt) error {
 	data, err := json.Marshal(at)
 	if err != nil {
 		return fmt.Errorf("keep the position of %s: %w", name, err)
 	}
-	if _, err := p.js.Publish(ctx, p.cfg.positionSubject(name), data, on...); err != nil {
+	if _, err := p.js.Publish(ctx, p.cfg.positionSubject(name), data, options...); err != nil {
 		return fmt.Errorf("keep the position of %s: %w", name, err)
 	}
 	return nil

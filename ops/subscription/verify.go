@@ -28,11 +28,10 @@ func (d *delivery) verified(ctx context.Context, stream jetstream.Stream, at pos
 	if err != nil || !ready {
 		return at, false, err
 	}
-	switch begin := lowest(at.Begin, d.Begin); {
-	case same && at.ID == "" && (at.Next > last+1 || begin != at.Begin):
-		// No message was delivered yet, and the stream, or the log, has lost its end.
-		if at.Next = min(at.Next, last+1); at.Begin != "" {
-			at.Next, at.Begin = first, begin
+	switch {
+	case same && at.ID == "" && at.Next > last+1: // no message was delivered yet, and the stream has lost its end
+		if at.Next = last + 1; at.Begin != "" {
+			at.Next = first
 		}
 	case !same:
 		if at, err = d.anew(ctx, at, first); err != nil {

@@ -44,23 +44,23 @@ func (n *Node) StartFeed(ctx context.Context) (end func()) {
 // outgoingBegin bounds how long the start of an engine waits until it is stored where new webhooks begin.
 const outgoingBegin = 5 * time.Second
 
-// startOutgoing begins to deliver webhooks, if there are any: it is called before the engine works, so that what a new
-// one is sent begins with that work. The function that it returns stops that: as soon as all is delivered that can be,
-// at the latest after outgoingEnd. It is called when the feed has ended.
-func (n *Node) startOutgoing(ctx context.Context) (end func()) {
+// startOutgoing begins to deliver webhooks, if there are any. It is called before the engine works, so that a new
+// webhook is sent everything that this engine records. The function that it returns stops that: as soon as all is
+// delivered that can be, at the latest after outgoingEnd. It is called when the feed has ended.
+func (n *Node) startOutgoing(ctx, life context.Context) (end func()) {
 	if n.outgoing == nil {
 		return func() {}
 	}
 	first, stop := context.WithTimeout(ctx, outgoingBegin)
 	defer stop()
-	if err := n.outgoing.Begin(first); err != nil {
-		n.Data.Logger.Warn("it is not stored yet where new webhooks begin, which is tried again; if this engine is killed "+
-			"before, they begin with the next start", "error", err)
+	if err := n.outgoing.Begin(first); err != nil && ctx.Err() == nil {
+		n.Data.Logger.Warn("where new webhooks begin could not be stored; the engine that delivers them stores it later. "+
+			"If this engine is killed before, its first facts may not be delivered", "error", err)
 	}
 	if n.Data.Broker.Shared { // of a shared log one engine delivers for all
 		return func() {}
 	}
-	return background(ctx, n.outgoing.Run, n.outgoing.Await, outgoingEnd)
+	return background(life, n.outgoing.Run, n.outgoing.Await, outgoingEnd)
 }
 
 // background starts run, which goes on after ctx has ended. The function that it returns waits for await, at most for

@@ -25,7 +25,7 @@ func (n *Node) Run(ctx context.Context, work func(context.Context) error) error 
 
 	checked := n.check.start(apiCtx)
 	defer checked()
-	delivered := n.startOutgoing(apiCtx)
+	delivered := n.startOutgoing(ctx, apiCtx)
 	defer delivered() // after the feed has ended
 	fed := n.StartFeed(apiCtx)
 	defer fed()
