@@ -104,17 +104,17 @@ func (d *Draft) Ask(k Key) error {
 	return d.Missing()
 }
 
-// Event returns the event, and Input the input, or nil. Where it is not in memory and it is not known whether it
+// AskEvent returns the event, and AskInput the input, or nil. Where it is not in memory and it is not known whether it
 // exists, Missing names it then, as after an Ask.
-func (d *Draft) Event(topic eventlog.Topic, id eventlog.MessageID) *TopicEvent {
+func (d *Draft) AskEvent(topic eventlog.Topic, id eventlog.MessageID) *TopicEvent {
 	d.f.missing = d.missing
 	e := d.f.Event(topic, id)
 	d.f.missing = nil
 	return e
 }
 
-// Input is like Event.
-func (d *Draft) Input(id eventlog.InputID) *Input {
+// AskInput is like AskEvent.
+func (d *Draft) AskInput(id eventlog.InputID) *Input {
 	d.f.missing = d.missing
 	in := d.f.Input(id)
 	d.f.missing = nil

@@ -20,8 +20,9 @@ type folding struct {
 	}
 }
 
-// own returns the entity to change in place: old itself if it is fresh, or else a copy of it, which is fresh then.
-func own[E any](old *E, fresh **E) *E {
+// changeable returns the entity to change in place: old itself if it is fresh, or else a copy of it, which is fresh
+// then.
+func changeable[E any](old *E, fresh **E) *E {
 	if *fresh != old {
 		e := *old
 		*fresh = &e
@@ -38,7 +39,7 @@ func (f *folding) changeHandler(name eventlog.Handler, change func(*Handler)) er
 	if old == nil {
 		return fmt.Errorf("handler %s is not known", name)
 	}
-	h := own(old, &f.fresh.handler)
+	h := changeable(old, &f.fresh.handler)
 	change(h)
 	if h != old {
 		f.putHandler(h)
@@ -52,7 +53,7 @@ func (f *folding) changeRun(id eventlog.RunID, change func(*Run)) error {
 		return fmt.Errorf("run %s is not known", id)
 	}
 	before := old.attends()
-	r := own(old, &f.fresh.run)
+	r := changeable(old, &f.fresh.run)
 	change(r)
 	if r != old {
 		f.putRun(r)
@@ -95,7 +96,7 @@ func (f *folding) countOwing(before, after eventlog.Instant) {
 }
 
 func (f *folding) changeInput(old *Input, change func(*Input)) {
-	in := own(old, &f.fresh.input)
+	in := changeable(old, &f.fresh.input)
 	change(in)
 	if in != old {
 		f.putInput(in)

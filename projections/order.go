@@ -10,7 +10,7 @@ import (
 )
 
 // Queued is the place of a pending event in its topic. Of a long backlog memory holds no more than
-// these: some 50 bytes for each event; of a concurrent consumer's another 60, and 100 more of one with a key. It
+// these: some 100 bytes for each event; of a concurrent consumer's another 60, and 100 more of one with a key. It
 // must hold no pointer to the event: nodes of a persistent tree share arrays, so what they point to may stay in
 // memory after it was replaced.
 type Queued struct {

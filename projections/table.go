@@ -127,32 +127,32 @@ func (r *recent[K, V]) find(k K) (int, bool) {
 }
 
 func (r *recent[K, V]) put(k K, v V) {
-	at, known := r.find(k)
+	i, known := r.find(k)
 	if !known && len(r.young) >= maxYoung {
 		for _, e := range r.young {
 			r.old.put(e.key, e.value)
 		}
-		r.young, r.owned, at = nil, false, 0
+		r.young, r.owned, i = nil, false, 0
 	}
 	r.own(2)
 	if known {
-		r.young[at].value = v
+		r.young[i].value = v
 	} else {
-		r.young = slices.Insert(r.young, at, entry[K, V]{k, v})
+		r.young = slices.Insert(r.young, i, entry[K, V]{k, v})
 	}
 }
 
 func (r *recent[K, V]) drop(k K) {
 	r.old.drop(k)
-	if at, known := r.find(k); known {
+	if i, known := r.find(k); known {
 		r.own(0)
-		r.young = slices.Delete(r.young, at, at+1)
+		r.young = slices.Delete(r.young, i, i+1)
 	}
 }
 
 func (r *recent[K, V]) get(k K) (V, bool) {
-	if at, known := r.find(k); known {
-		return r.young[at].value, true
+	if i, known := r.find(k); known {
+		return r.young[i].value, true
 	}
 	return r.old.get(k)
 }
@@ -171,23 +171,23 @@ func (r *recent[K, V]) all() iter.Seq2[K, V] {
 // from yields in order, starting at the first key not below pivot.
 func (r *recent[K, V]) from(pivot K) iter.Seq2[K, V] {
 	return func(yield func(K, V) bool) {
-		at, _ := r.find(pivot)
+		i, _ := r.find(pivot)
 		for k, v := range r.old.from(pivot) {
-			for ; at < len(r.young) && r.young[at].key < k; at++ {
-				if !yield(r.young[at].key, r.young[at].value) {
+			for ; i < len(r.young) && r.young[i].key < k; i++ {
+				if !yield(r.young[i].key, r.young[i].value) {
 					return
 				}
 			}
-			if at < len(r.young) && r.young[at].key == k {
-				v = r.young[at].value
-				at++
+			if i < len(r.young) && r.young[i].key == k {
+				v = r.young[i].value
+				i++
 			}
 			if !yield(k, v) {
 				return
 			}
 		}
-		for ; at < len(r.young); at++ {
-			if !yield(r.young[at].key, r.young[at].value) {
+		for ; i < len(r.young); i++ {
+			if !yield(r.young[i].key, r.young[i].value) {
 				return
 			}
 		}

@@ -183,7 +183,7 @@ func (d *decision) consumer(run *projections.Run) eventlog.Consumer {
 
 // event returns the topic event, live or from history, or nil when there never was one.
 func (d *decision) event(topic eventlog.Topic, id eventlog.MessageID) *projections.TopicEvent {
-	e := d.draft.Event(topic, id)
+	e := d.draft.AskEvent(topic, id)
 	if e == nil {
 		d.err = cmp.Or(d.err, d.draft.Missing())
 	}
@@ -191,7 +191,7 @@ func (d *decision) event(topic eventlog.Topic, id eventlog.MessageID) *projectio
 }
 
 func (d *decision) input(id eventlog.InputID) *projections.Input {
-	in := d.draft.Input(id)
+	in := d.draft.AskInput(id)
 	if in == nil {
 		d.err = cmp.Or(d.err, d.draft.Missing())
 	}

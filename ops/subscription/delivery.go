@@ -22,6 +22,8 @@ const (
 	lastSave = 2 * time.Second
 	// lookAgain is how often an engine looks whether a parked subscription was resumed through another engine.
 	lookAgain = 5 * time.Second
+	// beginAttempt bounds one attempt to store where a subscription begins.
+	beginAttempt = 500 * time.Millisecond
 	// pause is the shortest pause after the stream could not be read; it grows to a hundred times that.
 	pause = 100 * time.Millisecond
 )
@@ -155,6 +157,41 @@ func (d *delivery) position(ctx context.Context, store *positions) (position, je
 	defer d.mu.Unlock()
 	d.at, d.kept = at, true
 	return at, stream, nil
+}
+
+// begin stores where a new subscription begins. Where the log has lost its end behind the beginning of an older one,
+// that one begins at the new end: what this engine records there takes the places of what was lost.
+func (d *delivery) begin(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, beginAttempt)
+	defer cancel()
+	store, err := openPositions(ctx, *d.cfg, d.js)
+	if err != nil {
+		return err
+	}
+	at, stream, err := d.position(ctx, store)
+	if err != nil {
+		return err
+	}
+	if lowest(at.Begin, d.Begin) == at.Begin {
+		return nil
+	}
+	d.storing.Lock()
+	defer d.storing.Unlock()
+	at, err = store.change(ctx, d.Name, func(at *position) error {
+		at.Begin = lowest(at.Begin, d.Begin)
+		if at.ID != "" {
+			return nil
+		}
+		at.Next, err = beginning(ctx, stream, at.Begin)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.at = at
+	return nil
 }
 
 // fails warns that attempts fail, once for each period in which they do.

@@ -65,6 +65,33 @@ func (d *delivery) isSame(ctx context.Context, stream jetstream.Stream, at posit
 	return false, err == nil && m != nil && reached(m.Header.Get("pawl-positions"), at.Through), err
 }
 
+// beginning is the sequence of the first message that may hold a fact behind the positions in begin, and that of the
+// next message for a stream without facts of a log. Messages are looked at from the last one back: few engines publish
+// much between the moment in which begin was read and this one.
+func beginning(ctx context.Context, stream jetstream.Stream, begin string) (uint64, error) {
+	if stream == nil {
+		return 1, nil
+	}
+	info, err := stream.Info(ctx)
+	if err != nil {
+		return 0, fmt.Errorf("read the state of stream %s: %w", stream.CachedInfo().Config.Name, err)
+	}
+	next := info.State.LastSeq + 1
+	for begin != "" && next > max(info.State.FirstSeq, 1) {
+		m, err := messageAt(ctx, stream, next-1)
+		if err != nil {
+			return 0, err
+		}
+		if m != nil {
+			if through := m.Header.Get("pawl-positions"); through != "" && reached(begin, through) {
+				break
+			}
+		}
+		next--
+	}
+	return next, nil
+}
+
 // messageAt reads a message of the stream; nil for one that it does not hold.
 func messageAt(ctx context.Context, stream jetstream.Stream, seq uint64) (*jetstream.RawStreamMsg, error) {
 	m, err := stream.GetMsg(ctx, max(seq, 1))
