@@ -53,13 +53,6 @@ func (t *table[K, V]) get(k K) (V, bool) {
 	return t.m.Get(k)
 }
 
-// has looks at memory alone. The fold uses it for the new id of what a fact makes: to ask for that would cost a read
-// for each.
-func (t *table[K, V]) has(k K) bool {
-	_, ok := t.get(k)
-	return ok
-}
-
 func (t *table[K, V]) all() iter.Seq2[K, V] {
 	return func(yield func(K, V) bool) {
 		if t.m != nil {
@@ -157,7 +150,8 @@ func (r *recent[K, V]) get(k K) (V, bool) {
 	return r.old.get(k)
 }
 
-// has is that of table.
+// has looks at memory alone. The fold uses it for the new id of what a fact makes: to ask for that would cost a read
+// for each.
 func (r *recent[K, V]) has(k K) bool {
 	_, ok := r.get(k)
 	return ok
