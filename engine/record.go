@@ -26,7 +26,7 @@ func (a *aggregate) record(ctx context.Context, cmd decide.Command, actor eventl
 	p := &proposal{ctx: ctx, cmd: cmd, actor: actor, cause: cause, answered: make(chan struct{}),
 		withdrawn: make(chan struct{})}
 	a.proposals.add(p)
-	a.engine.Recorders.Go(a.engine.Life, func() { a.recordWaiting(p) })
+	a.engine.Goroutines.Go(a.engine.Life, func() { a.recordWaiting(p) })
 	select {
 	case <-p.answered:
 		return p.decision, p.err

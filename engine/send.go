@@ -28,13 +28,13 @@ func (c *calls) send(m *projections.Mutation, decided *process.Tenure, overtaken
 		return
 	}
 	turn := c.turns.take(m.ID)
-	go func() {
+	c.workflow.engine.Goroutines.Go(c.workflow.engine.Life, func() {
 		settlement := c.exchange(started{m, decided, overtaken}, pinned, isPinned, turn)
 		c.workflow.engine.Outcomes.Begin()
 		c.workflow.engine.Calls.Done()
 		defer c.workflow.engine.Outcomes.Done()
 		c.settle(settlement)
-	}()
+	})
 }
 
 // started is a mutation whose start is durable.

@@ -26,7 +26,7 @@ func TestGoroutines(t *testing.T) {
 		close(letGo)
 		synctest.Wait()
 		waiting := runtime.NumGoroutine() - before
-		if waiting == 0 || waiting > 20 {
+		if waiting == 0 || waiting > 64 {
 			t.Errorf("%d goroutines wait for work", waiting)
 		}
 		for range waiting {

@@ -35,7 +35,8 @@ type Process struct {
 	Calls     signal.InFlight // mutation calls that have left and are within their deadline
 	Outcomes  signal.InFlight // results of calls that are not recorded yet
 	Decisions signal.InFlight // decisions that are being appended; their callers may have left
-	Recorders *Goroutines     // that append them
+	// Goroutines record decisions and make calls.
+	Goroutines *Goroutines
 	// Idle tells when a runner comes to rest or a recording ends.
 	Idle signal.Change
 	// Handlers is what the callers of handlers share.
@@ -58,7 +59,7 @@ type Process struct {
 
 // New starts the life of an engine of a valid configuration.
 func New(cfg Config) *Process {
-	p := &Process{Config: cfg, Log: cfg.Logger, IDs: ids.New(cfg.Random), Recorders: NewGoroutines()}
+	p := &Process{Config: cfg, Log: cfg.Logger, IDs: ids.New(cfg.Random), Goroutines: NewGoroutines()}
 	if p.Name = p.IDs.Next(cfg.Clock.Now()); cfg.Leases != nil {
 		p.Name = cfg.Leases.Engine()
 	}
