@@ -57,3 +57,30 @@ func BenchmarkPlainPost(b *testing.B) {
 		response.Body.Close()
 	}
 }
+
+// BenchmarkAsked is what is asked about one mutation on its way from the script to the send.
+func BenchmarkAsked(b *testing.B) {
+	c, err := httpcall.New(httpcall.Config{Hosts: map[string]httpcall.HostConfig{"127.0.0.1:9": {Private: true}}})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer c.Close()
+	r, err := connector.NewRegistry(c)
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.ReportAllocs()
+	for i := 0; b.Loop(); i++ {
+		call := mutation("post", map[string]any{"url": "http://127.0.0.1:9/orders", "body": map[string]any{"n": i,
+			"title": "an order"}})
+		r.Timeout(call)
+		for range 2 { // when the call is named, and before it is sent
+			if r.Host(call) != "127.0.0.1:9" || len(r.Secrets(call)) > 0 {
+				b.Fatal("not the host or the secrets of the call")
+			}
+			if _, failure := r.Turn(b.Context(), call); failure != nil {
+				b.Fatal(failure)
+			}
+		}
+	}
+}

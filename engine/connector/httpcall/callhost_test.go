@@ -2,6 +2,7 @@ package httpcall
 
 import (
 	"encoding/json"
+	"fmt"
 	"testing"
 
 	"github.com/pawl-run/pawl/engine/connector"
@@ -48,5 +49,36 @@ func TestCallHost(t *testing.T) {
 		if got := c.CallHost(connector.Call{Connector: "http", Operation: "post", Params: params}); got != want {
 			t.Errorf("%s goes to %q, want %q", url, got, want)
 		}
+	}
+}
+
+// What was asked about earlier calls does not pile up, and each call gets its own answer, whether it is kept or not.
+func TestLooksAreBounded(t *testing.T) {
+	c, err := New(Config{Hosts: map[string]HostConfig{"a.example": {}, "b.example": {}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Close() })
+	params := []byte(nil)
+	for i := range 4 * maxLooks {
+		host, secret := "a.example", fmt.Sprint("key", i)
+		if i%2 == 0 {
+			host = "b.example"
+		}
+		// The caller's memory is used for the next call again.
+		params = fmt.Appendf(params[:0], `{"url":"https://%s/","secret":{"header":{"X":%q}},"text":"%*d"}`, host, secret,
+			1+i%3*maxLookedAt/2, i)
+		call := connector.Call{Connector: "http", Operation: "post", Params: params}
+		for range 2 {
+			if got := c.CallHost(call); got != host {
+				t.Fatalf("call %d goes to %q, want %q", i, got, host)
+			}
+			if got := c.CallSecrets(call); len(got) != 1 || got[0] != secret {
+				t.Fatalf("call %d carries %q, want %q", i, got, secret)
+			}
+		}
+	}
+	if n := len(c.looks.of); n == 0 || n > maxLooks {
+		t.Errorf("%d calls are kept, want at most %d", n, maxLooks)
 	}
 }

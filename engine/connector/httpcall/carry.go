@@ -200,12 +200,4 @@ func withMember(object json.RawMessage, path []string, value string) (json.RawMe
 }
 
 // CallSecrets names the secrets that the call carries.
-func (c *Connector) CallSecrets(call connector.Call) []string {
-	var p struct {
-		Secret *placed `json:"secret"`
-	}
-	if json.Unmarshal(call.Params, &p) != nil {
-		return nil // such a call is refused for its parameters
-	}
-	return p.Secret.names()
-}
+func (c *Connector) CallSecrets(call connector.Call) []string { return c.lookAt(call.Params).secrets }

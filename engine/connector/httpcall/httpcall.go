@@ -27,6 +27,7 @@ type Connector struct {
 	named      named
 	unknown    bool          // Config.HostsUnknown
 	turns      []*turn.Queue // those of the hosts with bounds
+	looks      looks
 	blanks     *blanks
 	listen     time.Duration
 	operations []connector.Operation
@@ -67,7 +68,7 @@ func New(config Config) (*Connector, error) {
 		}
 	}
 	c := &Connector{hosts: byAddress, named: bound, unknown: config.HostsUnknown, blanks: newBlanks(secrets),
-		listen: config.Listen}
+		looks: looks{of: map[string]*look{}}, listen: config.Listen}
 	if c.listen == 0 {
 		c.listen = connector.DefaultListen
 	}

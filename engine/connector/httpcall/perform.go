@@ -183,10 +183,7 @@ func (c *Connector) CallTurn(ctx context.Context, call connector.Call) (connecto
 
 // CallHost is the host of the call's URL.
 func (c *Connector) CallHost(call connector.Call) string {
-	if t, ok := c.targetOf(call); ok {
-		return hostOf(t)
-	}
-	return ""
+	return c.lookAt(call.Params).grantHost
 }
 
 // hostOf is a target's host as grants write it: without the ports of the schemes, whichever scheme the target has. A

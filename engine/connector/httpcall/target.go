@@ -2,7 +2,6 @@ package httpcall
 
 import (
 	"cmp"
-	"encoding/json"
 	"net"
 	"net/http"
 	"net/url"
@@ -85,14 +84,8 @@ func addQuery(u *url.URL, query map[string]any) *eventlog.Failure {
 
 // targetOf finds where a call goes; false for one that is refused before it is sent.
 func (c *Connector) targetOf(call connector.Call) (target, bool) {
-	var p struct {
-		URL string `json:"url"`
-	}
-	if json.Unmarshal(call.Params, &p) != nil {
-		return target{}, false
-	}
-	t, failure := c.parseTarget(p.URL)
-	return t, failure == nil
+	found := c.lookAt(call.Params)
+	return found.target, found.sendable
 }
 
 // placeOf names a URL in messages, without its query.
