@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"runtime"
 	"runtime/debug"
 	"sync"
 	"time"
@@ -42,6 +43,7 @@ func Run(in io.Reader, out io.Writer) error {
 	os.Clearenv()
 	debug.SetMaxStack(maxWorkerStack)
 	debug.SetMaxThreads(maxWorkerThreads)
+	runtime.MemProfileRate = 0 // a worker writes no profile, and would take the stack of one in a few thousand allocations
 
 	w := &worker{in: newFrameReader(in), out: out, pack: newPacker(), sources: make(map[uint64]sandbox.Source),
 		ended: make(chan error), placed: make(map[uint64]map[sandbox.HandlerKey]bool)}
