@@ -182,7 +182,7 @@ func (r *reader) respond(v goja.Value, path []string) *sandbox.HookAnswer {
 	}
 	if answer := o.Get("json"); !value.Undefined(answer) {
 		said++
-		written, err := value.Encode(answer)
+		written, err := value.Encode(r.rt, answer)
 		if err != nil || !json.Valid(written) {
 			r.fail(codeHook, `write json: { ok: true }`, append(slices.Clone(path), "json"), "%s must be JSON, and is %s",
 				strings.Join(append(slices.Clone(path), "json"), "."), value.KindOf(answer))

@@ -34,7 +34,7 @@ type invocation struct {
 // encoded is the JSON of an argument; a value without JSON ends the invocation, as does an
 // exception out of its getters: the author's catch would otherwise hide a call that was never made.
 func (inv *invocation) encoded(v goja.Value, code, what string) json.RawMessage {
-	raw, err := value.Encode(v)
+	raw, err := value.Encode(inv.rt, v)
 	if err == nil && raw == nil {
 		inv.abort(sandbox.ScriptFault(code, "%s must be given", what))
 	}

@@ -256,7 +256,7 @@ func (inv *invocation) returned(v goja.Value) (json.RawMessage, *sandbox.Error) 
 	if inv.call.Phase == sandbox.Mutate {
 		return nil, nil // the host knows the mutation's result; what the script returns is not used
 	}
-	raw, err := value.Encode(v)
+	raw, err := value.Encode(inv.rt, v)
 	if err != nil {
 		return nil, inv.returnedAt(0, sandbox.ScriptFault("script.result",
 			"what %s returned cannot be written as JSON: %s", inv.title(), inv.reason(err)))

@@ -17,7 +17,7 @@ var errNotJSON = errors.New("is not JSON")
 // JSON.stringify (not the global, which the script may have replaced): getters and toJSON run, so
 // it is called only under the deadline. err is errNotJSON, a *[LostError] for a part that JSON would drop or change in
 // silence, or what the script's code threw.
-func Encode(v goja.Value) (json.RawMessage, error) {
+func Encode(rt *goja.Runtime, v goja.Value) (json.RawMessage, error) {
 	switch {
 	case v == nil || goja.IsUndefined(v):
 		return nil, nil
@@ -27,6 +27,9 @@ func Encode(v goja.Value) (json.RawMessage, error) {
 	if obj, ok := v.(*goja.Object); ok {
 		if _, callable := goja.AssertFunction(obj); callable {
 			return nil, errNotJSON
+		}
+		if raw := plainJSON(rt, obj); raw != nil {
+			return raw, nil
 		}
 		raw, err := obj.MarshalJSON()
 		left := maxLooked
