@@ -113,9 +113,11 @@ func (p *Pool) exchange(ctx context.Context, q request) (*exchange, *sandbox.Err
 // attempt finds a worker for a request and reads its answer. Without a worker there is no exchange.
 func (p *Pool) attempt(ctx context.Context, q request) (*exchange, *sandbox.Error) {
 	id := p.identify(*q.source)
-	key := fmt.Sprint("script ", id)
+	var key string
 	if q.call != nil && q.call.Workflow != "" {
 		key = "workflow " + q.call.Workflow
+	} else {
+		key = fmt.Sprint("script ", id)
 	}
 	w, err := p.acquire(ctx, key, id, false)
 	switch {

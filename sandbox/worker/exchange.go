@@ -18,7 +18,9 @@ type exchange struct {
 	w      *process
 	key    string // of the workflow that the time is counted for
 	serial uint64
-	ctx    context.Context // of the reads; ends with the exchange
+	// ctx is of the reads, and ends with the exchange. It is made for the first of them: most calls read nothing.
+	ctx         context.Context
+	cancelReads context.CancelFunc
 	request
 
 	mu sync.Mutex
@@ -47,9 +49,11 @@ type exchange struct {
 
 // run runs an exchange to its end on a worker that has a slot, and gives both back.
 func (c *exchange) run(ctx context.Context, ref scriptRef) *sandbox.Error {
-	var cancelReads context.CancelFunc
-	c.ctx, cancelReads = context.WithCancel(ctx)
-	defer cancelReads()
+	defer func() {
+		if c.cancelReads != nil {
+			c.cancelReads()
+		}
+	}()
 	c.mu.Lock() // the timer may fire at once
 	c.cpuBegan, c.cpuKnown = cputime.Of(c.w.Cmd.Process.Pid)
 	c.running, c.since = true, time.Now()
@@ -57,7 +61,7 @@ func (c *exchange) run(ctx context.Context, ref scriptRef) *sandbox.Error {
 	c.mu.Unlock()
 	unwatch := context.AfterFunc(ctx, func() { c.cancel(sandbox.Cancelled(ctx, c.cancelMessage())) })
 
-	fault := c.serveUntilResult(ref)
+	fault := c.serveUntilResult(ctx, ref)
 
 	unwatch()
 	c.mu.Lock()
@@ -107,7 +111,7 @@ func (c *exchange) cancelMessage() string {
 
 // serveUntilResult sends the request and serves the worker until its result. A fault is that of a worker
 // which is not to be used again.
-func (c *exchange) serveUntilResult(ref scriptRef) *sandbox.Error {
+func (c *exchange) serveUntilResult(ctx context.Context, ref scriptRef) *sandbox.Error {
 	// A worker that died cannot be written to; why it died is found by reading on.
 	unwritten := c.w.write(func(k *packer) { c.pack(k, c.serial, ref) })
 	for heard := false; ; heard = true {
@@ -125,6 +129,9 @@ func (c *exchange) serveUntilResult(ref scriptRef) *sandbox.Error {
 			r := unpackRead(u)
 			if err := errors.Join(u.done(), c.checkSerial(r.serial), c.mayRead(r)); err != nil {
 				return c.broken(err)
+			}
+			if c.ctx == nil {
+				c.ctx, c.cancelReads = context.WithCancel(ctx)
 			}
 			go c.serve(r)
 		case framePlace:
