@@ -31,6 +31,7 @@ func newCommitter(l *Log, partition int, stream jetstream.StreamConfig) (*commit
 		ended:   make(chan struct{}),
 		wake:    make(chan struct{}, 1),
 		writing: make(map[eventlog.WorkflowName]struct{}),
+		writers: newWriters(time.Now()),
 		barrier: barrier{log: l},
 	}
 	if stage := l.cfg.Stage; stage != nil && c.batches && stream.Replicas == 1 {
@@ -89,21 +90,13 @@ func (c *committer) run() {
 	}
 }
 
-// After a batch that was staged in memory the log rests: restPerWriter for each workflow that wrote in the batch, but
-// never longer than longestRest. A workflow that wrote several messages counts once: its next ones come together too.
-const (
-	restPerWriter = 100 * time.Microsecond
-	longestRest   = 10 * time.Millisecond
-)
-
 // gather lets the writers that the last group has just woken enqueue again before the next group is cut: otherwise
 // every other group would consist of its first append alone. A batch that was staged in memory took hardly any time.
-// After such a batch it waits a while longer, and the longer the larger the batch was: on a busy log batches become
-// fewer, larger and cheaper, and where there are few writers none of them waits long.
+// After such a batch the log rests besides (rest.go): where it is busy, batches become fewer, larger and cheaper.
 func (c *committer) gather(waiting int) {
 	if c.staged && waiting < c.log.cfg.MaxBatch {
-		c.timer.Reset(min(time.Duration(c.last)*restPerWriter, longestRest))
-		<-c.timer.C
+		half := c.writers.count(time.Now()) / 2
+		c.rest(min(half, c.log.cfg.MaxBatch), min(time.Duration(c.last)*restPerWriter, longestRest))
 	}
 	for {
 		runtime.Gosched()

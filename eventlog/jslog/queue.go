@@ -32,11 +32,13 @@ type committer struct {
 	grouped bool                               // the last group was a batch: others may be about to arrive
 	last    int                                // how many workflows wrote the last batch
 	writing map[eventlog.WorkflowName]struct{} // workflows with an entry on its way
+	writers writers                            // workflows that have written lately
 	ended   chan struct{}
 	barrier barrier
 
 	mu     sync.Mutex
 	queue  []*request
+	enough int // how many must be in the queue to wake the committer while it rests
 	closed bool
 	wake   chan struct{}
 }
@@ -66,7 +68,11 @@ func (c *committer) enqueue(r *request) bool {
 		return false
 	}
 	c.queue = append(c.queue, r)
+	enough := len(c.queue) >= c.enough
 	c.mu.Unlock()
+	if !enough {
+		return true
+	}
 	select {
 	case c.wake <- struct{}{}:
 	default:
@@ -115,7 +121,10 @@ func (c *committer) take(most, room int) []*request {
 }
 
 // written lets the next entry of the request's workflow go.
-func (c *committer) written(r *request) { delete(c.writing, r.entry.Workflow) }
+func (c *committer) written(r *request) {
+	delete(c.writing, r.entry.Workflow)
+	c.writers.wrote(r.entry.Workflow)
+}
 
 // waiting is the weight of what is in the queue, and reports whether the log is closed.
 func (c *committer) waiting() (n int, closed bool) {

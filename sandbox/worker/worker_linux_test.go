@@ -54,6 +54,16 @@ func TestWorkerFromOutside(t *testing.T) {
 	if os.Getuid() != 0 {
 		return // a process that cannot be dumped shows the rest to root alone
 	}
+	threads, err := os.ReadDir(filepath.Join(proc, "task"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, thread := range threads { // else the runtime's monitor takes a share of every call
+		slack, err := os.ReadFile(filepath.Join("/proc", thread.Name(), "timerslack_ns"))
+		if err != nil || string(slack) != "1000000\n" {
+			t.Errorf("timers of thread %s may be late by %q ns, %v", thread.Name(), slack, err)
+		}
+	}
 	environment, err := os.ReadFile(filepath.Join(proc, "environ"))
 	if err != nil {
 		t.Fatal(err)
