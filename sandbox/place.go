@@ -10,12 +10,15 @@ type Place struct {
 	Column int `json:"column"` // 1-based
 }
 
+// escaped lets no member name end its part of a key.
+var escaped = strings.NewReplacer("~", "~0", "/", "~1")
+
 // PlaceKey makes a path of members into a key of Places.
 func PlaceKey(path []string) string {
 	var b strings.Builder
 	for _, name := range path {
 		b.WriteByte('/')
-		b.WriteString(strings.NewReplacer("~", "~0", "/", "~1").Replace(name))
+		b.WriteString(escaped.Replace(name))
 	}
 	return b.String()
 }
