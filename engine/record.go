@@ -118,10 +118,10 @@ const maxGroupBytes = 1 << 20
 // be written the pending append. It returns how many it has decided; a group that grows too large ends before the rest.
 // The sequences of that state are provisional: they rise, as the real ones will, and no fact holds one.
 func (a *aggregate) decideAll(group []*proposal) int {
-	base := *a.state()
+	base := a.state()
 	owned := a.journal.tenure()
 	s, pending, size := base, &pendingAppend{decided: owned}, 0
-	n, hydrated := 0, false
+	n := 0
 	for ; n < len(group); n++ {
 		p := group[n]
 		p.decision, p.err, p.before, p.isEntry = decide.Decision{}, nil, len(pending.entries), false
@@ -133,8 +133,9 @@ func (a *aggregate) decideAll(group []*proposal) int {
 			p.refuse(a.nothingRecorded(process.ErrNotOwner))
 			continue
 		}
-		env, read, err := a.decide(p, &s, &base)
-		if hydrated = hydrated || read; err != nil {
+		var env decide.Env
+		var err error
+		if env, s, base, err = a.decide(p, s, base); err != nil {
 			p.refuse(err)
 			continue
 		}
@@ -156,14 +157,16 @@ func (a *aggregate) decideAll(group []*proposal) int {
 		if n+1 == len(group) {
 			continue
 		}
-		if s, err = projections.Replay(s, pending.record(p.before, a.partition, s.Head.Seq+1), a.history); err != nil {
+		next, err := projections.Replay(*s, pending.record(p.before, a.partition, s.Head.Seq+1), a.history)
+		if err != nil {
 			n++ // the workflow is stopped when the record is applied for good
 			break
 		}
+		s = &next
 	}
 	if len(pending.entries) > 0 {
-		if hydrated {
-			a.memory.Hydrated(base) // nothing else has changed
+		if base != a.state() {
+			a.memory.Hydrated(*base) // nothing else has changed
 		}
 		a.pendingAppend = pending
 	}
@@ -186,27 +189,31 @@ func (a *aggregate) refused(err error) error {
 	return fmt.Errorf("%w: %w", process.ErrDefect, err)
 }
 
-// decide decides the proposal on the state s. History that the decision misses is read into s and into base, if there
-// is any.
-func (a *aggregate) decide(p *proposal, s, base *projections.State) (env decide.Env, hydrated bool, err error) {
-	env = a.env(s, p.cmd, p.actor, p.cause)
+// decide decides the proposal on the state s. Where the decision misses history, both states that it returns have that
+// too: s, and base if there is any.
+func (a *aggregate) decide(p *proposal, s, base *projections.State) (decide.Env, *projections.State,
+	*projections.State, error) {
+	env := a.env(s, p.cmd, p.actor, p.cause)
 	for {
 		a.lookAtCalls(&env, s, p.cmd)
 		var missing *projections.Missing
+		var err error
 		p.decision, err = a.engine.Config.Decide(*s, a.name, env, p.cmd)
 		switch {
 		case err == nil:
-			return env, hydrated, nil
+			return env, s, base, nil
 		case !errors.As(err, &missing):
-			return env, hydrated, a.refused(err)
+			return env, s, base, a.refused(err)
 		}
 		rows, err := a.history(missing.Keys)
 		if err != nil {
-			return env, hydrated, err
+			return env, s, base, err
 		}
-		*s = s.HydrateAll(missing.Keys, rows)
+		with := s.HydrateAll(missing.Keys, rows)
+		s = &with
 		if len(rows) > 0 {
-			*base, hydrated = base.HydrateAll(missing.Keys, rows), true
+			with := base.HydrateAll(missing.Keys, rows)
+			base = &with
 		}
 	}
 }
