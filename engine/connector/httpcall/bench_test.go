@@ -58,8 +58,8 @@ func BenchmarkPlainPost(b *testing.B) {
 	}
 }
 
-// BenchmarkAsked is what is asked about one mutation on its way from the script to the send.
-func BenchmarkAsked(b *testing.B) {
+// BenchmarkQuestions asks what the engine asks about one mutation between the script and the send.
+func BenchmarkQuestions(b *testing.B) {
 	c, err := httpcall.New(httpcall.Config{Hosts: map[string]httpcall.HostConfig{"127.0.0.1:9": {Private: true}}})
 	if err != nil {
 		b.Fatal(err)

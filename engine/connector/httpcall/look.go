@@ -8,16 +8,16 @@ import (
 // look is what the parameters of a call say of where it goes and what it carries. It is not changed once made.
 type look struct {
 	target   target
-	sendable bool // false for a call that is refused before it is sent: there is no target
+	sendable bool // false for a call that is refused before it is sent: it has no target
 	// grantHost is the target's host as grants write it, empty without a target.
 	grantHost string
 	// secrets are the names of the secrets that the call carries.
 	secrets []string
 }
 
-// looks keeps the last looks by the parameters: on its way from the script to its answer one call is asked about ten
-// times. What is kept follows from the parameters and the configuration alone, which does not change; whether the call
-// may be made is asked anew each time.
+// looks keeps what was read lately, by the parameters: between the script and the answer, the connector is asked some
+// ten questions about each call. What is kept follows from the parameters and the configuration alone, which does not
+// change; whether the call may be made is asked anew each time.
 //
 // Locking: mu guards all of it.
 type looks struct {
@@ -25,9 +25,10 @@ type looks struct {
 	of map[string]*look
 }
 
-// maxLooks bounds how many are kept, and maxLookedAt the bytes of parameters that are kept with each.
 const (
-	maxLooks    = 512
+	// maxLooks bounds how many looks are kept; the next one replaces them all.
+	maxLooks = 512
+	// maxLookedAt bounds the bytes of parameters that are kept with each look.
 	maxLookedAt = 2 << 10
 )
 
@@ -52,21 +53,21 @@ func (c *Connector) lookAt(params json.RawMessage) *look {
 	return found
 }
 
+// readLook reads each member by itself: a wrong url says nothing of the secrets, and the other way round.
 func (c *Connector) readLook(params json.RawMessage) *look {
 	var found look
 	var address struct {
 		URL string `json:"url"`
 	}
 	if json.Unmarshal(params, &address) == nil {
-		t, failure := c.parseTarget(address.URL)
-		if found.target, found.sendable = t, failure == nil; found.sendable {
-			found.grantHost = hostOf(t)
+		if t, failure := c.parseTarget(address.URL); failure == nil {
+			found.target, found.sendable, found.grantHost = t, true, hostOf(t)
 		}
 	}
 	var carries struct {
 		Secret *placed `json:"secret"`
 	}
-	if json.Unmarshal(params, &carries) == nil { // a call whose parameters are no JSON is refused for them
+	if json.Unmarshal(params, &carries) == nil { // else the call is refused for its parameters
 		found.secrets = carries.Secret.names()
 	}
 	return &found
