@@ -1,8 +1,6 @@
 package sandbox
 
-import (
-	"strings"
-)
+import "strings"
 
 // Place is a position in the author's source; the zero value is unknown.
 type Place struct {
@@ -10,15 +8,15 @@ type Place struct {
 	Column int `json:"column"` // 1-based
 }
 
-// escaped lets no member name end its part of a key.
-var escaped = strings.NewReplacer("~", "~0", "/", "~1")
+// escaper keeps a slash in a member's name from ending that name's part of a key.
+var escaper = strings.NewReplacer("~", "~0", "/", "~1")
 
 // PlaceKey makes a path of members into a key of Places.
 func PlaceKey(path []string) string {
 	var b strings.Builder
 	for _, name := range path {
 		b.WriteByte('/')
-		b.WriteString(escaped.Replace(name))
+		b.WriteString(escaper.Replace(name))
 	}
 	return b.String()
 }

@@ -59,7 +59,7 @@ func (c *Scripts) put(source sandbox.Source, p *Program, problems []sandbox.Prob
 func (c *Scripts) slot(source sandbox.Source) (entry *cacheEntry, mine bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	// Most calls are of the script that was called last. To compare its text with itself costs nothing, to hash it does.
+	// Most calls are of the script that was called last. Comparing its text with itself takes no time, hashing it does.
 	if last := c.recent.Front(); last != nil && last.Value.(*cacheEntry).source == source {
 		return last.Value.(*cacheEntry), false
 	}

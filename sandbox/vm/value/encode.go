@@ -13,10 +13,10 @@ import (
 // errNotJSON is the reason a value has no JSON form.
 var errNotJSON = errors.New("is not JSON")
 
-// Encode is the JSON text of a value, nil for undefined. Objects go through the interpreter's own
-// JSON.stringify (not the global, which the script may have replaced): getters and toJSON run, so
-// it is called only under the deadline. err is errNotJSON, a *[LostError] for a part that JSON would drop or change in
-// silence, or what the script's code threw.
+// Encode is the JSON text of a value, nil for undefined. Plain data is written here; other objects go through the
+// interpreter's own JSON.stringify (not the global, which the script may have replaced). Getters run, some of them
+// several times, and toJSON runs, so Encode is called only under the deadline. err is errNotJSON, a *[LostError] for a
+// part that JSON would drop or change in silence, or what the script's code threw.
 func Encode(rt *goja.Runtime, v goja.Value) (json.RawMessage, error) {
 	switch {
 	case v == nil || goja.IsUndefined(v):

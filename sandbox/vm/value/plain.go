@@ -2,6 +2,7 @@ package value
 
 import (
 	"encoding/json"
+	"math"
 	"reflect"
 	"strconv"
 	"strings"
@@ -10,18 +11,19 @@ import (
 	"github.com/dop251/goja"
 )
 
-// plain writes the JSON of plain data, of which JSON loses nothing: objects and arrays of the language without toJSON,
-// of texts, numbers, true, false and null. It makes what the interpreter would make, in one pass and not in two.
-// For anything else the interpreter is asked.
+// plain writes the JSON of plain data, of which JSON loses nothing: ordinary objects and arrays without toJSON, which
+// hold texts, numbers, true, false and null. It writes what the interpreter would write, in one pass instead of two.
+// All other data is left to the interpreter. Each method that writes reports whether it could; if not, text is of no
+// use.
 type plain struct {
 	text []byte
 	deep int
 }
 
 const (
-	// maxPlain bounds what is written before the interpreter is asked after all, in bytes.
+	// maxPlain bounds the text that is written here, in bytes; larger data is left to the interpreter.
 	maxPlain = 1 << 20
-	// maxPlainDepth is how deep the interpreter need not look for a circle.
+	// maxPlainDepth bounds how deep the data is. Deeper data may contain itself, which only the interpreter recognises.
 	maxPlainDepth = 100
 )
 
@@ -33,18 +35,18 @@ var (
 	typeBool   = reflect.TypeFor[bool]()
 )
 
-// plainJSON is the JSON of an object that is plain data, nil for any other. It runs getters. One that throws is left to
-// the interpreter, an interruption goes on as a panic.
+// plainJSON is the JSON of an object that is plain data, nil for any other. It runs getters. An object whose getter
+// throws is left to the interpreter; an interruption goes on as a panic.
 func plainJSON(rt *goja.Runtime, o *goja.Object) json.RawMessage {
 	p := plain{text: make([]byte, 0, 256)}
-	is := false
-	if ex := rt.Try(func() { is = p.object(o) }); ex != nil || !is {
+	written := false
+	if thrown := rt.Try(func() { written = p.object(o) }); thrown != nil || !written {
 		return nil
 	}
 	return p.text
 }
 
-// object writes an object or an array. Like all that write, it says whether it could.
+// object writes an object or an array.
 func (p *plain) object(o *goja.Object) bool {
 	if p.deep++; p.deep > maxPlainDepth || len(p.text) > maxPlain {
 		return false
@@ -72,7 +74,8 @@ func (p *plain) members(o *goja.Object) bool {
 		if p.text[before-1] != '{' {
 			p.text = append(p.text, ',')
 		}
-		if !p.quote(key) { // also of one that is left out: Get may not find half of a surrogate pair
+		// Get may not find a key with half of a surrogate pair, so that its value looks undefined: the key comes first.
+		if !p.quote(key) {
 			return false
 		}
 		p.text = append(p.text, ':')
@@ -86,7 +89,7 @@ func (p *plain) members(o *goja.Object) bool {
 	return true
 }
 
-// items writes an array that has each of its items, and nothing else.
+// items writes an array without gaps and without other members.
 func (p *plain) items(o *goja.Object) bool {
 	length := o.Get("length").ToInteger()
 	if length > maxPlain {
@@ -130,7 +133,7 @@ func (p *plain) value(v goja.Value) bool {
 	case typeInt:
 		p.text = strconv.AppendInt(p.text, v.ToInteger(), 10)
 	case typeFloat:
-		if f := v.ToFloat(); f-f != 0 { // NaN or infinite
+		if f := v.ToFloat(); math.IsNaN(f) || math.IsInf(f, 0) {
 			return false
 		}
 		p.text = append(p.text, v.String()...)

@@ -6,8 +6,8 @@ import (
 	"github.com/dop251/goja"
 )
 
-// otherwise is what the interpreter makes of an object that is no plain data; "" where it fails, or JSON loses a part.
-func otherwise(t *testing.T, o *goja.Object) string {
+// interpreted is what the interpreter makes of an object; "" where it fails, or JSON loses a part.
+func interpreted(t *testing.T, o *goja.Object) string {
 	t.Helper()
 	raw, err := o.MarshalJSON()
 	left := maxLooked
@@ -49,7 +49,7 @@ func TestPlainDataIsWrittenAsTheInterpreterWritesIt(t *testing.T) {
 		`class extends Array {}.from([1, 2])`, `"a-b".split("-")`, `{then: 1, valueOf: 2}`,
 	} {
 		rt, o := object(t, source)
-		if got, want := string(plainJSON(rt, o)), otherwise(t, o); got != want || got == "" {
+		if got, want := string(plainJSON(rt, o)), interpreted(t, o); got != want || got == "" {
 			t.Errorf("%s: it is %s, want %s", source, got, want)
 		}
 	}
@@ -57,7 +57,7 @@ func TestPlainDataIsWrittenAsTheInterpreterWritesIt(t *testing.T) {
 	for _, text := range jsonTexts {
 		v, err := p.values.Parse(text)
 		if o, ok := AsObject(v); err == nil && ok {
-			if got, want := string(plainJSON(p.rt, o)), otherwise(t, o); got != want && got != "" {
+			if got, want := string(plainJSON(p.rt, o)), interpreted(t, o); got != want && got != "" {
 				t.Errorf("%s: it is %s, want %s", text, got, want)
 			}
 		}
@@ -89,7 +89,7 @@ func TestOtherDataIsLeftToTheInterpreter(t *testing.T) {
 	}
 }
 
-// What a getter ends is ended: an interruption is no reason to ask the interpreter.
+// An interruption while a getter runs ends the call: the interpreter is not asked after it.
 func TestAnInterruptionEndsPlainData(t *testing.T) {
 	t.Parallel()
 	rt, o := object(t, `{get a() { for (;;); }}`)
