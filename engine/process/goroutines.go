@@ -5,24 +5,24 @@ import (
 	"sync/atomic"
 )
 
-// maxIdle bounds the goroutines that wait for work: each keeps its stack. One append is the end of the work of many at
-// once, which wait together until what follows from it begins.
+// maxIdle bounds the goroutines that wait for work: each keeps its stack. The end of one append ends the work of many
+// goroutines at once, which then wait together until what follows from it begins.
 const maxIdle = 64
 
-// Goroutines run short work that comes often and goes deep. A goroutine that has done its work waits for the next one
-// and keeps the stack it has grown: growing it anew cost one part in twenty of a busy engine's processor time.
+// Goroutines run work that comes often and needs a deep stack. A goroutine that has done its work waits for the next
+// and keeps the stack that it has grown: growing it anew cost one part in twenty of a busy engine's processor time.
 type Goroutines struct {
 	idle atomic.Int64
 	work chan func()
 }
 
-// NewGoroutines has none yet.
+// NewGoroutines starts none: they begin with work.
 func NewGoroutines() *Goroutines { return &Goroutines{work: make(chan func())} }
 
 // Go runs f on a goroutine of its own. Goroutines that wait end with life.
 func (g *Goroutines) Go(life context.Context, f func()) {
 	select {
-	case g.work <- f: // one waits
+	case g.work <- f: // a goroutine waits
 	default:
 		go g.serve(life, f)
 	}

@@ -10,8 +10,8 @@ import (
 	"github.com/pawl-run/pawl/engine/process"
 )
 
-// TestGoroutines: what runs on a goroutine waits for nothing else, one that is done takes the next work, few wait, and
-// none outlives the engine: a bubble with one left over fails.
+// TestGoroutines: what runs on a goroutine waits for nothing else, one that is done takes the next work, a bounded
+// number waits, and none outlives the engine: a bubble with one left over fails.
 func TestGoroutines(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		life, end := context.WithCancel(t.Context())

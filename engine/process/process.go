@@ -35,7 +35,7 @@ type Process struct {
 	Calls     signal.InFlight // mutation calls that have left and are within their deadline
 	Outcomes  signal.InFlight // results of calls that are not recorded yet
 	Decisions signal.InFlight // decisions that are being appended; their callers may have left
-	// Goroutines record decisions and make calls.
+	// Goroutines record decisions and make mutation calls.
 	Goroutines *Goroutines
 	// Idle tells when a runner comes to rest or a recording ends.
 	Idle signal.Change
