@@ -91,8 +91,8 @@ func (c *committer) run() {
 }
 
 // gather lets the writers that the last group has just woken enqueue again before the next group is cut: otherwise
-// every other group would consist of its first append alone. A batch that was staged in memory took hardly any time.
-// After such a batch the log rests besides (rest): where it is busy, batches become fewer, larger and cheaper.
+// every other group would consist of its first append alone. A batch that was staged in memory takes hardly any time.
+// After such a batch the log rests first, so that on a busy log batches become fewer, larger and cheaper.
 func (c *committer) gather(waiting int) {
 	if c.staged && waiting < c.log.cfg.MaxBatch {
 		half := c.writers.count(time.Now()) / 2
@@ -115,13 +115,13 @@ func (c *committer) gather(waiting int) {
 const (
 	restPerWriter = 400 * time.Microsecond
 	longestRest   = 10 * time.Millisecond
-	// lately is how long a workflow counts that has written; it may count for twice as long.
+	// lately is how long at least a workflow counts after it has written; it counts for twice as long at most.
 	lately = 50 * time.Millisecond
 )
 
 // writers counts the workflows that have written lately. The cost for each message does not depend on their number.
 type writers struct {
-	now, before map[eventlog.WorkflowName]struct{} // no workflow is in both
+	now, before map[eventlog.WorkflowName]struct{} // in this period and the one before; no workflow is in both
 	since       time.Time                          // when now began
 }
 
@@ -150,20 +150,20 @@ func (w *writers) count(at time.Time) int {
 	return len(w.now) + len(w.before)
 }
 
-// rest waits until that many appends are in the queue, but no longer than the time given. Those that are enqueued
-// earlier do not wake the committer.
-func (c *committer) rest(until int, longest time.Duration) {
+// rest waits until enough appends are in the queue, but no longer than the time given. Those that are enqueued earlier
+// do not wake the committer.
+func (c *committer) rest(enough int, longest time.Duration) {
 	c.timer.Reset(longest)
-	for c.setEnough(until) {
+	for c.setEnough(enough) {
 		select {
 		case <-c.wake:
 		case <-c.timer.C:
-			until = 0
+			enough = 0
 		}
 	}
 }
 
-// setEnough says how many appends in the queue wake the committer. It reports false where so many are there already or
+// setEnough sets how many appends in the queue wake the committer. It reports false where so many are there already or
 // the log is closed; then each append wakes it again.
 func (c *committer) setEnough(n int) bool {
 	c.mu.Lock()

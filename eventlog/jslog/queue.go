@@ -38,7 +38,7 @@ type committer struct {
 
 	mu     sync.Mutex
 	queue  []*request
-	enough int // how many must be in the queue to wake the committer while it rests
+	enough int // how many must be in the queue to wake the committer: 0 unless it rests
 	closed bool
 	wake   chan struct{}
 }
@@ -68,9 +68,9 @@ func (c *committer) enqueue(r *request) bool {
 		return false
 	}
 	c.queue = append(c.queue, r)
-	enough := len(c.queue) >= c.enough
+	wakes := len(c.queue) >= c.enough
 	c.mu.Unlock()
-	if !enough {
+	if !wakes {
 		return true
 	}
 	select {

@@ -14,7 +14,7 @@ func TestRestEnds(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		queued  int
-		wait    time.Duration // between two appends
+		wait    time.Duration // until one more append comes; 0: none comes
 		close   bool
 		want    time.Duration
 		waiting int
@@ -28,15 +28,15 @@ func TestRestEnds(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				l := &committer{wake: make(chan struct{}, 1), timer: time.NewTimer(time.Hour), ended: make(chan struct{})}
-				append1 := func() { l.enqueue(&request{}) }
+				enqueue := func() { l.enqueue(&request{}) }
 				for range c.queued {
-					append1()
+					enqueue()
 				}
 				if c.close {
 					go l.close()
 					synctest.Wait()
 				} else if c.wait > 0 {
-					time.AfterFunc(c.wait, append1)
+					time.AfterFunc(c.wait, enqueue)
 				}
 				begin := time.Now()
 				l.rest(3, 10*time.Millisecond)
@@ -50,7 +50,8 @@ func TestRestEnds(t *testing.T) {
 	}
 }
 
-// TestWritersAreCountedOnceAndForgotten: a workflow counts from its last message on, for one or two times lately.
+// TestWritersAreCountedOnceAndForgotten: a workflow counts once, for lately at least and twice lately at most after its
+// last message.
 func TestWritersAreCountedOnceAndForgotten(t *testing.T) {
 	t.Parallel()
 	begin := time.Now()
@@ -62,7 +63,7 @@ func TestWritersAreCountedOnceAndForgotten(t *testing.T) {
 	}
 	for _, step := range []struct {
 		at       time.Duration
-		from, to int // who write before the count
+		from, to int // the workflows that write before the count
 		want     int
 	}{
 		{0, 0, 4, 4},
