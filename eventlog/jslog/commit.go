@@ -129,14 +129,21 @@ func newWriters(at time.Time) writers {
 	return writers{make(map[eventlog.WorkflowName]struct{}), make(map[eventlog.WorkflowName]struct{}), at}
 }
 
-// wrote notes that the workflow has written.
-func (w *writers) wrote(workflow eventlog.WorkflowName) {
+// wrote notes that the workflow has written. It forgets others: where the log is not busy, nobody counts for days.
+func (w *writers) wrote(workflow eventlog.WorkflowName, at time.Time) {
+	w.forget(at)
 	delete(w.before, workflow)
 	w.now[workflow] = struct{}{}
 }
 
 // count is how many workflows have written lately.
 func (w *writers) count(at time.Time) int {
+	w.forget(at)
+	return len(w.now) + len(w.before)
+}
+
+// forget forgets the workflows that have not written lately.
+func (w *writers) forget(at time.Time) {
 	switch age := at.Sub(w.since); {
 	case age >= 2*lately:
 		clear(w.now)
@@ -147,7 +154,6 @@ func (w *writers) count(at time.Time) int {
 		clear(w.now)
 		w.since = at
 	}
-	return len(w.now) + len(w.before)
 }
 
 // rest waits until enough appends are in the queue, but no longer than the time given. Those that are enqueued earlier

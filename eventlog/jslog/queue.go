@@ -123,7 +123,9 @@ func (c *committer) take(most, room int) []*request {
 // written lets the next entry of the request's workflow go.
 func (c *committer) written(r *request) {
 	delete(c.writing, r.entry.Workflow)
-	c.writers.wrote(r.entry.Workflow)
+	if c.staged { // elsewhere the log does not rest
+		c.writers.wrote(r.entry.Workflow, time.Now())
+	}
 }
 
 // waiting is the weight of what is in the queue, and reports whether the log is closed.

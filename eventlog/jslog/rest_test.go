@@ -56,9 +56,9 @@ func TestWritersAreCountedOnceAndForgotten(t *testing.T) {
 	t.Parallel()
 	begin := time.Now()
 	w := newWriters(begin)
-	write := func(from, to int) {
+	write := func(from, to int, after time.Duration) {
 		for i := from; i < to; i++ {
-			w.wrote(eventlog.WorkflowName(strconv.Itoa(i)))
+			w.wrote(eventlog.WorkflowName(strconv.Itoa(i)), begin.Add(after))
 		}
 	}
 	for _, step := range []struct {
@@ -75,10 +75,16 @@ func TestWritersAreCountedOnceAndForgotten(t *testing.T) {
 		{3 * lately, 0, 0, 1},
 		{9 * lately, 0, 0, 0},
 	} {
-		write(step.from, step.to)
+		write(step.from, step.to, step.at)
 		if n := w.count(begin.Add(step.at)); n != step.want {
 			t.Errorf("after %v and writes of [%d, %d) %d workflows count, want %d", step.at, step.from, step.to, n,
 				step.want)
+		}
+	}
+	for i := range 1000 { // nothing piles up where nobody counts
+		write(i, i+1, time.Duration(10+i)*lately)
+		if n := len(w.now) + len(w.before); n > 2 {
+			t.Fatalf("%d workflows are kept that have not written lately", n)
 		}
 	}
 }
