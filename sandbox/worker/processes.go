@@ -10,6 +10,7 @@ import (
 // spawner starts processes, all from one thread: they die with it, and it ends with the pool.
 func (p *Pool) spawner() {
 	runtime.LockOSThread()
+	relaxTimers()
 	for {
 		select {
 		case spawn := <-p.spawns:

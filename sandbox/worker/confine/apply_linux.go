@@ -48,7 +48,6 @@ func Apply(config Config) Report {
 	// Where the system's memory ends, this process is the one to go, and not the engine that has started it. Where it
 	// cannot be said it is no hole: what one process may hold is limited all the same.
 	_ = os.WriteFile("/proc/self/oom_score_adj", []byte("1000"), 0)
-	relaxTimers()
 	var m measures
 	m.note("inherited descriptors", closeInherited())
 	m.note("core files", limit(unix.RLIMIT_CORE, 0))
