@@ -300,7 +300,7 @@ func TestC10_CallersThatHaveGoneLeaveNothing(t *testing.T) {
 	}
 	leave()
 	all.Wait()
-	for runtime.NumGoroutine() > before+70 { // until the test times out: 64 stay for the next work
+	for runtime.NumGoroutine() > before+70 { // until the test times out; at most 64 goroutines stay for the next work
 		runtime.Gosched()
 	}
 	close(log.gather)

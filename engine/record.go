@@ -120,8 +120,7 @@ const maxGroupBytes = 1 << 20
 func (a *aggregate) decideAll(group []*proposal) int {
 	base := a.state()
 	owned := a.journal.tenure()
-	s, pending, size := base, &pendingAppend{decided: owned}, 0
-	n := 0
+	s, pending, size, n := base, &pendingAppend{decided: owned}, 0, 0
 	for ; n < len(group); n++ {
 		p := group[n]
 		p.decision, p.err, p.before, p.isEntry = decide.Decision{}, nil, len(pending.entries), false
@@ -166,7 +165,7 @@ func (a *aggregate) decideAll(group []*proposal) int {
 	}
 	if len(pending.entries) > 0 {
 		if base != a.state() {
-			a.memory.Hydrated(*base) // nothing else has changed
+			a.memory.Hydrated(*base) // it differs only by the history that was read
 		}
 		a.pendingAppend = pending
 	}
@@ -189,8 +188,8 @@ func (a *aggregate) refused(err error) error {
 	return fmt.Errorf("%w: %w", process.ErrDefect, err)
 }
 
-// decide decides the proposal on the state s. Where the decision misses history, both states that it returns have that
-// too: s, and base if there is any.
+// decide decides the proposal on the state s. It returns both states with the history that the decision missed and that
+// was read for it; base is the same pointer as before where nothing was found.
 func (a *aggregate) decide(p *proposal, s, base *projections.State) (decide.Env, *projections.State,
 	*projections.State, error) {
 	env := a.env(s, p.cmd, p.actor, p.cause)
@@ -209,11 +208,11 @@ func (a *aggregate) decide(p *proposal, s, base *projections.State) (decide.Env,
 		if err != nil {
 			return env, s, base, err
 		}
-		with := s.HydrateAll(missing.Keys, rows)
-		s = &with
+		hydrated := s.HydrateAll(missing.Keys, rows)
+		s = &hydrated
 		if len(rows) > 0 {
-			with := base.HydrateAll(missing.Keys, rows)
-			base = &with
+			hydratedBase := base.HydrateAll(missing.Keys, rows)
+			base = &hydratedBase
 		}
 	}
 }
