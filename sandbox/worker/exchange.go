@@ -18,7 +18,7 @@ type exchange struct {
 	w      *process
 	key    string // of the workflow that the time is counted for
 	serial uint64
-	// ctx is of the reads, and ends with the exchange. It is made for the first of them: most calls read nothing.
+	// ctx is the context of the reads, and ends with the exchange. It is made for the first read: most calls read nothing.
 	ctx         context.Context
 	cancelReads context.CancelFunc
 	request

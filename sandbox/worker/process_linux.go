@@ -18,10 +18,10 @@ func attributes() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setpgid: true}
 }
 
-// timerSlack is by how much the timers of a worker may be late. The Go runtime has a thread that looks at the others,
-// up to every 20 microseconds while there are calls. In a worker it finds nothing to do, since one goroutine does
-// nearly all the work, but each time it interrupts another thread. With this slack it looks about every millisecond.
-// Limits are far longer.
+// timerSlack is by how much the timers of a worker may be late. The Go runtime has a thread that looks after the other
+// threads, up to every 20 microseconds while calls run. In a worker it finds nothing to do, since one goroutine does
+// nearly all the work, but it interrupts another thread each time. With this slack it looks about every millisecond.
+// The limits of a call are far longer.
 const timerSlack = time.Millisecond
 
 // relaxTimers lets the timers of the calling thread be late by timerSlack, and those of all threads of the processes

@@ -43,7 +43,7 @@ func Run(in io.Reader, out io.Writer) error {
 	os.Clearenv()
 	debug.SetMaxStack(maxWorkerStack)
 	debug.SetMaxThreads(maxWorkerThreads)
-	runtime.MemProfileRate = 0 // a worker writes no profile, and would take the stack of one in a few thousand allocations
+	runtime.MemProfileRate = 0 // nothing in a worker writes a profile of its memory, and samples for one take time
 
 	w := &worker{in: newFrameReader(in), out: out, pack: newPacker(), sources: make(map[uint64]sandbox.Source),
 		ended: make(chan error), placed: make(map[uint64]map[sandbox.HandlerKey]bool)}

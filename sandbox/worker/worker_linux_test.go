@@ -58,7 +58,7 @@ func TestWorkerFromOutside(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, thread := range threads { // else the runtime's monitor takes a share of every call
+	for _, thread := range threads { // without the slack, the runtime's monitor thread takes a share of every call
 		slack, err := os.ReadFile(filepath.Join("/proc", thread.Name(), "timerslack_ns"))
 		if err != nil || string(slack) != "1000000\n" {
 			t.Errorf("timers of thread %s may be late by %q ns, %v", thread.Name(), slack, err)
