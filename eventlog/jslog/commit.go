@@ -129,7 +129,7 @@ func newWriters(at time.Time) writers {
 	return writers{make(map[eventlog.WorkflowName]struct{}), make(map[eventlog.WorkflowName]struct{}), at}
 }
 
-// wrote notes that the workflow has written. It forgets others: where the log is not busy, nobody counts for days.
+// wrote notes that the workflow has written. It also forgets others: a log that is not busy may not count for days.
 func (w *writers) wrote(workflow eventlog.WorkflowName, at time.Time) {
 	w.forget(at)
 	delete(w.before, workflow)

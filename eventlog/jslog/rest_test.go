@@ -81,7 +81,7 @@ func TestWritersAreCountedOnceAndForgotten(t *testing.T) {
 				step.want)
 		}
 	}
-	for i := range 1000 { // nothing piles up where nobody counts
+	for i := range 1000 { // names do not pile up where count is not called
 		write(i, i+1, time.Duration(10+i)*lately)
 		if n := len(w.now) + len(w.before); n > 2 {
 			t.Fatalf("%d workflows are kept that have not written lately", n)
