@@ -28,8 +28,8 @@ func Encode(rt *goja.Runtime, v goja.Value) (json.RawMessage, error) {
 		if _, callable := goja.AssertFunction(obj); callable {
 			return nil, errNotJSON
 		}
-		if raw := plainJSON(rt, obj); raw != nil {
-			return raw, nil
+		if raw, err := plainJSON(rt, obj); raw != nil || err != nil {
+			return raw, err
 		}
 		raw, err := obj.MarshalJSON()
 		left := maxLooked

@@ -35,15 +35,18 @@ var (
 	typeBool   = reflect.TypeFor[bool]()
 )
 
-// plainJSON is the JSON of an object that is plain data, nil for any other. It runs getters. An object whose getter
-// throws is left to the interpreter; an interruption goes on as a panic.
-func plainJSON(rt *goja.Runtime, o *goja.Object) json.RawMessage {
+// plainJSON is the JSON of an object that is plain data, nil for any other. It runs getters. err is what one of them
+// threw: if it were run again, it might not throw, and the exception would be lost. An interruption goes on as a panic.
+func plainJSON(rt *goja.Runtime, o *goja.Object) (raw json.RawMessage, err error) {
 	p := plain{text: make([]byte, 0, 256)}
 	written := false
-	if thrown := rt.Try(func() { written = p.object(o) }); thrown != nil || !written {
-		return nil
+	if thrown := rt.Try(func() { written = p.object(o) }); thrown != nil {
+		return nil, thrown
 	}
-	return p.text
+	if !written {
+		return nil, nil
+	}
+	return p.text, nil
 }
 
 // object writes an object or an array.
@@ -147,7 +150,7 @@ func (p *plain) value(v goja.Value) bool {
 
 // quote writes a text. What may be half of a surrogate pair is left to the interpreter.
 func (p *plain) quote(s string) bool {
-	if !utf8.ValidString(s) || strings.ContainsRune(s, utf8.RuneError) {
+	if len(s) > maxPlain-len(p.text) || !utf8.ValidString(s) || strings.ContainsRune(s, utf8.RuneError) {
 		return false
 	}
 	const hex = "0123456789abcdef"

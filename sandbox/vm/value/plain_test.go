@@ -1,7 +1,11 @@
 package value
 
 import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/dop251/goja"
 )
@@ -14,6 +18,12 @@ func interpreted(t *testing.T, o *goja.Object) string {
 	if err != nil || lost(o, &left) != nil {
 		return ""
 	}
+	return string(raw)
+}
+
+// written is the JSON of an object that is plain data; "" for any other.
+func written(rt *goja.Runtime, o *goja.Object) string {
+	raw, _ := plainJSON(rt, o)
 	return string(raw)
 }
 
@@ -49,7 +59,7 @@ func TestPlainDataIsWrittenAsTheInterpreterWritesIt(t *testing.T) {
 		`class extends Array {}.from([1, 2])`, `"a-b".split("-")`, `{then: 1, valueOf: 2}`,
 	} {
 		rt, o := object(t, source)
-		if got, want := string(plainJSON(rt, o)), interpreted(t, o); got != want || got == "" {
+		if got, want := written(rt, o), interpreted(t, o); got != want || got == "" {
 			t.Errorf("%s: it is %s, want %s", source, got, want)
 		}
 	}
@@ -57,7 +67,7 @@ func TestPlainDataIsWrittenAsTheInterpreterWritesIt(t *testing.T) {
 	for _, text := range jsonTexts {
 		v, err := p.values.Parse(text)
 		if o, ok := AsObject(v); err == nil && ok {
-			if got, want := string(plainJSON(p.rt, o)), interpreted(t, o); got != want && got != "" {
+			if got, want := written(p.rt, o), interpreted(t, o); got != want && got != "" {
 				t.Errorf("%s: it is %s, want %s", text, got, want)
 			}
 		}
@@ -74,17 +84,17 @@ func TestOtherDataIsLeftToTheInterpreter(t *testing.T) {
 		`new Number(1)`, `new String("x")`, `new Boolean(true)`, `new Uint8Array(2)`, `JSON.rawJSON("1")`, `"\ud800"`,
 		`"x\udc00"`, `{"\ud800": 1}`, `[,]`, `[1,,2]`, `[undefined]`, `Object.assign([1], {extra: 1})`,
 		`Object.assign([1], {extra: () => 1})`, `Object.assign([, 1], {extra: 1})`, `new Array(1e9)`,
-		`{get [Symbol.toStringTag]() { return "Map" }}`, `{get a() { throw 1 }}`, `(function () { return arguments })(1)`,
+		`{get [Symbol.toStringTag]() { return "Map" }}`, `(function () { return arguments })(1)`,
 		`((o) => o.self = o)({})`, `((a) => { a.push(a); return a })([])`, `(function* () {})()`, `[].values()`,
 		`((o) => { for (let i = 0; i < 200; i++) o = [o]; return o })(1)`,
 	} {
 		for _, source := range []string{"[" + part + "]", "{a: 1, part: " + part + "}"} {
-			if rt, o := object(t, source); plainJSON(rt, o) != nil {
+			if rt, o := object(t, source); written(rt, o) != "" {
 				t.Errorf("%s is taken for plain data", source)
 			}
 		}
 	}
-	if rt, o := object(t, `["x".repeat(1100000), [1]]`); plainJSON(rt, o) != nil {
+	if rt, o := object(t, `["x".repeat(600000), "x".repeat(600000)]`); written(rt, o) != "" {
 		t.Error("a long text is written without an end")
 	}
 }
@@ -99,5 +109,54 @@ func TestAnInterruptionEndsPlainData(t *testing.T) {
 			t.Error("the interruption is lost")
 		}
 	}()
-	plainJSON(rt, o)
+	_, _ = plainJSON(rt, o)
+}
+
+// A getter that throws is not asked again: it might not throw then.
+func TestAnExceptionOfAGetterIsNotLost(t *testing.T) {
+	t.Parallel()
+	rt, o := object(t, `((n) => ({get a() { if (n++ === 0) throw new Error("the first time"); return n }}))(0)`)
+	if raw, err := Encode(rt, o); err == nil || !strings.Contains(err.Error(), "the first time") {
+		t.Errorf("it is %s, %v, want the exception", raw, err)
+	}
+}
+
+// What Encode makes of any value, plain or not, is what the interpreter and the search for lost parts make of it.
+func TestEncodeIsWhatTheInterpreterMakes(t *testing.T) {
+	t.Parallel()
+	seed := uint64(time.Now().UnixNano())
+	random := rand.New(rand.NewPCG(seed, 0))
+	leaves := []string{`0`, `-0`, `-1.5e-7`, `1e21`, `2 ** 63`, `""`, `"\u2028\u0001\"é😀"`, `"\ud83d"`, `"\ufffd"`,
+		`true`, `null`, `undefined`, `NaN`, `() => 1`, `Symbol()`, `new Map()`, `new Date(0)`, `new Proxy([1], {})`,
+		`new Number(1)`, `[, 1]`, `Object.assign([1], {extra: 2})`, `{toJSON(key) { return key }}`,
+		`{get a() { throw 1 }}`, `new Array(3)`, `Object.create({toJSON: () => 1})`, `{[Symbol.toStringTag]: "Map"}`,
+		`JSON.rawJSON("1e999")`}
+	keys := []string{`b`, `a`, `"10"`, `9`, `"01"`, `["__proto__"]`, `"\ud800"`, `"é\n"`, `[Symbol()]`, `length`}
+	var source func(depth, of int) string
+	source = func(depth, of int) string {
+		parts := make([]string, random.IntN(5))
+		switch kind := random.IntN(4); {
+		case depth == 0 || kind == 0:
+			return leaves[random.IntN(of)]
+		case kind == 1:
+			for i := range parts {
+				parts[i] = source(depth-1, of)
+			}
+			return "[" + strings.Join(parts, ", ") + "]"
+		}
+		for i := range parts {
+			if parts[i] = keys[random.IntN(len(keys))] + ": " + source(depth-1, of); random.IntN(8) == 0 {
+				parts[i] = fmt.Sprintf("get g%d() { return (%s) }", i, source(depth-1, of))
+			}
+		}
+		return "{" + strings.Join(parts, ", ") + "}"
+	}
+	for range 1000 {
+		text := "[" + source(4, 12+random.IntN(len(leaves)-11)) + "]"
+		rt, o := object(t, text)
+		got, err := Encode(rt, o)
+		if want := interpreted(t, o); string(got) != want || (err != nil) != (want == "") {
+			t.Errorf("seed %d: %s: it is %s, %v, want %s", seed, text, got, err, want)
+		}
+	}
 }
