@@ -163,9 +163,19 @@ func (o *outside) Secrets(connector.Call) []string { return nil }
 func (o *outside) Timeout(connector.Call) (time.Duration, bool) { return o.sim.timeout, true }
 
 // Turn implements engine.Connectors: nothing bounds the calls.
-func (o *outside) Turn(context.Context, connector.Call) (connector.Turn, *eventlog.Failure) {
-	return nil, nil
+func (o *outside) Turn(_ context.Context, call connector.Call) (connector.Turn, *eventlog.Failure) {
+	return unbounded{o, call}, nil
 }
+
+// unbounded is the turn of a call, which waited for nothing. A turn that ends unused is that of a call that is not
+// made: its run goes on at the same time as others without having asked the driver for anything.
+type unbounded struct {
+	outside *outside
+	call    connector.Call
+}
+
+// End implements connector.Turn.
+func (u unbounded) End() { u.outside.turn(u.call) }
 
 // Reconcile implements engine.Connectors.
 func (o *outside) Reconcile(ctx context.Context, call connector.Call) connector.Reconciliation {

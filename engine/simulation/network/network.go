@@ -103,6 +103,7 @@ type Link struct {
 	dead    bool
 	frozen  bool
 	stopped time.Duration // since when it stands still
+	asked   int           // how many requests have come
 	changed chan struct{} // closed and replaced with each change
 }
 

@@ -16,14 +16,24 @@ func (l *Link) Ask(ctx context.Context, partition int, epoch uint64, request []b
 		return nil, fmt.Errorf("ask for partition %d: %w: not connected", partition, peer.ErrNobody)
 	}
 	var owner *answerer
-	if err := l.travel(ctx, ToPeers, func() { owner = l.network.answerer(partition, epoch) }); err != nil {
+	var taken time.Duration
+	err := l.travel(ctx, ToPeers, func() {
+		if owner = l.network.answerer(partition, epoch); owner != nil {
+			taken = owner.link.takes()
+		}
+	})
+	switch {
+	case err != nil:
 		return nil, err
-	}
-	if owner == nil {
+	case owner == nil:
 		return nil, fmt.Errorf("ask for partition %d: %w", partition, peer.ErrNobody)
 	}
 	answered := make(chan []byte, 1)
 	go func() {
+		if owner.link.Pass(owner.ctx, ToPeers) != nil {
+			return
+		}
+		l.network.Rest(taken)
 		if owner.link.Pass(owner.ctx, ToPeers) != nil {
 			return
 		}
@@ -40,6 +50,15 @@ func (l *Link) Ask(ctx context.Context, partition int, epoch uint64, request []b
 	case <-l.network.over:
 	}
 	return nil, errLost
+}
+
+// takes is how long the engine takes to read the next request. No two of those that wait while it stands still take
+// equally long, so that they have an order when it goes on.
+func (l *Link) takes() time.Duration {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.asked++
+	return time.Duration(1+l.asked%100) * time.Microsecond
 }
 
 // answerer is the engine that is asked for the partition, in that epoch or with 0 in any; nil where none answers.
