@@ -16,17 +16,6 @@ func overridesMethod(name string) bool {
 	return false
 }
 
-// secretOverrides says which header with a secret asks for another method or address than the read has, or nil. The
-// script's own headers are looked at with the rest of their rules.
-func secretOverrides(t target) *eventlog.Failure {
-	for name := range t.secret {
-		if overridesMethod(name) {
-			return overriding("secret.header: " + name)
-		}
-	}
-	return nil
-}
-
 // overriding refuses the header of a read that overridesMethod names.
 func overriding(header string) *eventlog.Failure {
 	return connector.Failf(eventlog.Logic, "http.header", "%s cannot be set in a read: it asks for another method or "+

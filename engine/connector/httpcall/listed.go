@@ -3,8 +3,6 @@ package httpcall
 import (
 	"fmt"
 	"maps"
-	"mime"
-	"net/http"
 	"net/url"
 	"slices"
 	"strings"
@@ -63,24 +61,6 @@ func (l listedReads) allows(method string, u *url.URL, hostName string) *eventlo
 		"%s %s is not configured as a read: if it never changes anything, add %q to connectors.http.hosts.%s.reads in the "+
 			"engine's configuration and start the engine again (%s)", method, u.EscapedPath(), method+" "+u.Path, hostName,
 		listed)
-}
-
-// overrides says why servers may take a read for another method than the operator has listed, or nil: for a field
-// _method of the query or of a form.
-func overrides(p params, t target, headers http.Header, body []byte) *eventlog.Failure {
-	form := ""
-	switch kind, _, _ := mime.ParseMediaType(headers.Get("Content-Type")); {
-	case p.Form != nil, kind == "application/x-www-form-urlencoded":
-		form = string(body)
-	case strings.HasPrefix(kind, "multipart/"):
-		return connector.Failf(eventlog.Logic, connector.CodeParams, "the Content-Type of a read cannot be %s: its parts "+
-			"cannot be checked; use form or body", kind)
-	}
-	if hasMethodField(t.sent().RawQuery) || hasMethodField(form) {
-		return connector.Failf(eventlog.Logic, connector.CodeParams, "a read cannot have a field %s: it asks for another "+
-			"method", methodField)
-	}
-	return nil
 }
 
 // methodField is the field of a query or form that many servers take for the method.

@@ -3,6 +3,8 @@ package httpcall
 import (
 	"encoding/json"
 	"sync"
+
+	"github.com/pawl-run/pawl/engine/connector"
 )
 
 // look is what the parameters of a call say of where it goes and what it carries. It is not changed once made.
@@ -71,4 +73,10 @@ func (c *Connector) readLook(params json.RawMessage) *look {
 		found.secrets = carries.Secret.names()
 	}
 	return &found
+}
+
+// targetOf finds where a call goes; false for one that is refused before it is sent.
+func (c *Connector) targetOf(call connector.Call) (target, bool) {
+	found := c.lookAt(call.Params)
+	return found.target, found.sendable
 }

@@ -3,10 +3,8 @@ package httpcall
 import (
 	"context"
 	"errors"
-	"net"
 	"net/http"
 	"net/http/httptrace"
-	"strings"
 	"time"
 
 	"github.com/pawl-run/pawl/engine/connector"
@@ -184,20 +182,4 @@ func (c *Connector) CallTurn(ctx context.Context, call connector.Call) (connecto
 // CallHost is the host of the call's URL.
 func (c *Connector) CallHost(call connector.Call) string {
 	return c.lookAt(call.Params).grantHost
-}
-
-// hostOf is a target's host as grants write it: without the ports of the schemes, whichever scheme the target has. A
-// host that is configured without a port may be called at both ports, by both schemes.
-func hostOf(t target) string {
-	name, err := canonicalHost(t.url.Hostname())
-	port := t.url.Port()
-	switch {
-	case err != nil:
-		return "" // such a target has no configured host
-	case port != "" && port != "80" && port != "443":
-		return net.JoinHostPort(name, port)
-	case strings.Contains(name, ":"): // IPv6
-		return "[" + name + "]"
-	}
-	return name
 }

@@ -6,8 +6,10 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"mime"
 	"net/http"
 	"net/http/httptrace"
+	"strings"
 	"sync/atomic"
 
 	"github.com/pawl-run/pawl/engine/connector"
@@ -211,4 +213,33 @@ func readResult(ctx context.Context, call connector.Call, a answer, p params, wh
 			err)
 	}
 	return result, nil
+}
+
+// overrides says why servers may take a read for another method than the operator has listed, or nil: for a field
+// _method of the query or of a form.
+func overrides(p params, t target, headers http.Header, body []byte) *eventlog.Failure {
+	form := ""
+	switch kind, _, _ := mime.ParseMediaType(headers.Get("Content-Type")); {
+	case p.Form != nil, kind == "application/x-www-form-urlencoded":
+		form = string(body)
+	case strings.HasPrefix(kind, "multipart/"):
+		return connector.Failf(eventlog.Logic, connector.CodeParams, "the Content-Type of a read cannot be %s: its parts "+
+			"cannot be checked; use form or body", kind)
+	}
+	if hasMethodField(t.sent().RawQuery) || hasMethodField(form) {
+		return connector.Failf(eventlog.Logic, connector.CodeParams, "a read cannot have a field %s: it asks for another "+
+			"method", methodField)
+	}
+	return nil
+}
+
+// secretOverrides says which header with a secret asks for another method or address than the read has, or nil. The
+// script's own headers are looked at with the rest of their rules.
+func secretOverrides(t target) *eventlog.Failure {
+	for name := range t.secret {
+		if overridesMethod(name) {
+			return overriding("secret.header: " + name)
+		}
+	}
+	return nil
 }

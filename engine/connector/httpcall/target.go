@@ -5,6 +5,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"strings"
 
 	"github.com/pawl-run/pawl/engine/connector"
 	"github.com/pawl-run/pawl/eventlog"
@@ -82,12 +83,6 @@ func addQuery(u *url.URL, query map[string]any) *eventlog.Failure {
 	return nil
 }
 
-// targetOf finds where a call goes; false for one that is refused before it is sent.
-func (c *Connector) targetOf(call connector.Call) (target, bool) {
-	found := c.lookAt(call.Params)
-	return found.target, found.sendable
-}
-
 // placeOf names a URL in messages, without its query.
 func placeOf(method string, t target) string {
 	return method + " " + t.url.Scheme + "://" + t.url.Host + t.url.EscapedPath()
@@ -111,3 +106,19 @@ func addressOf(u *url.URL) string {
 
 // sameOrigin reports whether the URLs have the same scheme, host and port.
 func sameOrigin(a, b *url.URL) bool { return a.Scheme == b.Scheme && addressOf(a) == addressOf(b) }
+
+// hostOf is a target's host as grants write it: without the ports of the schemes, whichever scheme the target has. A
+// host that is configured without a port may be called at both ports, by both schemes.
+func hostOf(t target) string {
+	name, err := canonicalHost(t.url.Hostname())
+	port := t.url.Port()
+	switch {
+	case err != nil:
+		return "" // such a target has no configured host
+	case port != "" && port != "80" && port != "443":
+		return net.JoinHostPort(name, port)
+	case strings.Contains(name, ":"): // IPv6
+		return "[" + name + "]"
+	}
+	return name
+}
