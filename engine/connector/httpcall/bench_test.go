@@ -21,20 +21,26 @@ func answering(b *testing.B) *httptest.Server {
 	return s
 }
 
+// registryFor has an http connector that may call that host.
+func registryFor(b *testing.B, host string) *connector.Registry {
+	c, err := httpcall.New(httpcall.Config{Hosts: map[string]httpcall.HostConfig{host: {Private: true}}})
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() { _ = c.Close() })
+	r, err := connector.NewRegistry(c)
+	if err != nil {
+		b.Fatal(err)
+	}
+	return r
+}
+
 // BenchmarkPost is one mutation through the registry, BenchmarkPlainPost the same request with
 // net/http alone: the difference is what the connector costs.
 func BenchmarkPost(b *testing.B) {
 	s := answering(b)
 	address := strings.TrimPrefix(s.URL, "http://")
-	c, err := httpcall.New(httpcall.Config{Hosts: map[string]httpcall.HostConfig{address: {Private: true}}})
-	if err != nil {
-		b.Fatal(err)
-	}
-	defer c.Close()
-	r, err := connector.NewRegistry(c)
-	if err != nil {
-		b.Fatal(err)
-	}
+	r := registryFor(b, address)
 	call := mutation("post", map[string]any{"url": s.URL + "/orders", "body": map[string]any{"n": 1,
 		"title": "an order"}})
 	b.ReportAllocs()
@@ -60,15 +66,7 @@ func BenchmarkPlainPost(b *testing.B) {
 
 // BenchmarkQuestions asks what the engine asks about one mutation between the script and the send.
 func BenchmarkQuestions(b *testing.B) {
-	c, err := httpcall.New(httpcall.Config{Hosts: map[string]httpcall.HostConfig{"127.0.0.1:9": {Private: true}}})
-	if err != nil {
-		b.Fatal(err)
-	}
-	defer c.Close()
-	r, err := connector.NewRegistry(c)
-	if err != nil {
-		b.Fatal(err)
-	}
+	r := registryFor(b, "127.0.0.1:9")
 	b.ReportAllocs()
 	for i := 0; b.Loop(); i++ {
 		call := mutation("post", map[string]any{"url": "http://127.0.0.1:9/orders", "body": map[string]any{"n": i,
