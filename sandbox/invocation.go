@@ -80,6 +80,9 @@ type Invocation struct {
 	Vars Vars
 	// MutateReadsByID allows get operations in mutate (R6).
 	MutateReadsByID bool
+	// ThenMutate has mutate called right after a prepare that reserves events, which saves a way to the executor and
+	// back: see Result.Mutate.
+	ThenMutate bool
 	// Now is where ctx.now() and Date start; they advance from it with real time. Zero is the
 	// real time.
 	Now time.Time
@@ -95,6 +98,14 @@ type Invocation struct {
 // CodeMore is the code of the error with which a call ends that needs more of a topic's pending
 // events than it was given.
 const CodeMore = "peek.more"
+
+// Mutate is the call of mutate that follows this one of prepare; what prepare returned is left out.
+func (c *Invocation) Mutate() Invocation {
+	then := *c
+	then.ThenMutate, then.Phase = false, Mutate
+	then.State, then.Pending, then.More = nil, nil, nil
+	return then
+}
 
 // Key names the handler that is called.
 func (c *Invocation) Key() HandlerKey { return HandlerKey{c.Phase, c.Handler} }

@@ -79,6 +79,16 @@ type Result struct {
 	// Counts are those of the statements of a Counted source, in the order of the text as far as the interpreter has
 	// it; also with an error.
 	Counts []Count
+	// Mutate is how mutate has ended that was called after this prepare (Invocation.ThenMutate). It is nil where
+	// mutate is still to be called: an executor need not do it.
+	Mutate *MutateResult
+}
+
+// MutateResult is how a mutate has ended that was called with what prepare returned.
+type MutateResult struct {
+	Result
+	// Failure is nil where it ended well.
+	Failure *Error
 }
 
 // Count is how often a statement has run in one call.

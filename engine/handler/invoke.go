@@ -72,11 +72,16 @@ func (c *Caller) host(s *projections.State, run *projections.Run, call sandbox.I
 
 // invoke makes the call, and keeps what was logged and read.
 func (h *host) invoke(ctx context.Context, call sandbox.Invocation) (sandbox.Result, error) {
-	c := h.caller
-	out, err := c.cfg.Scripts.Invoke(ctx, call, h)
-	if looksFurther(err) {
-		return out, err // it is called again, and says all of it again
+	out, err := h.caller.cfg.Scripts.Invoke(ctx, call, h)
+	if !looksFurther(err) { // else it is called again, and says all of it again
+		h.keepCall(call, out, err)
 	}
+	return out, err
+}
+
+// keepCall keeps what the call has logged and read.
+func (h *host) keepCall(call sandbox.Invocation, out sandbox.Result, err error) {
+	c := h.caller
 	if h.recorded() && (h.phase == sandbox.Prepare || len(out.Publishes) > 0) { // most polls find nothing
 		h.record(call)
 	}
@@ -90,7 +95,6 @@ func (h *host) invoke(ctx context.Context, call sandbox.Invocation) (sandbox.Res
 			log(c.name, h.run.ID, h.run.Handler, lines)
 		}
 	}
-	return out, err
 }
 
 // maxLoggedInputs bounds the inputs kept of a failed handler call.

@@ -40,6 +40,7 @@ func (c *Caller) Prepare(ctx context.Context, s *projections.State, run *project
 	if run.Event == nil { // a concurrent consumer has no state (C4)
 		call.State = handlerState(s, run)
 	}
+	call.ThenMutate = mutatesUnseen(consumer)
 	seen, pending, out, err := c.look(ctx, s, run, consumer, call)
 	done.Seen, done.SeenPending = *seen, pending
 	if err != nil {
@@ -55,11 +56,16 @@ func (c *Caller) Prepare(ctx context.Context, s *projections.State, run *project
 	case len(done.Prepared.Reservations) == 0 && consumer.HasNext:
 		committed := c.emit(ctx, s, run, done.Prepared.Raw, nothing)
 		done.Next = &committed
-	case len(done.Prepared.Reservations) > 0 && consumer.HasMutate && !consumer.MutateReadsByID:
-		named := c.Mutate(ctx, s, run, done.Prepared.Raw)
+	case len(done.Prepared.Reservations) > 0 && mutatesUnseen(consumer):
+		named := c.mutateAfter(ctx, s, run, call, out)
 		done.Mutate = &named
 	}
 	return done
+}
+
+// mutatesUnseen reports whether the consumer's mutate touches nothing outside before it names its call.
+func mutatesUnseen(consumer eventlog.Consumer) bool {
+	return consumer.HasMutate && !consumer.MutateReadsByID
 }
 
 // look calls prepare with the events it may look at. It returns the state that they are of, and which others
@@ -108,18 +114,41 @@ func (c *Caller) lookAtOne(
 	return s, nil, out, err
 }
 
+// mutateAfter is Mutate after the call of prepare that has ended so: the executor may have called it already.
+func (c *Caller) mutateAfter(ctx context.Context, s *projections.State, run *projections.Run, call sandbox.Invocation,
+	out sandbox.Result) decide.FinishMutate {
+	called := out.Mutate
+	if called == nil {
+		return c.Mutate(ctx, s, run, out.Value)
+	}
+	call = call.Mutate()
+	call.Prepared = out.Value
+	var err error
+	if called.Failure != nil {
+		err = called.Failure
+	}
+	c.host(s, run, call).keepCall(call, called.Result, err)
+	return c.named(ctx, s, run, called.Result, err)
+}
+
 // Mutate lets the script name its call. Nothing leaves here.
 func (c *Caller) Mutate(
 	ctx context.Context, s *projections.State, run *projections.Run, prepared json.RawMessage,
 ) decide.FinishMutate {
-	done := decide.FinishMutate{Run: run.ID}
 	call, bad := c.invocation(s, run, sandbox.Mutate)
 	if bad != nil {
-		done.Failure = bad
-		return done
+		return decide.FinishMutate{Run: run.ID, Failure: bad}
 	}
 	call.Prepared = prepared
 	out, err := c.host(s, run, call).invoke(ctx, call)
+	return c.named(ctx, s, run, out, err)
+}
+
+// named is what mutate comes to that has ended with a result or an error: the call that is to be made, or why none is.
+func (c *Caller) named(
+	ctx context.Context, s *projections.State, run *projections.Run, out sandbox.Result, err error,
+) decide.FinishMutate {
+	done := decide.FinishMutate{Run: run.ID}
 	if err != nil {
 		done.Failure = classify(err)
 	}

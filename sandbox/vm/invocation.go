@@ -29,6 +29,7 @@ type invocation struct {
 	asks         bool           // the consumer's approval wants a person to look at the call
 	inputs       []sandbox.Input
 	malformed    sandbox.Place // of a result of prepare that is none
+	reserves     bool          // prepare has returned reservations of events
 }
 
 // encoded is the JSON of an argument; a value without JSON ends the invocation, as does an

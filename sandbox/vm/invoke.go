@@ -11,19 +11,35 @@ import (
 	"github.com/pawl-run/pawl/sandbox/vm/value"
 )
 
-// Invoke runs one handler to its end. The error is a *[sandbox.Error], which says whose fault it is.
+// Invoke runs one handler to its end, and mutate after it where the call asks for it. The error is a
+// *[sandbox.Error], which says whose fault it is.
 func Invoke(ctx context.Context, around Surroundings, call sandbox.Invocation, transport Transport) (sandbox.Result,
 	error) {
+	result, then, fault := invoke(ctx, around, call, transport)
+	if fault != nil {
+		return result, fault
+	}
+	if then != nil {
+		transport.Prepared(result, then)
+		result.Mutate = &sandbox.MutateResult{}
+		result.Mutate.Result, _, result.Mutate.Failure = invoke(ctx, around, *then, transport)
+	}
+	return result, nil
+}
+
+// invoke runs one handler in a fresh runtime. It returns the call of mutate that is to follow at once, nil for none.
+func invoke(ctx context.Context, around Surroundings, call sandbox.Invocation, transport Transport) (sandbox.Result,
+	*sandbox.Invocation, *sandbox.Error) {
 	if ctx.Err() != nil {
-		return sandbox.Result{}, sandbox.Cancelled(ctx, sandbox.CallCancelled)
+		return sandbox.Result{}, nil, sandbox.Cancelled(ctx, sandbox.CallCancelled)
 	}
 	limits := call.Limits.Effective()
 	if e := call.TooLarge(limits); e != nil {
-		return sandbox.Result{}, e
+		return sandbox.Result{}, nil, e
 	}
 	sc, problems := around.Scripts.Get(call.Source, limits.Source)
 	if sc == nil {
-		return sandbox.Result{}, sandbox.FaultOf(problems)
+		return sandbox.Result{}, nil, sandbox.FaultOf(problems)
 	}
 	s := newSession(sc, limits, call.Now, call.Seed, around.CPU)
 	s.still = call.Still
@@ -34,18 +50,18 @@ func Invoke(ctx context.Context, around Surroundings, call sandbox.Invocation, t
 	value, fault := inv.run()
 	result := sandbox.Result{Logs: s.log.lines, Reads: inv.reads.made, Counts: s.counts()}
 	if result.Call = s.outcome.taken(); result.Call != nil && s.outcome.fault() == nil {
-		return result, nil // whatever happened after the call is not the script's any more (R4)
+		return result, nil, nil // whatever happened after the call is not the script's any more (R4)
 	}
 	if fault != nil {
 		if inv.entered {
 			fault.PlaceAt(sc.HandlerPlace(call.Key()))
 			explainReservedNothing(fault, &call)
 		}
-		return result, call.Where(fault)
+		return result, nil, call.Where(fault)
 	}
 	result.Value, result.Publishes, result.Inputs = value, inv.publishes, inv.inputs
 	result.Malformed = inv.malformed
-	return result, nil
+	return result, inv.thenMutate(value), nil
 }
 
 // run is the life of a call. It is the only place from which script code runs, and nothing that the
@@ -275,7 +291,8 @@ func (inv *invocation) returned(v goja.Value) (json.RawMessage, *sandbox.Error) 
 	return raw, nil
 }
 
-// notePrepared keeps where prepare returned what cannot be read: the host refuses it (R19), and knows no lines.
+// notePrepared keeps whether prepare reserves events, and where it returned what cannot be read: the host refuses that
+// (R19), and knows no lines.
 func (inv *invocation) notePrepared(raw json.RawMessage) {
 	var result struct {
 		Reservations []struct {
@@ -285,6 +302,10 @@ func (inv *invocation) notePrepared(raw json.RawMessage) {
 	}
 	if err := json.Unmarshal(raw, &result); err != nil || result.Reservations == nil {
 		inv.malformed = inv.script.MalformedPlace(inv.call.Key(), err == nil)
+		return
+	}
+	for _, r := range result.Reservations {
+		inv.reserves = inv.reserves || len(r.IDs) > 0
 	}
 }
 

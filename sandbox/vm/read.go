@@ -34,12 +34,14 @@ type Reply struct {
 	Took time.Duration
 }
 
-// Transport takes reads to the host. Its functions are called by the script's goroutine.
+// Transport takes reads to the host, and tells it how far the call has come. Its functions are called by the script's goroutine.
 type Transport interface {
 	// Start begins a read, whose answer goes to replies; they have room for it.
 	Start(ctx context.Context, id int, op sandbox.Operation, params json.RawMessage, replies chan<- Reply)
 	// Waiting tells that nothing goes on before a further answer; so many have been taken so far.
 	Waiting(answers int)
+	// Prepared tells that prepare has ended so, and that mutate is called now.
+	Prepared(result sandbox.Result, mutate *sandbox.Invocation)
 }
 
 // hostTransport asks a host in this process.
@@ -53,6 +55,9 @@ func (t hostTransport) Start(ctx context.Context, id int, op sandbox.Operation, 
 
 // Waiting implements Transport.
 func (hostTransport) Waiting(int) {}
+
+// Prepared implements Transport.
+func (hostTransport) Prepared(sandbox.Result, *sandbox.Invocation) {}
 
 // reads are the reads of one invocation. Only the script's goroutine touches them; the goroutines
 // that wait for the host get what they need as arguments and answer over replies.

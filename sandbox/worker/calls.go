@@ -29,10 +29,15 @@ func (p *Pool) Invoke(ctx context.Context, call sandbox.Invocation, host sandbox
 		answer: frameResult, maxFrame: maxResultFrame(&call),
 		read: func(u *unpacker) (serial uint64, err error) {
 			serial, result, failed = unpackResult(u, &call)
-			return serial, errors.Join(u.done(), recheck(&call, &result, failed))
+			return serial, errors.Join(u.done(), recheckAll(&call, &result, failed))
 		},
 	})
 	switch {
+	case fault != nil && c != nil && c.prepared != nil:
+		then := call.Mutate()
+		fault.PlaceAt(c.mutateAt)
+		c.prepared.Mutate = &sandbox.MutateResult{Failure: then.Where(fault)}
+		return *c.prepared, nil
 	case fault != nil:
 		if c != nil {
 			fault.PlaceAt(c.w.places()[call.Key()])
@@ -44,6 +49,9 @@ func (p *Pool) Invoke(ctx context.Context, call sandbox.Invocation, host sandbox
 			failed.Cause = context.Cause(ctx)
 		}
 		return result, failed
+	}
+	if m := result.Mutate; m != nil && m.Failure != nil && m.Failure.Code == "script.cancelled" {
+		m.Failure.Cause = context.Cause(ctx)
 	}
 	return result, nil
 }
@@ -104,7 +112,7 @@ func (p *Pool) exchange(ctx context.Context, q request) (*exchange, *sandbox.Err
 	}
 	if c != nil && fault != nil && q.call != nil && fault.Code != "script.cancelled" {
 		p.config.Logger.Warn("a worker process ended with its script", "workflow", q.call.Workflow, "handler",
-			q.call.Title(),
+			c.title(),
 			"code", fault.Code, "message", fault.Message, "pid", c.w.Cmd.Process.Pid)
 	}
 	return c, fault

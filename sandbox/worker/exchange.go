@@ -45,6 +45,11 @@ type exchange struct {
 	reads    int
 	inFlight int
 	causes   map[int]error // of reads that failed
+
+	// prepared is how prepare has ended, once the worker has told that it is at the mutate after it, which is written
+	// at mutateAt.
+	prepared *sandbox.Result
+	mutateAt sandbox.Place
 }
 
 // run runs an exchange to its end on a worker that has a slot, and gives both back.
@@ -143,6 +148,10 @@ func (c *exchange) serveUntilResult(ctx context.Context, ref scriptRef) *sandbox
 				return c.broken(fmt.Errorf("%w: the place of a handler that was not called", errMalformed))
 			}
 			c.w.places()[c.call.Key()] = at
+		case framePrepared:
+			if err := c.notePrepared(u); err != nil {
+				return c.broken(err)
+			}
 		case frameRecycle:
 			serial := uint64(u.num())
 			if err := errors.Join(u.done(), c.checkSerial(serial)); err != nil {

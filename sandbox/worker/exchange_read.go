@@ -2,6 +2,7 @@ package worker
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -27,13 +28,43 @@ func (c *exchange) mayRead(r readRequest) error {
 	c.reads++
 	c.inFlight++
 	switch {
-	case !allowedHere:
+	case !allowedHere, c.prepared != nil:
 		return fmt.Errorf("%w: a read of %.100s.%.100s in %s", errMalformed, r.connector, r.operation, c.call.Phase)
 	case c.inFlight > c.limits.InFlight, c.reads > c.limits.HostCalls, len(r.params) > c.limits.Result,
 		!json.Valid(r.params):
 		return fmt.Errorf("%w: a read beyond the limits", errMalformed)
 	}
 	return nil
+}
+
+// notePrepared keeps how prepare has ended, while the worker is at mutate.
+func (c *exchange) notePrepared(u *unpacker) error {
+	if c.call == nil || !c.call.ThenMutate || c.prepared != nil {
+		return fmt.Errorf("%w: the end of a prepare before a mutate that was not to be called", errMalformed)
+	}
+	serial, at, result, failed := unpackPrepared(u, c.call)
+	err := errors.Join(u.done(), c.checkSerial(serial), recheck(c.call, &result, failed))
+	if err == nil && failed != nil {
+		err = fmt.Errorf("%w: mutate after a prepare that has failed", errMalformed)
+	}
+	if err != nil {
+		return err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.prepared, c.mutateAt = &result, at
+	return nil
+}
+
+// title names the handler that runs.
+func (c *exchange) title() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.prepared != nil {
+		then := c.call.Mutate()
+		return then.Title()
+	}
+	return c.call.Title()
 }
 
 // serve asks the host and takes its answer to the worker.

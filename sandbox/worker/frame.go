@@ -13,7 +13,7 @@ import (
 // message. A number is a varint, a text its length and its bytes, a list its length and its items; what
 // a value is, its place says. Both ends are the same program, so there is no version beyond
 // frameVersion.
-const frameVersion = 8
+const frameVersion = 9
 
 // frameKind says what a frame holds.
 type frameKind int
@@ -33,6 +33,7 @@ const (
 	frameRead      frameKind = 19
 	frameWaiting   frameKind = 20 // nothing to do before an answer to a read
 	framePlace     frameKind = 21 // where a handler is written, before its first call in this process
+	framePrepared  frameKind = 23 // prepare has ended so, and mutate takes long
 	frameRecycle   frameKind = 22 // the answer follows, and then nothing: the process is not to be used again
 )
 

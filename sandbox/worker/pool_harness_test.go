@@ -171,6 +171,13 @@ func (x twin) Invoke(ctx context.Context, call sandbox.Invocation, host sandbox.
 	if e1 != nil {
 		s1.Reads, s2.Reads = 0, 0 // how far others came beside the failure is chance
 	}
+	if m1, m2 := r1.Mutate, r2.Mutate; m1 != nil && m2 != nil {
+		if (m1.Failure == nil) != (m2.Failure == nil) || m1.Failure != nil && !sameFault(m1.Failure, m2.Failure) ||
+			!reflect.DeepEqual(timeless(m1.Result), timeless(m2.Result)) {
+			x.t.Errorf("mutate ended differently:\nhere   %+v %+v\nworker %+v %+v", m1.Result, m1.Failure, m2.Result, m2.Failure)
+		}
+		s1.Mutate, s2.Mutate = nil, nil
+	}
 	if !reflect.DeepEqual(s1, s2) {
 		x.t.Errorf("answered differently:\nhere   %+v\nworker %+v", s1, s2)
 	}

@@ -26,12 +26,31 @@ func maxResultFrame(call *sandbox.Invocation) int {
 	if call.Source.Counted {
 		most += maxCount * len(call.Source.Code)
 	}
+	if call.ThenMutate {
+		most *= 2
+	}
 	return most
 }
 
 // maxCount bounds what one count of a statement takes in a frame.
 const maxCount = 32
 
+// recheckAll rechecks how the call ended, and mutate after it.
+func recheckAll(call *sandbox.Invocation, r *sandbox.Result, failed *sandbox.Error) error {
+	if err := recheck(call, r, failed); err != nil || r.Mutate == nil {
+		return err
+	}
+	if !call.ThenMutate || failed != nil || r.Mutate.Mutate != nil {
+		return fmt.Errorf("%w: a mutate that was not to be called", errMalformed)
+	}
+	then := call.Mutate()
+	if r.Mutate.Failure != nil {
+		r.Mutate.Failure.Cause = nil // it has no reads
+	}
+	return recheck(&then, &r.Mutate.Result, r.Mutate.Failure)
+}
+
+// recheck rechecks how one handler ended.
 func recheck(call *sandbox.Invocation, r *sandbox.Result, failed *sandbox.Error) error {
 	bad := func(format string, args ...any) error {
 		return fmt.Errorf("%w: %s", errMalformed, fmt.Sprintf(format, args...))

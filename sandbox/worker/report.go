@@ -60,7 +60,7 @@ func (p *Pool) Report() Report {
 		if c := p.busy[w]; c != nil {
 			worker.State = c.state()
 			if c.call != nil {
-				worker.Workflow, worker.Handler = c.call.Workflow, c.call.Title()
+				worker.Workflow, worker.Handler = c.call.Workflow, c.title()
 			}
 		}
 		unknown = append(unknown, w)

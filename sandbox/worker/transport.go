@@ -34,3 +34,11 @@ func (t *pipeTransport) Waiting(answers int) {
 	t.worker.send()
 	t.worker.pass()
 }
+
+// Prepared implements vm.Transport.
+func (t *pipeTransport) Prepared(result sandbox.Result, mutate *sandbox.Invocation) {
+	w := t.worker
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.current.prepared, w.current.mutate = &result, mutate
+}

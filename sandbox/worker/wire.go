@@ -171,10 +171,37 @@ func unpackError(u *unpacker) *sandbox.Error {
 	return e
 }
 
-// packResult packs how a call ended: both a result and a fault, since logs are kept of a failure.
+// packResult packs how a call ended, and mutate after it where that was called.
 func packResult(p *packer, serial uint64, r *sandbox.Result, fault *sandbox.Error) {
 	start := p.begin(frameResult)
 	p.num(int64(serial))
+	packEnd(p, r, fault)
+	p.flag(r.Mutate != nil)
+	if r.Mutate != nil {
+		packEnd(p, &r.Mutate.Result, r.Mutate.Failure)
+	}
+	p.end(start)
+}
+
+// packPrepared packs how prepare ended after which mutate runs, and where that is written.
+func packPrepared(p *packer, serial uint64, r *sandbox.Result, at sandbox.Place) {
+	start := p.begin(framePrepared)
+	p.num(int64(serial))
+	p.num(int64(at.Line))
+	p.num(int64(at.Column))
+	packEnd(p, r, nil)
+	p.end(start)
+}
+
+func unpackPrepared(u *unpacker, call *sandbox.Invocation) (serial uint64, at sandbox.Place, r sandbox.Result,
+	fault *sandbox.Error) {
+	serial, at = uint64(u.num()), sandbox.Place{Line: int(u.num()), Column: int(u.num())}
+	r, fault = unpackEnd(u, call)
+	return serial, at, r, fault
+}
+
+// packEnd packs how one handler ended: both a result and a fault, since logs are kept of a failure.
+func packEnd(p *packer, r *sandbox.Result, fault *sandbox.Error) {
 	p.flag(fault != nil)
 	if fault != nil {
 		packError(p, fault)
@@ -216,12 +243,20 @@ func packResult(p *packer, serial uint64, r *sandbox.Result, fault *sandbox.Erro
 		p.num(int64(c.Column))
 		p.num(int64(c.Runs))
 	})
-	p.end(start)
 }
 
 // unpackResult reads how a call ended, which may list no more than the call allows.
 func unpackResult(u *unpacker, call *sandbox.Invocation) (serial uint64, r sandbox.Result, fault *sandbox.Error) {
 	serial = uint64(u.num())
+	r, fault = unpackEnd(u, call)
+	if u.flag() {
+		r.Mutate = &sandbox.MutateResult{}
+		r.Mutate.Result, r.Mutate.Failure = unpackEnd(u, call)
+	}
+	return serial, r, fault
+}
+
+func unpackEnd(u *unpacker, call *sandbox.Invocation) (r sandbox.Result, fault *sandbox.Error) {
 	if u.flag() {
 		fault = unpackError(u)
 	}
@@ -252,7 +287,7 @@ func unpackResult(u *unpacker, call *sandbox.Invocation) (serial uint64, r sandb
 	r.Counts = unpackAtMost(u, most, func() sandbox.Count {
 		return sandbox.Count{Place: sandbox.Place{Line: int(u.num()), Column: int(u.num())}, Runs: int(u.num())}
 	})
-	return serial, r, fault
+	return r, fault
 }
 
 // described is the answer to a description.

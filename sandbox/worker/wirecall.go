@@ -91,6 +91,7 @@ func packCall(p *packer, serial uint64, script scriptRef, c *sandbox.Invocation)
 		p.bytes(v)
 	}
 	p.flag(c.MutateReadsByID)
+	p.flag(c.ThenMutate)
 	p.flag(!c.Now.IsZero())
 	p.num(c.Now.UnixNano())
 	p.flag(!c.ScheduledAt.IsZero())
@@ -129,7 +130,7 @@ func unpackCall(u *unpacker) (serial uint64, script scriptRef, c sandbox.Invocat
 		name := u.text()
 		c.Vars[name] = u.bytes()
 	}
-	c.MutateReadsByID = u.flag()
+	c.MutateReadsByID, c.ThenMutate = u.flag(), u.flag()
 	given, now := u.flag(), u.num()
 	if given {
 		c.Now = time.Unix(0, now).UTC()

@@ -67,7 +67,7 @@ func Run(in io.Reader, out io.Writer) error {
 	}
 	w.describeLimits = h.describe
 	w.around = vm.Surroundings{Closing: context.Background(), Scripts: vm.NewScripts(h.scripts), CPU: cputime.Own()}
-	w.watchdog = newWatchdog(int64(float64(h.memory)*watchdogShare), w.pass)
+	w.watchdog = newWatchdog(int64(float64(h.memory)*watchdogShare), w.takesLong)
 
 	// What is made on first use is made now, while files can still be opened and no call waits.
 	if _, _, problems := vm.Prepare(sandbox.Source{Filename: "warm.ts", Code: "export default Pawl.workflow({})"},
@@ -123,6 +123,9 @@ type job struct {
 	ctx     context.Context
 	cancel  context.CancelFunc
 	replies chan<- vm.Reply // once the script has asked for a read
+	// prepared is how prepare has ended, while mutate runs after it and the engine was not told.
+	prepared *sandbox.Result
+	mutate   *sandbox.Invocation
 }
 
 // serve reads frames until the engine is gone or another goroutine does it.
@@ -243,9 +246,32 @@ func (w *worker) pass() {
 	}
 }
 
+// takesLong is called again and again while a job takes long. The engine is told that it is at mutate, so that the end
+// of this process is known as mutate's.
+func (w *worker) takesLong() {
+	w.pass()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	j := w.current
+	if j == nil || j.prepared == nil {
+		return
+	}
+	var at sandbox.Place
+	if script, _ := w.around.Scripts.Get(j.source, j.call.Limits.Effective().Source); script != nil {
+		at = script.HandlerPlace(j.mutate.Key())
+	}
+	pack := newPacker()
+	packPrepared(pack, j.serial, j.prepared, at)
+	j.prepared = nil
+	w.sendPacked(pack)
+}
+
 func (w *worker) invoke(j *job) {
 	w.place(j)
 	result, err := vm.Invoke(j.ctx, w.around, *j.call, &pipeTransport{worker: w, serial: j.serial})
+	w.mu.Lock()
+	j.prepared = nil
+	w.mu.Unlock()
 	w.pack.reset() // reads asked for by a script that has ended need no answer
 	packResult(w.pack, j.serial, &result, faultOf(err))
 }
@@ -304,9 +330,11 @@ func (w *worker) sendRecycle(serial uint64) {
 	w.pack = answer
 }
 
-// send sends what is packed. Without an engine there is nothing left to do in this process.
-func (w *worker) send() {
-	if err := w.pack.flush(w.out); err != nil {
+func (w *worker) send() { w.sendPacked(w.pack) }
+
+// sendPacked sends what is packed. Without an engine there is nothing left to do in this process.
+func (w *worker) sendPacked(pack *packer) {
+	if err := pack.flush(w.out); err != nil {
 		fmt.Fprintln(os.Stderr, "pawl worker: answer the engine:", err)
 		os.Exit(exitNoEngine)
 	}
