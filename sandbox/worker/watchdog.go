@@ -23,8 +23,15 @@ const (
 
 // tightShare is which part of its memory, in percent, a process holds before it collects garbage as often as it must.
 // The runtime sees to that by itself: on a busy machine the watchdog may look too late to make it collect, and would
-// take garbage for what a script holds.
-const tightShare = 75
+// take garbage for what a script holds. Until a script has thriftyShare in use, idleShare takes its place: it is less
+// than what a process may hold between calls (normalShare), so that garbage alone is never given back to the operating
+// system. To give memory back and to take it again costs more than many calls.
+const (
+	tightShare   = 75
+	normalShare  = 50
+	idleShare    = 33
+	thriftyShare = 25
+)
 
 // fullShare is how much of its memory, in percent, a script may have in use: garbage needs room too. With more, a
 // process would collect without end to stay below tightShare, and the script would seem to compute for long where it
@@ -53,14 +60,19 @@ type watchdog struct {
 }
 
 func newWatchdog(limit int64, long func()) *watchdog {
-	w := &watchdog{limit: limit, normal: limit / 2, room: math.MaxInt64, long: long,
+	w := &watchdog{limit: limit, normal: limit * normalShare / 100, room: math.MaxInt64, long: long,
 		used: []metrics.Sample{{Name: "/gc/heap/live:bytes"}, {Name: "/gc/cycles/total:gc-cycles"}}}
 	w.Watch = confine.NewWatch(limit, w.look)
-	debug.SetGCPercent(lavishGC)
-	if !confine.Race {
-		debug.SetMemoryLimit(limit * tightShare / 100)
-	}
+	w.collect(lavishGC, idleShare)
 	return w
+}
+
+// collect sets how often garbage is collected: by how much of it lies beside what is in use, and by how much is held.
+func (w *watchdog) collect(percent int, share int64) {
+	debug.SetGCPercent(percent)
+	if !confine.Race {
+		debug.SetMemoryLimit(w.limit * share / 100)
+	}
 }
 
 // start watches a call that begins.
@@ -73,7 +85,7 @@ func (w *watchdog) stop() {
 	w.Stop()
 	if w.thrifty {
 		w.thrifty = false
-		debug.SetGCPercent(lavishGC)
+		w.collect(lavishGC, idleShare)
 	}
 }
 
@@ -83,9 +95,9 @@ func (w *watchdog) look(held int64) {
 		metrics.Read(w.used)
 		w.collected = w.used[1].Value.Uint64()
 	}
-	if !w.thrifty && held > w.limit/4 {
+	if most := w.limit * thriftyShare / 100; !w.thrifty && held > most && w.inUse() > most {
 		w.thrifty = true
-		debug.SetGCPercent(thriftyGC)
+		w.collect(thriftyGC, tightShare)
 	}
 	if held > w.normal && w.full() {
 		os.Exit(confine.ExitMemory)
@@ -97,18 +109,20 @@ func (w *watchdog) look(held int64) {
 // belong to the call before this one. Garbage is therefore collected now, unless a collection has begun since the
 // first look at this call: of those that have ended since then, the first may have begun before the call.
 func (w *watchdog) full() bool {
-	inUse := func() int64 {
-		metrics.Read(w.used)
-		return int64(w.used[0].Value.Uint64())
-	}
 	most := w.limit * fullShare / 100
-	if inUse() <= most {
+	if w.inUse() <= most {
 		return false
 	}
 	if w.used[1].Value.Uint64() < w.collected+2 {
 		runtime.GC()
 	}
-	return inUse() > most
+	return w.inUse() > most
+}
+
+// inUse is what was in use when garbage was last collected, in bytes.
+func (w *watchdog) inUse() int64 {
+	metrics.Read(w.used)
+	return int64(w.used[0].Value.Uint64())
 }
 
 // bound tells the watchdog what the operating system lets the process map, in bytes. The largest piece that a script
