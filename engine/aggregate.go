@@ -89,7 +89,7 @@ type Outlook struct {
 }
 
 func newAggregate(
-	p *process.Process, number int, j journal, name eventlog.WorkflowName, s projections.State,
+	p *process.Process, number int, j journal, name eventlog.WorkflowName, s *projections.State,
 ) *aggregate {
 	a := &aggregate{
 		engine: p, partition: number, journal: j, name: name, log: p.Log.With("workflow", string(name)),

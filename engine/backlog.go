@@ -39,7 +39,7 @@ func (b backlog) Peek(
 	}
 	hydrated := seen.Hydrate(rows.read...)
 	a.memory.Hydrated(hydrated) // nothing else has changed
-	return &hydrated, pending, more, nil
+	return hydrated, pending, more, nil
 }
 
 // reader gives a pending event by its place.

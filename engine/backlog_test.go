@@ -33,7 +33,7 @@ export default Keep.workflow({ name: "turns", topics: { a: {}, b: {} }, consumer
 `
 
 // inMemory says how many pending events are in memory, and how many only have their place there.
-func inMemory(s projections.State, topics ...eventlog.Topic) (whole, paged int) {
+func inMemory(s *projections.State, topics ...eventlog.Topic) (whole, paged int) {
 	for _, topic := range topics {
 		for q := range s.Queue(topic) {
 			if s.PendingAt(topic, q.Created) == nil {
@@ -54,7 +54,7 @@ func operate(t *testing.T, e *enginetest.Engine, workflow eventlog.WorkflowName,
 }
 
 // flushed waits until the store has all and memory has let go of what it may.
-func flushed(t *testing.T, e *enginetest.Engine, workflow eventlog.WorkflowName) projections.State {
+func flushed(t *testing.T, e *enginetest.Engine, workflow eventlog.WorkflowName) *projections.State {
 	t.Helper()
 	if err := e.Flush(t.Context()); err != nil {
 		t.Fatal(err)
@@ -62,7 +62,7 @@ func flushed(t *testing.T, e *enginetest.Engine, workflow eventlog.WorkflowName)
 	// a record evicts
 	operate(t, e, workflow, decide.SetGrants{Grants: map[string]eventlog.Grant{"*": eventlog.GrantAllow}})
 	s, _ := e.State(workflow)
-	return s
+	return &s
 }
 
 // Of a long backlog only the oldest events are in memory, also after a restart. Order, dedupe (R11) and

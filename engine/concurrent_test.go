@@ -119,7 +119,7 @@ func TestC1_RunsAreAtWorkBesideEachOther(t *testing.T) {
 }
 
 // atEnd checks that n orders are sent, each once, and nothing is open.
-func atEnd(t *testing.T, b *enginetest.Harness, e *enginetest.Engine, n int) projections.State {
+func atEnd(t *testing.T, b *enginetest.Harness, e *enginetest.Engine, n int) *projections.State {
 	t.Helper()
 	s := e.Rest("orders")
 	for run := range s.OpenRuns() {
@@ -128,7 +128,7 @@ func atEnd(t *testing.T, b *enginetest.Harness, e *enginetest.Engine, n int) pro
 	if got := b.World.Effects(); len(got) != n || len(b.World.Twice()) > 0 {
 		t.Errorf("effects %v, want %d", got, n)
 	}
-	if left := decide.Orphans(&s); len(left) > 0 {
+	if left := decide.Orphans(s); len(left) > 0 {
 		t.Errorf("orphans %v", left)
 	}
 	full := b.FullFold("orders")

@@ -228,8 +228,8 @@ func TestCrashInsideCall(t *testing.T) {
 			if c == "still at work" && receiver.asked == 0 {
 				t.Error("the receiver was not asked while it was at work")
 			}
-			if s.Blocked != nil || len(decide.Orphans(&s)) > 0 {
-				t.Fatalf("blocked %+v orphans %v", s.Blocked, decide.Orphans(&s))
+			if s.Blocked != nil || len(decide.Orphans(s)) > 0 {
+				t.Fatalf("blocked %+v orphans %v", s.Blocked, decide.Orphans(s))
 			}
 		})
 	}
@@ -282,7 +282,7 @@ func runScenario(t *testing.T, sc scenario, at int, point enginetest.CrashPoint)
 	return log.Appends()
 }
 
-func check(t *testing.T, b *enginetest.Harness, sc scenario, s projections.State) {
+func check(t *testing.T, b *enginetest.Harness, sc scenario, s *projections.State) {
 	t.Helper()
 	if twice := b.World.Twice(); len(twice) > 0 {
 		t.Fatalf("took effect twice: %v", twice)
@@ -294,8 +294,8 @@ func check(t *testing.T, b *enginetest.Harness, sc scenario, s projections.State
 		t.Fatalf("run %s is not over: %+v\n%v", run.ID, run, b.Kinds("orders"))
 	}
 	if s.Blocked != nil || s.Maintenance != nil || s.CurrentRun() != nil || s.PendingRetry != "" ||
-		len(decide.Orphans(&s)) > 0 {
-		t.Fatalf("not at rest: %+v orphans %v\n%v", s.Workflow, decide.Orphans(&s), b.Kinds("orders"))
+		len(decide.Orphans(s)) > 0 {
+		t.Fatalf("not at rest: %+v orphans %v\n%v", s.Workflow, decide.Orphans(s), b.Kinds("orders"))
 	}
 	full := b.FullFold("orders")
 	consumed := 0

@@ -12,7 +12,7 @@ import (
 
 // apply folds one record of the log into the state, with the history that it needs, and notes what changed.
 func (a *aggregate) apply(r eventlog.Record) error {
-	next, err := projections.Replay(*a.state(), r, a.history)
+	next, err := projections.Replay(a.state(), &r, a.history)
 	if err != nil {
 		return err
 	}

@@ -262,8 +262,8 @@ func crashInsideAGroup(t *testing.T, at int, point enginetest.CrashPoint) (appen
 	if len(b.World.Effects()) != len(ids) || len(b.World.Twice()) > 0 {
 		t.Errorf("effects %v, twice %v\n%v", b.World.Effects(), b.World.Twice(), b.Kinds("orders"))
 	}
-	if s.Blocked != nil || len(decide.Orphans(&s)) > 0 {
-		t.Errorf("blocked %+v orphans %v", s.Blocked, decide.Orphans(&s))
+	if s.Blocked != nil || len(decide.Orphans(s)) > 0 {
+		t.Errorf("blocked %+v orphans %v", s.Blocked, decide.Orphans(s))
 	}
 	_ = e.Stop()
 	b.MustAgree("orders")

@@ -73,10 +73,10 @@ func manyLost(t *testing.T, fault func(eventlog.Entry) memlog.Fault) *memlog.Log
 // outcome is what an acceptance has made of the workflow's events, and whether it is held.
 func outcome(t *testing.T, l *memlog.Log) (all []string) {
 	t.Helper()
-	var s projections.State
+	s := new(projections.State)
 	for r, err := range l.ReadWorkflow(t.Context(), "orders", 1) {
 		if err == nil {
-			s, err = projections.Apply(s, r)
+			s, err = projections.Apply(s, &r)
 		}
 		if err != nil {
 			t.Fatal(err)

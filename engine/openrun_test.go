@@ -34,7 +34,7 @@ func openRun(t *testing.T, now time.Time, ending connector.Ending, more ...event
 		&eventlog.MutationStarted{Mutation: "R1", Run: "R1", Engine: "E1", Deadline: eventlog.At(now.Add(time.Minute)),
 			Call: eventlog.MutationCall{Connector: "m", Operation: "send"}},
 	}, more...)
-	d := projections.NewDraft(projections.State{}, eventlog.Transition{Workflow: "w", At: eventlog.At(now)}, 1)
+	d := projections.NewDraft(new(projections.State), eventlog.Transition{Workflow: "w", At: eventlog.At(now)}, 1)
 	for _, fact := range facts {
 		if err := d.Add(fact); err != nil {
 			t.Fatalf("fold %s: %v", fact.FactType(), err)
@@ -42,7 +42,7 @@ func openRun(t *testing.T, now time.Time, ending connector.Ending, more ...event
 	}
 	e := &process.Process{Name: "E1", Config: Config{Clock: clock.NewManual(now), Connectors: endings{ending: ending}}}
 	a := &aggregate{engine: e, name: "w"}
-	a.memory.Set(*d.State())
+	a.memory.Set(d.State())
 	c := &calls{workflow: a}
 	return &runner{engine: e, workflow: a, calls: c}, c
 }

@@ -21,7 +21,7 @@ export default Keep.workflow({
 `
 
 // waiting says which events of order.in stand in the queue, and how many there are.
-func waiting(b *enginetest.Harness, s projections.State) (queued []eventlog.MessageID, all int) {
+func waiting(b *enginetest.Harness, s *projections.State) (queued []eventlog.MessageID, all int) {
 	full := b.FullFold("orders")
 	ids := map[projections.Ordinal]eventlog.MessageID{}
 	for _, e := range full.Events() {

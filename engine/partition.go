@@ -172,7 +172,7 @@ func (p *partition) openAs(name eventlog.WorkflowName, behind bool) *aggregate {
 	defer p.mu.Unlock()
 	r, ok := p.runners[name]
 	if !ok {
-		r = newRunner(newAggregate(p.process, p.number, p, name, projections.State{}))
+		r = newRunner(newAggregate(p.process, p.number, p, name, new(projections.State)))
 		p.runners[name] = r
 	}
 	if behind {

@@ -156,16 +156,17 @@ func (a *aggregate) decideAll(group []*proposal) int {
 		if n+1 == len(group) {
 			continue
 		}
-		next, err := projections.Replay(*s, pending.record(p.before, a.partition, s.Head.Seq+1), a.history)
+		r := pending.record(p.before, a.partition, s.Head.Seq+1)
+		next, err := projections.Replay(s, &r, a.history)
 		if err != nil {
 			n++ // the workflow is stopped when the record is applied for good
 			break
 		}
-		s = &next
+		s = next
 	}
 	if len(pending.entries) > 0 {
 		if base != a.state() {
-			a.memory.Hydrated(*base) // it differs only by the history that was read
+			a.memory.Hydrated(base) // it differs only by the history that was read
 		}
 		a.pendingAppend = pending
 	}
@@ -193,27 +194,29 @@ func (a *aggregate) refused(err error) error {
 func (a *aggregate) decide(p *proposal, s, base *projections.State) (decide.Env, *projections.State,
 	*projections.State, error) {
 	env := a.env(s, p.cmd, p.actor, p.cause)
+	unread := s.Unread(decide.LooksUp(p.cmd))
 	for {
+		if len(unread) > 0 {
+			rows, err := a.history(unread)
+			if err != nil {
+				return env, s, base, err
+			}
+			s = s.HydrateAll(unread, rows)
+			if len(rows) > 0 {
+				base = base.HydrateAll(unread, rows)
+			}
+		}
 		a.lookAtCalls(&env, s, p.cmd)
 		var missing *projections.Missing
 		var err error
-		p.decision, err = a.engine.Config.Decide(*s, a.name, env, p.cmd)
+		p.decision, err = a.engine.Config.Decide(s, a.name, env, p.cmd)
 		switch {
 		case err == nil:
 			return env, s, base, nil
 		case !errors.As(err, &missing):
 			return env, s, base, a.refused(err)
 		}
-		rows, err := a.history(missing.Keys)
-		if err != nil {
-			return env, s, base, err
-		}
-		hydrated := s.HydrateAll(missing.Keys, rows)
-		s = &hydrated
-		if len(rows) > 0 {
-			hydratedBase := base.HydrateAll(missing.Keys, rows)
-			base = &hydratedBase
-		}
+		unread = missing.Keys
 	}
 }
 

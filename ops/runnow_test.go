@@ -67,13 +67,13 @@ func TestS5_RunNowSaysWhatIsQueued(t *testing.T) {
 func TestS5_QueuedBehindARun(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	s := projections.State{}.Hydrate(
+	s := new(projections.State).Hydrate(
 		&projections.Workflow{Name: "shop", Head: eventlog.Head{Revision: 7}, Current: "R1"},
 		&projections.Run{ID: "R1", Handler: "p", Type: eventlog.ProducerHandler, Status: eventlog.RunStatusActive,
 			Engine: "E"},
 	)
 	got := b.server.queuedProducers(&decide.Queued{Producers: []eventlog.Handler{"p", "q"}, Running: "p",
-		First: decide.RunProducer{Run: "R1"}, State: s})
+		First: decide.RunProducer{Run: "R1"}, State: *s})
 	if len(got) != 2 || got[0].Runs != RunsNow || got[0].Behind != nil || got[1].Runs != RunsQueued {
 		t.Fatalf("%+v", got)
 	}

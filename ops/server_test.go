@@ -277,7 +277,7 @@ func TestVerifyFindsDifferences(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	state = projections.State{}.Hydrate(&state.Workflow, &forged)
+	state = new(projections.State).Hydrate(&state.Workflow, &forged)
 	err = b.bench.Store.Commit(store.Batch{Partition: 0, Checkpoint: checkpoint,
 		Changes: []store.Change{{State: state, Touched: []projections.Key{key}}}})
 	if err != nil {

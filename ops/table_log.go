@@ -171,8 +171,8 @@ func getState(ctx context.Context, c *Call, r *stateRequest) (readmodel.StateVie
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, c.backend.cfg.HistoryTimeout, errTooLong)
 	defer cancel()
-	state := projections.State{}
-	err = replay.Fold(ctx, c.backend.cfg.Log, r.Workflow, func(next projections.State, bytes int64) error {
+	state := new(projections.State)
+	err = replay.Fold(ctx, c.backend.cfg.Log, r.Workflow, func(next *projections.State, bytes int64) error {
 		switch {
 		case r.At != nil && next.Head.Revision > *r.At:
 			return errReached
@@ -208,7 +208,7 @@ func getState(ctx context.Context, c *Call, r *stateRequest) (readmodel.StateVie
 			"workflow %s has no revision %d; it has revisions 1 to %d", r.Workflow, *r.At, now.Head.Revision).
 			WithHint("without at, the answer is the present state")
 	}
-	return readmodel.StateOf(&state), nil
+	return readmodel.StateOf(state), nil
 }
 
 var verifyTable = []Operation{

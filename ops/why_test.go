@@ -16,14 +16,14 @@ import (
 // TestExplainCoversEveryReason: each reason that the rules know has words of its own.
 func TestExplainCoversEveryReason(t *testing.T) {
 	t.Parallel()
-	s := projections.State{}.Hydrate(&projections.Workflow{Name: "shop", Head: eventlog.Head{Revision: 1}})
+	s := new(projections.State).Hydrate(&projections.Workflow{Name: "shop", Head: eventlog.Head{Revision: 1}})
 	for _, reason := range knownReasons() {
-		w := explain.Workflow(&s, decide.Wait{Reason: reason}, decide.Present{}, explain.Beside{})
+		w := explain.Workflow(s, decide.Wait{Reason: reason}, decide.Present{}, explain.Beside{})
 		if strings.HasPrefix(w.Message, "Workflow shop waits: ") {
 			t.Errorf("%s is not rendered: %s", reason, w.Message)
 		}
 	}
-	w := explain.Workflow(&s, decide.Wait{Reason: "new"}, decide.Present{}, explain.Beside{})
+	w := explain.Workflow(s, decide.Wait{Reason: "new"}, decide.Present{}, explain.Beside{})
 	if w.Message != "Workflow shop waits: new." {
 		t.Errorf("an unknown reason: %s", w.Message)
 	}
@@ -49,13 +49,13 @@ func knownReasons() []decide.Reason {
 func TestWhyNamesWhatAnAcceptedLossEnded(t *testing.T) {
 	t.Parallel()
 	const at = eventlog.Instant(1_700_000_000_000_000)
-	s := projections.State{}.Hydrate(&projections.Workflow{Name: "shop", Counts: projections.Counts{
+	s := new(projections.State).Hydrate(&projections.Workflow{Name: "shop", Counts: projections.Counts{
 		Undecided: 5, UndecidedSince: at, UndecidedFirst: []projections.Undecided{
 			{Topic: "in", MessageID: "a 1", Title: "Order A"}, {Topic: "in", MessageID: "b", Title: "b"},
 			{Topic: "in", MessageID: "c", Title: "C"}, {Topic: "in", MessageID: "d", Title: "D"},
 		},
 	}})
-	why := explain.Workflow(&s, decide.Wait{Reason: decide.ReasonIdle}, decide.Present{}, explain.Beside{})
+	why := explain.Workflow(s, decide.Wait{Reason: decide.ReasonIdle}, decide.Present{}, explain.Beside{})
 	if a := why.Attention; a == nil || a.Reason != projections.AttentionUnknown || a.Failures != 5 || a.Since != at {
 		t.Errorf("attention %+v", a)
 	}

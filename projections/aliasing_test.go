@@ -30,23 +30,23 @@ func shown(s *projections.State) string {
 // place. Two futures of one state do not see each other.
 func TestAStateOnceReadNeverChanges(t *testing.T) {
 	t.Parallel()
-	record := func(s projections.State, facts ...eventlog.Fact) eventlog.Record {
-		return eventlog.Record{
+	record := func(s *projections.State, facts ...eventlog.Fact) *eventlog.Record {
+		return &eventlog.Record{
 			Position: eventlog.Position{Seq: s.Head.Seq + 1},
 			Transition: eventlog.Transition{Workflow: "w", Revision: s.Head.Revision + 1,
 				At: eventlog.Instant(s.Head.Revision + 1), Facts: facts},
 		}
 	}
-	var states []projections.State
+	var states []*projections.State
 	var before []string
-	var s projections.State
-	step := func(from projections.State, facts ...eventlog.Fact) projections.State {
+	s := new(projections.State)
+	step := func(from *projections.State, facts ...eventlog.Fact) *projections.State {
 		t.Helper()
 		next, err := projections.Apply(from, record(from, facts...))
 		if err != nil {
 			t.Fatal(err)
 		}
-		states, before = append(states, next), append(before, shown(&next))
+		states, before = append(states, next), append(before, shown(next))
 		return next
 	}
 	s = step(s, &eventlog.WorkflowDeployed{
@@ -63,7 +63,7 @@ func TestAStateOnceReadNeverChanges(t *testing.T) {
 		}
 	}
 	for i := range states {
-		if now := shown(&states[i]); now != before[i] {
+		if now := shown(states[i]); now != before[i] {
 			t.Errorf("state %d was\n%s\nand is now\n%s", i, before[i], now)
 		}
 	}
@@ -72,7 +72,7 @@ func TestAStateOnceReadNeverChanges(t *testing.T) {
 // What was read from a draft between two facts never changes either: a decision goes on with it.
 func TestWhatWasReadFromADraftNeverChanges(t *testing.T) {
 	t.Parallel()
-	s := apply(t, projections.State{}, &eventlog.WorkflowDeployed{
+	s := apply(t, new(projections.State), &eventlog.WorkflowDeployed{
 		Version: "1.0", Definition: eventlog.Definition{Topics: []eventlog.Topic{"in", "out"},
 			Consumers: []eventlog.Consumer{{Name: "send", Subscribe: []eventlog.Topic{"in"}}}},
 	})

@@ -12,7 +12,7 @@ var ErrBroken = errors.New("log cannot be folded")
 
 // Apply returns the state after the record. The given state stays valid. An error is a *Missing, or wraps
 // ErrBroken and names the workflow, the revision and the fact.
-func Apply(s State, r eventlog.Record) (State, error) {
+func Apply(s *State, r *eventlog.Record) (*State, error) {
 	if s.Exists() && s.Name != r.Workflow {
 		return s, fmt.Errorf("%w: record %s of %s given to the state of %s", ErrBroken, r.Position, r.Workflow, s.Name)
 	}
@@ -33,18 +33,17 @@ func Apply(s State, r eventlog.Record) (State, error) {
 	next := d.State()
 	next.Head, next.rekeyed, next.answered = r.Head(), nil, nil
 	next.missing = d.missing
-	next.touchMoved(&s)
+	next.touchMoved(s)
 	next.missing = nil
 	if err := d.Missing(); err != nil {
 		return s, err
 	}
-	return *next, nil
+	return next, nil
 }
 
 // Draft is a transition in the making: each fact is folded as it is added, so the next decision
 // sees the state it leads to.
 type Draft struct {
-	state   State
 	f       folding
 	t       eventlog.Transition
 	missing *Missing // nil where the state has all of the past
@@ -52,10 +51,9 @@ type Draft struct {
 
 // NewDraft starts a transition on the state, as if it stood at seq. Workflow, At and Actor of
 // the transition must be set.
-func NewDraft(s State, t eventlog.Transition, seq uint64) *Draft {
-	d := &Draft{state: s, t: t}
-	next := &d.state
-	next.fork()
+func NewDraft(s *State, t eventlog.Transition, seq uint64) *Draft {
+	d := &Draft{t: t}
+	next := s.forked() // by itself: the state that is kept keeps no transition
 	next.Name = t.Workflow
 	if !s.Exists() {
 		next.Created = Ordinal{Seq: seq}

@@ -56,8 +56,8 @@ func item(n int) [][]eventlog.Fact {
 
 // BenchmarkApply folds one item, with so many more in memory that are not evicted yet.
 func BenchmarkApply(b *testing.B) {
-	deployed := func(b *testing.B) projections.State {
-		return apply(b, projections.State{}, &eventlog.WorkflowDeployed{
+	deployed := func(b *testing.B) *projections.State {
+		return apply(b, new(projections.State), &eventlog.WorkflowDeployed{
 			Version: "1.0", Definition: eventlog.Definition{Topics: []eventlog.Topic{"in", "out"},
 				Consumers: []eventlog.Consumer{{Name: "send", Subscribe: []eventlog.Topic{"in"}}}},
 		})
@@ -82,8 +82,8 @@ func BenchmarkApply(b *testing.B) {
 	}
 }
 
-func apply(b testing.TB, s projections.State, facts ...eventlog.Fact) projections.State {
-	next, err := projections.Apply(s, eventlog.Record{
+func apply(b testing.TB, s *projections.State, facts ...eventlog.Fact) *projections.State {
+	next, err := projections.Apply(s, &eventlog.Record{
 		Position:   eventlog.Position{Seq: s.Head.Seq + 1},
 		Transition: eventlog.Transition{Workflow: "w", Revision: s.Head.Revision + 1, At: 1, Facts: facts},
 	})

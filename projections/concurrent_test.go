@@ -169,11 +169,11 @@ func TestBrokenConcurrentLogs(t *testing.T) {
 // refuses expects that the fact cannot follow, and leaves no trace.
 func refuses(t *testing.T, p *past, name string, fact eventlog.Fact, want string) {
 	t.Helper()
-	before := dump(t, &p.State)
+	before := dump(t, p.State)
 	if err := p.try(fact); !errors.Is(err, projections.ErrBroken) || !strings.Contains(err.Error(), want) {
 		t.Errorf("%s: got %v, want ErrBroken with %q", name, err, want)
 	}
-	if diff := cmp.Diff(before, dump(t, &p.State)); diff != "" {
+	if diff := cmp.Diff(before, dump(t, p.State)); diff != "" {
 		t.Errorf("%s: a refused transition changed the state:\n%s", name, diff)
 	}
 }

@@ -101,7 +101,7 @@ func TestDueTree(t *testing.T) {
 // C2: of a key that waits behind a held event only that event is looked at, however many wait behind it.
 func TestC2_OneOfAKeyIsLookedAt(t *testing.T) {
 	t.Parallel()
-	s := State{}.Hydrate(&Workflow{Name: "w", Head: eventlog.Head{Revision: 1}, Version: "1.0"}, &Script{Version: "1.0",
+	s := new(State).Hydrate(&Workflow{Name: "w", Head: eventlog.Head{Revision: 1}, Version: "1.0"}, &Script{Version: "1.0",
 		Definition: eventlog.Definition{Consumers: []eventlog.Consumer{{Name: "c", Subscribe: []eventlog.Topic{"t"},
 			Concurrency: 4, Key: "k"}}}})
 	const waiting = 5000

@@ -101,8 +101,8 @@ func (s *State) chained(run *Run, id eventlog.MutationID) bool {
 
 // Evict returns the state without those of the entities that are finished. The caller has them
 // in a committed checkpoint.
-func (s State) Evict(keys []Key) State {
-	s.fork()
+func (s *State) Evict(keys []Key) *State {
+	s = s.forked()
 	s.partial, s.answered = true, nil
 	for _, k := range keys {
 		if s.Live(k) {
@@ -213,8 +213,8 @@ func NewEntity(kind EntityKind) any {
 // Hydrate returns the state with these stored entities back in memory. Entities already there
 // win: memory is never older than the store. It must not run beside another write to a state of the
 // same origin: call it under the lock that serializes decisions.
-func (s State) Hydrate(entities ...any) State {
-	s.fork()
+func (s *State) Hydrate(entities ...any) *State {
+	s = s.forked()
 	defined := s.Script(s.Version) != nil
 	for _, e := range entities {
 		switch e := e.(type) {

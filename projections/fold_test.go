@@ -216,14 +216,14 @@ func TestBrokenLogs(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			p := c.given(deployed(t))
-			before := dump(t, &p.State)
+			before := dump(t, p.State)
 			err := p.try(c.facts...)
 			if !errors.Is(err, projections.ErrBroken) || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("got %v, want ErrBroken with %q", err, c.want)
 			} else if !strings.Contains(err.Error(), ": w: revision ") {
 				t.Errorf("%q does not name workflow and revision", err)
 			}
-			if diff := cmp.Diff(before, dump(t, &p.State)); diff != "" {
+			if diff := cmp.Diff(before, dump(t, p.State)); diff != "" {
 				t.Errorf("a refused transition changed the state:\n%s", diff)
 			}
 		})
@@ -244,12 +244,12 @@ func TestRecordsThatDoNotFollow(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	one, err := projections.Apply(projections.State{}, log.Records[0])
+	one, err := projections.Apply(new(projections.State), &log.Records[0])
 	if err != nil {
 		t.Fatal(err)
 	}
 	good := log.Records[1]
-	if _, err := projections.Apply(one, good); err != nil {
+	if _, err := projections.Apply(one, &good); err != nil {
 		t.Fatal(err)
 	}
 	for name, change := range map[string]func(*eventlog.Record){
@@ -260,7 +260,7 @@ func TestRecordsThatDoNotFollow(t *testing.T) {
 	} {
 		r := good
 		change(&r)
-		if _, err := projections.Apply(one, r); !errors.Is(err, projections.ErrBroken) {
+		if _, err := projections.Apply(one, &r); !errors.Is(err, projections.ErrBroken) {
 			t.Errorf("%s: %v, want ErrBroken", name, err)
 		}
 	}

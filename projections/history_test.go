@@ -35,7 +35,7 @@ func dump(t *testing.T, s *projections.State) map[projections.Key]string {
 type resident struct {
 	t        *testing.T
 	store    *store.Store
-	state    projections.State
+	state    *projections.State
 	window   projections.Window
 	paged    int                      // pending events found paged out
 	dirty    map[projections.Key]bool // touched since the last commit
@@ -53,7 +53,7 @@ func newResident(t *testing.T, window projections.Window) *resident {
 			t.Error(err)
 		}
 	})
-	return &resident{t: t, store: s, window: window, dirty: map[projections.Key]bool{},
+	return &resident{t: t, store: s, state: new(projections.State), window: window, dirty: map[projections.Key]bool{},
 		borrowed: map[projections.Key]bool{}}
 }
 
@@ -62,7 +62,7 @@ func (r *resident) apply(rec eventlog.Record) {
 	if rec.Revision <= r.state.Head.Revision {
 		return // its rows were ahead of the checkpoint
 	}
-	next, err := projections.Replay(r.state, rec, func(keys []projections.Key) ([]any, error) {
+	next, err := projections.Replay(r.state, &rec, func(keys []projections.Key) ([]any, error) {
 		rows, err := r.store.Get(rec.Workflow, keys)
 		exists := map[projections.Key]bool{}
 		for _, row := range rows {
@@ -156,10 +156,10 @@ func (r *resident) pending(full *projections.State, k projections.Key) any {
 // is live, of pending events at least the order.
 func (r *resident) same(full *projections.State) {
 	r.t.Helper()
-	if diff := cmp.Diff(foldtest.Order(full), foldtest.Order(&r.state)); diff != "" {
+	if diff := cmp.Diff(foldtest.Order(full), foldtest.Order(r.state)); diff != "" {
 		r.t.Fatalf("revision %d: pending events wait in another order (-full +resident):\n%s", full.Head.Revision, diff)
 	}
-	if diff := cmp.Diff(foldtest.Lanes(full, moments...), foldtest.Lanes(&r.state, moments...)); diff != "" {
+	if diff := cmp.Diff(foldtest.Lanes(full, moments...), foldtest.Lanes(r.state, moments...)); diff != "" {
 		r.t.Fatalf("revision %d: other events may begin, or runs stand elsewhere (-full +resident):\n%s", full.Head.Revision,
 			diff)
 	}
@@ -232,7 +232,7 @@ func TestSnapshotAndTailEqualFullFold(t *testing.T) {
 			r.apply(rec)
 			parked += len(h.State.Parked)
 			for _, k := range h.State.Keys() {
-				if before.Live(k) != h.State.Live(k) && !slices.Contains(h.State.Touched, k) && !moved(&before, &h.State, k) {
+				if before.Live(k) != h.State.Live(k) && !slices.Contains(h.State.Touched, k) && !moved(before, h.State, k) {
 					t.Fatalf("seed %d: revision %d: %c %q changed its residence and was not touched", seed, rec.Revision, k.Kind, k.ID)
 				}
 			}
@@ -264,7 +264,7 @@ func TestSnapshotAndTailEqualFullFold(t *testing.T) {
 			if chance.IntN(3) == 0 {
 				r.page(chance)
 			}
-			r.same(&h.State)
+			r.same(h.State)
 		}
 		paged += r.paged
 	}
@@ -308,7 +308,7 @@ func TestFoldAsksForWhatItMisses(t *testing.T) {
 				r.commit(rec)
 				r.state = r.state.PageOut(r.window, func(projections.Key) bool { return true })
 			}
-			r.same(&h.State)
+			r.same(h.State)
 		}
 		asked += r.asked
 	}
@@ -331,17 +331,17 @@ func TestOldStatesStay(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(2) {
 		h := foldtest.NewHistory(foldtest.NewLog(seed), "w")
-		var states []projections.State
+		var states []*projections.State
 		var dumps []map[projections.Key]string
 		for range 120 {
 			if _, err := h.Step(); err != nil {
 				t.Fatal(err)
 			}
 			states = append(states, h.State)
-			dumps = append(dumps, dump(t, &h.State))
+			dumps = append(dumps, dump(t, h.State))
 		}
 		for i := range states {
-			if diff := cmp.Diff(dumps[i], dump(t, &states[i])); diff != "" {
+			if diff := cmp.Diff(dumps[i], dump(t, states[i])); diff != "" {
 				t.Fatalf("seed %d: state after revision %d changed later:\n%s", seed, i+1, diff)
 			}
 		}
@@ -381,21 +381,21 @@ func TestStatesAreReadWhileFoldingGoesOn(t *testing.T) {
 func TestHydrateNeverGoesBack(t *testing.T) {
 	t.Parallel()
 	h := foldtest.NewHistory(foldtest.NewLog(5), "w")
-	var states []projections.State
+	var states []*projections.State
 	for range 60 {
 		if _, err := h.Step(); err != nil {
 			t.Fatal(err)
 		}
 		states = append(states, h.State)
 	}
-	want := dump(t, &h.State)
+	want := dump(t, h.State)
 	for _, old := range states {
 		var entities []any
 		for _, k := range old.Keys() {
 			entities = append(entities, old.Entity(k))
 		}
 		now := h.State.Hydrate(entities...)
-		if diff := cmp.Diff(want, dump(t, &now)); diff != "" {
+		if diff := cmp.Diff(want, dump(t, now)); diff != "" {
 			t.Fatalf("rows of revision %d overwrote memory:\n%s", old.Head.Revision, diff)
 		}
 	}
@@ -436,23 +436,23 @@ func TestMissesWhatHasLeftMemory(t *testing.T) {
 	everything := func(projections.Key) bool { return true }
 	event := projections.EventKey("in", "a")
 	for name, c := range map[string]struct {
-		leave func(s projections.State) projections.State
+		leave func(s *projections.State) *projections.State
 		fact  eventlog.Fact
 		want  projections.Key
 	}{
-		"paged out of a whole state": {func(s projections.State) projections.State {
+		"paged out of a whole state": {func(s *projections.State) *projections.State {
 			return s.PageOut(projections.Window{}, everything)
 		}, &eventlog.EventTraced{Topic: "in", MessageID: "a"}, event},
-		"read and paged out": {func(s projections.State) projections.State {
+		"read and paged out": {func(s *projections.State) *projections.State {
 			s = s.PageOut(projections.Window{}, everything).HydrateAll([]projections.Key{event}, []any{s.Entity(event)})
 			return s.PageOut(projections.Window{}, everything)
 		}, &eventlog.EventTraced{Topic: "in", MessageID: "a"}, event},
-		"read and evicted": {func(s projections.State) projections.State {
+		"read and evicted": {func(s *projections.State) *projections.State {
 			run := projections.RunKey("R")
 			s = s.Evict(s.Keys()).HydrateAll([]projections.Key{run}, []any{s.Entity(run)})
 			return s.Evict(s.Keys())
 		}, &eventlog.RetryOwed{Run: "R"}, projections.RunKey("R")},
-		"found to be absent, then published, and paged out": {func(s projections.State) projections.State {
+		"found to be absent, then published, and paged out": {func(s *projections.State) *projections.State {
 			s = s.Evict(nil).HydrateAll([]projections.Key{projections.EventKey("in", "z")}, nil)
 			s, err := projections.Apply(s, next(s, &eventlog.InputRegistered{Input: "in-z"},
 				&eventlog.EventPublished{Topic: "in", MessageID: "z", CausedBy: []eventlog.InputID{"in-z"}}))
@@ -461,7 +461,7 @@ func TestMissesWhatHasLeftMemory(t *testing.T) {
 			}
 			return s.PageOut(projections.Window{}, everything)
 		}, &eventlog.EventTraced{Topic: "in", MessageID: "z"}, projections.EventKey("in", "z")},
-		"a queue that was read before an event of it was evicted": {func(s projections.State) projections.State {
+		"a queue that was read before an event of it was evicted": {func(s *projections.State) *projections.State {
 			return s.Evict(nil).HydrateAll([]projections.Key{projections.PendingKey("late")}, nil).Evict(s.Keys())
 		}, &eventlog.WorkflowDeployed{Version: "2.0", Definition: eventlog.Definition{
 			Consumers: []eventlog.Consumer{{Name: "c", Subscribe: []eventlog.Topic{"late"}}}}}, projections.PendingKey("late")},
@@ -481,7 +481,7 @@ func TestMissesWhatHasLeftMemory(t *testing.T) {
 }
 
 // next is the record that follows the state with these facts.
-func next(s projections.State, facts ...eventlog.Fact) eventlog.Record {
-	return eventlog.Record{Position: eventlog.Position{Seq: s.Head.Seq + 1}, Transition: eventlog.Transition{
+func next(s *projections.State, facts ...eventlog.Fact) *eventlog.Record {
+	return &eventlog.Record{Position: eventlog.Position{Seq: s.Head.Seq + 1}, Transition: eventlog.Transition{
 		Workflow: s.Name, Revision: s.Head.Revision + 1, Prev: s.Head.Hash, Facts: facts}}
 }

@@ -74,7 +74,7 @@ func TestC2_OrderEqualsANaiveOne(t *testing.T) {
 			if _, err := h.Step(); err != nil {
 				t.Fatalf("seed %d: %v", seed, err)
 			}
-			s := &h.State
+			s := h.State
 			c, _ := s.Definition().Consumer(foldtest.Each)
 			for _, now := range moments {
 				for _, again := range []bool{false, true} {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 
 	"github.com/pawl-run/pawl/eventlog"
 )
@@ -40,24 +41,32 @@ func (s *State) ask(k Key) {
 	}
 }
 
+// Unread returns those of the keys that a fold would miss. It writes over the keys.
+func (s *State) Unread(keys []Key) []Key {
+	return slices.DeleteFunc(keys, func(k Key) bool {
+		_, read := s.answered[k]
+		return !s.partial || read || s.Has(k)
+	})
+}
+
 // HydrateAll returns the state with the rows that were read for the keys. Those of the keys that have no row do not
 // exist: until the next record and the next eviction the fold takes that for known. Of a row that was found it takes
 // nothing for known once the row has left memory again.
-func (s State) HydrateAll(keys []Key, rows []any) State {
+func (s *State) HydrateAll(keys []Key, rows []any) *State {
+	next := *s
 	if len(rows) > 0 {
-		s = s.Hydrate(rows...)
+		next = *s.Hydrate(rows...)
 	}
-	answered := maps.Clone(s.answered)
-	if answered == nil {
-		answered = make(map[Key]struct{}, len(keys))
+	next.answered = maps.Clone(s.answered)
+	if next.answered == nil {
+		next.answered = make(map[Key]struct{}, len(keys))
 	}
 	for _, k := range keys {
-		if !s.Has(k) {
-			answered[k] = struct{}{}
+		if !next.Has(k) {
+			next.answered[k] = struct{}{}
 		}
 	}
-	s.answered = answered
-	return s
+	return &next
 }
 
 // Rows reads those of a workflow's rows that exist.
@@ -65,7 +74,7 @@ type Rows func([]Key) ([]any, error)
 
 // Replay is Apply on a state of which finished work was evicted: it reads what the fold misses. An error of rows does
 // not wrap ErrBroken.
-func Replay(s State, r eventlog.Record, rows Rows) (State, error) {
+func Replay(s *State, r *eventlog.Record, rows Rows) (*State, error) {
 	for at := s; ; {
 		next, err := Apply(at, r)
 		var missing *Missing

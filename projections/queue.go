@@ -104,7 +104,7 @@ type resident struct {
 // PageOut returns the state with at most so many of the pending events in memory; the others keep their place in the
 // queue. The oldest of each topic stay, with an equal share for each topic. stored reports whether the store has the
 // event in its present form; an event that it does not have stays in memory.
-func (s State) PageOut(most Window, stored func(Key) bool) State {
+func (s *State) PageOut(most Window, stored func(Key) bool) *State {
 	topics := map[eventlog.Topic][]resident{}
 	count, bytes := 0, 0
 	for id, e := range s.events.all() {
@@ -118,7 +118,7 @@ func (s State) PageOut(most Window, stored func(Key) bool) State {
 	if count <= most.Events && bytes <= most.Bytes {
 		return s
 	}
-	s.fork()
+	s = s.forked()
 	s.partial = true
 	for topic, events := range topics {
 		if !s.Subscribed(topic) {

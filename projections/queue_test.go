@@ -13,7 +13,7 @@ import (
 )
 
 // backlog is a workflow with pending events of 10 bytes in two topics, in turns: a0 b0 a1 b1 …
-func backlog(each int, change func(*projections.TopicEvent)) projections.State {
+func backlog(each int, change func(*projections.TopicEvent)) *projections.State {
 	entities := []any{
 		&projections.Workflow{Name: "w", Head: eventlog.Head{Revision: 1}, Version: "1.0"},
 		&projections.Script{Version: "1.0", Definition: eventlog.Definition{
@@ -31,10 +31,10 @@ func backlog(each int, change func(*projections.TopicEvent)) projections.State {
 			entities = append(entities, e)
 		}
 	}
-	return projections.State{}.Hydrate(entities...)
+	return new(projections.State).Hydrate(entities...)
 }
 
-func whole(s projections.State, topic eventlog.Topic) (ids []eventlog.MessageID) {
+func whole(s *projections.State, topic eventlog.Topic) (ids []eventlog.MessageID) {
 	for e := range s.Pending(topic) {
 		ids = append(ids, e.MessageID)
 	}

@@ -157,6 +157,13 @@ func (s *State) ReservedBy(run *Run) []*TopicEvent {
 	return reserved
 }
 
+// forked returns a copy of its own, which may be changed.
+func (s *State) forked() *State {
+	next := *s
+	next.fork()
+	return &next
+}
+
 // fork makes the copy safe to write to without touching the origin.
 func (s *State) fork() {
 	s.Touched, s.Parked, s.touched = nil, nil, nil

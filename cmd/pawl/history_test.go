@@ -334,18 +334,21 @@ func compareStates(t *testing.T, data string, answers map[revisionOf]any) {
 			t.Error(err)
 		}
 	}()
-	states := map[eventlog.WorkflowName]projections.State{}
+	states := map[eventlog.WorkflowName]*projections.State{}
 	compared := 0
 	for r, err := range in.Log.Read(t.Context(), 0, 1) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		state, err := projections.Apply(states[r.Workflow], r)
+		if states[r.Workflow] == nil {
+			states[r.Workflow] = new(projections.State)
+		}
+		state, err := projections.Apply(states[r.Workflow], &r)
 		if err != nil {
 			t.Fatal(err)
 		}
 		states[r.Workflow] = state
-		text, err := json.Marshal(readmodel.StateOf(&state))
+		text, err := json.Marshal(readmodel.StateOf(state))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -97,7 +97,7 @@ func TestAcceptanceInParts(t *testing.T) {
 
 // An accepted loss of the installation revokes every token: a revocation may be among what is lost.
 func TestAcceptedLossRevokesTokens(t *testing.T) {
-	i := &installed{t: t}
+	i := newInstalled(t)
 	for n, name := range []eventlog.TokenName{"ann", "ben"} {
 		if code := i.decides(eventlog.Installation, decide.CreateToken{Name: name, Role: eventlog.RoleViewer,
 			Hash: tokenHash(n), Last4: "ABCD"}); code != "" {
@@ -117,7 +117,7 @@ func TestAcceptedLossRevokesTokens(t *testing.T) {
 
 // That a person knows each name is recorded with the installation, whose tokens stay; it is nothing of a workflow.
 func TestConfirmNames(t *testing.T) {
-	i := &installed{t: t}
+	i := newInstalled(t)
 	if code := i.decides(eventlog.Installation, decide.ConfirmNames{}); code != "" {
 		t.Errorf("in an empty log: %s", code)
 	}

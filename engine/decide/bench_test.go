@@ -26,7 +26,7 @@ type fataler interface {
 // that it looks at.
 type bench struct {
 	t        fataler
-	state    projections.State
+	state    *projections.State
 	store    map[projections.Key]any
 	now      eventlog.Instant
 	engine   string
@@ -42,8 +42,8 @@ type bench struct {
 	sessions int
 	seq      uint64
 	last     decide.Decision
-	decided  bool              // set by do
-	seen     projections.State // what the last peek saw
+	decided  bool               // set by do
+	seen     *projections.State // what the last peek saw
 	phases   map[eventlog.RunID]eventlog.Phase
 	ended    map[eventlog.RunID]bool
 	started  map[eventlog.MutationID]bool
@@ -60,7 +60,8 @@ var epoch = eventlog.At(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))
 
 func newBench(t fataler) *bench {
 	return &bench{
-		t: t, store: map[projections.Key]any{}, now: epoch, engine: "E1", policies: schedule.Default(), jitter: 0.5,
+		t: t, state: new(projections.State), seen: new(projections.State), store: map[projections.Key]any{}, now: epoch,
+		engine: "E1", policies: schedule.Default(), jitter: 0.5,
 		maxHeld: 1000,
 		actor:   "alice",
 		phases:  map[eventlog.RunID]eventlog.Phase{}, ended: map[eventlog.RunID]bool{},
@@ -68,7 +69,7 @@ func newBench(t fataler) *bench {
 	}
 }
 
-func (b *bench) next() decide.Todo { return decide.Next(&b.state, b.now, b.engine) }
+func (b *bench) next() decide.Todo { return decide.Next(b.state, b.now, b.engine) }
 
 // do decides, folds, stores and evicts. It returns what Decide refused with.
 func (b *bench) do(cmd decide.Command) error {
@@ -106,7 +107,7 @@ func (b *bench) do(cmd decide.Command) error {
 }
 
 // decide decides with the history that the decision misses, and returns the state that has it.
-func (b *bench) decide(s projections.State, env decide.Env, cmd decide.Command) (projections.State, decide.Decision,
+func (b *bench) decide(s *projections.State, env decide.Env, cmd decide.Command) (*projections.State, decide.Decision,
 	error) {
 	b.t.Helper()
 	asked := map[projections.Key]bool{}
@@ -159,18 +160,18 @@ func (b *bench) rows(keys []projections.Key) (rows []any) {
 
 // append folds the transition twice: on the state it was decided on, and as a replay does, on what
 // was in memory plus what the fold asks for.
-func (b *bench) append(s projections.State, t eventlog.Transition) {
+func (b *bench) append(s *projections.State, t eventlog.Transition) {
 	b.t.Helper()
 	b.seq++
 	t.Revision, t.Prev = s.Head.Revision+1, s.Head.Hash
 	r := eventlog.Record{Position: eventlog.Position{Seq: b.seq}, Transition: t}
 	binary.BigEndian.PutUint64(r.Hash[:], b.seq)
 	b.lost = append(b.lost, r)
-	next, err := projections.Apply(s, r)
+	next, err := projections.Apply(s, &r)
 	if err != nil {
 		b.t.Fatalf("fold: %v", err)
 	}
-	replay, err := projections.Replay(b.state, r, func(keys []projections.Key) ([]any, error) {
+	replay, err := projections.Replay(b.state, &r, func(keys []projections.Key) ([]any, error) {
 		return b.rows(keys), nil
 	})
 	if err != nil {
@@ -210,7 +211,7 @@ var reasons = []decide.Reason{
 // check asserts what holds in every state.
 func (b *bench) check() {
 	b.t.Helper()
-	s := &b.state
+	s := b.state
 	if orphans := decide.Orphans(s); len(orphans) > 0 {
 		b.t.Fatalf("orphaned reservations (Startup): %v", orphans)
 	}

@@ -251,7 +251,7 @@ func (l *life) fix() {
 }
 
 func (l *life) atRestConcurrently() {
-	s := &l.state
+	s := l.state
 	for run := range s.OpenRuns() {
 		l.t.Fatalf("run %s of event %s is still open", run.ID, run.Event.MessageID)
 	}

@@ -11,7 +11,7 @@ import (
 )
 
 func (b *bench) owed() []decide.Todo {
-	return decide.Owed(&b.state, decide.Present{Now: b.now, Engine: b.engine, MaxHeld: b.maxHeld})
+	return decide.Owed(b.state, decide.Present{Now: b.now, Engine: b.engine, MaxHeld: b.maxHeld})
 }
 
 // place is that of the event that a concurrent consumer owes the start of.
@@ -27,7 +27,7 @@ func (b *bench) place() *projections.Candidate {
 // checkConcurrent asserts what holds of concurrent consumers in every state (C1, C2, C3).
 func (b *bench) checkConcurrent() {
 	b.t.Helper()
-	s := &b.state
+	s := b.state
 	for _, c := range s.Definition().Consumers {
 		active, keys := 0, map[string]eventlog.RunID{}
 		for run := range s.Active(c.Name) {

@@ -17,7 +17,7 @@ type Command interface {
 // Decide carries out the command on the state. Errors: *Refusal, ErrStale, ErrPrepareAgain, and *projections.Missing
 // where the decision looks at history that is not in memory: then read that and decide again. Any other error is a
 // defect.
-func Decide(s projections.State, w eventlog.WorkflowName, env Env, cmd Command) (Decision, error) {
+func Decide(s *projections.State, w eventlog.WorkflowName, env Env, cmd Command) (Decision, error) {
 	meta := eventlog.Transition{Workflow: w, At: env.Now, Actor: env.Actor, Cause: env.Cause,
 		Facts: make([]eventlog.Fact, 0, 8)}
 	d := &decision{env: env, draft: projections.NewDraft(s, meta, s.Head.Seq+1),

@@ -31,7 +31,7 @@ func TestStartup_DeployOfANameThatMayBeLost(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			var s projections.State
+			s := new(projections.State)
 			deploy := func(namesLost bool, hash string, given grants) {
 				t.Helper()
 				env := decide.Env{Now: 1, NamesLost: namesLost}
@@ -46,7 +46,7 @@ func TestStartup_DeployOfANameThatMayBeLost(t *testing.T) {
 				}
 				next, err := eventlog.Decode(entry.Stored)
 				if err == nil {
-					s, err = projections.Apply(s, eventlog.Record{Hash: entry.Hash(), Transition: next})
+					s, err = projections.Apply(s, &eventlog.Record{Hash: entry.Hash(), Transition: next})
 				}
 				if err != nil {
 					t.Fatal(err)
@@ -67,7 +67,9 @@ func TestStartup_DeployOfANameThatMayBeLost(t *testing.T) {
 				t.Error("a run began")
 			}
 			// Resumed, a new version is not held again.
-			s.Blocked = nil
+			resumed := *s
+			resumed.Blocked = nil
+			s = &resumed
 			deploy(c.namesLost, "later", nil)
 			if s.Blocked != nil || slices.Contains(slices.Collect(maps.Values(s.Grants)), deny) {
 				t.Errorf("deployed again: %+v, %v", s.Blocked, s.Grants)

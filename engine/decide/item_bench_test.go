@@ -15,12 +15,27 @@ import (
 // itemFold decides and folds as an engine does: the whole past is in a store, here an empty one, and what was finished
 // not long ago is in memory.
 type itemFold struct {
-	b     *testing.B
-	state projections.State
+	t     testing.TB
+	state *projections.State
 	runs  int
+	// read are the keys that were read before decisions, missed those that decisions missed all the same.
+	read, missed []projections.Key
 }
 
-// do decides the command and folds what it comes to. What the decision or the fold misses does not exist.
+// newItemFold is the fold of a workflow whose past is not known to be in memory.
+func newItemFold(t testing.TB) *itemFold {
+	f := &itemFold{t: t, state: new(projections.State)}
+	f.do(decide.Deploy{Filename: "w.ts", Source: "s", SourceHash: "1", GrantUsed: true, Definition: eventlog.Definition{
+		Operations: []eventlog.Operation{{Connector: "http", Operation: "post", Kind: "mutate", TimeoutMS: 1000}},
+		Topics:     []eventlog.Topic{"in", "out"},
+		Consumers: []eventlog.Consumer{{Name: "send", Subscribe: []eventlog.Topic{"in"},
+			Publishes: []eventlog.Topic{"out"}, HasMutate: true, HasNext: true}},
+	}})
+	f.state = f.state.Evict(nil)
+	return f
+}
+
+// do decides the command and folds what it comes to. What is read of the past does not exist.
 func (f *itemFold) do(cmd decide.Command) {
 	f.runs++
 	env := decide.Env{
@@ -29,20 +44,25 @@ func (f *itemFold) do(cmd decide.Command) {
 		Session: eventlog.SessionID(fmt.Sprintf("01JD00000000000000000S%08d", f.runs)),
 	}
 	s := f.state
+	if unread := s.Unread(decide.LooksUp(cmd)); len(unread) > 0 {
+		f.read = append(f.read, unread...)
+		s = s.HydrateAll(unread, nil)
+	}
 	d, err := decide.Decide(s, workflow, env, cmd)
 	for missing := new(projections.Missing); errors.As(err, &missing); d, err = decide.Decide(s, workflow, env, cmd) {
+		f.missed = append(f.missed, missing.Keys...)
 		s = s.HydrateAll(missing.Keys, nil)
 	}
 	if err != nil || d.Empty() {
-		f.b.Fatalf("%T comes to %v, %v", cmd, d.Facts, err)
+		f.t.Fatalf("%T comes to %v, %v", cmd, d.Facts, err)
 	}
 	t := d.Transition(workflow, env)
 	t.Revision, t.Prev = f.state.Head.Revision+1, f.state.Head.Hash
 	r := eventlog.Record{Position: eventlog.Position{Seq: f.state.Head.Seq + 1}, Transition: t}
 	binary.BigEndian.PutUint64(r.Hash[:], t.Revision)
 	none := func([]projections.Key) ([]any, error) { return nil, nil }
-	if f.state, err = projections.Replay(f.state, r, none); err != nil {
-		f.b.Fatal(err)
+	if f.state, err = projections.Replay(f.state, &r, none); err != nil {
+		f.t.Fatal(err)
 	}
 }
 
@@ -62,7 +82,26 @@ func (f *itemFold) item(n int) {
 		Title: "Sent", Payload: []byte(`{"n":1}`)}}})
 	f.do(decide.FinishPrepare{Run: f.state.Current, Seen: f.state, Next: &decide.CommitRun{Run: f.state.Current}})
 	if f.state.Session != "" {
-		f.b.Fatalf("session %s is still open", f.state.Session)
+		f.t.Fatalf("session %s is still open", f.state.Session)
+	}
+}
+
+// TestLooksUp: what an item looks up of the past is read before its decisions, and nothing else is read.
+func TestLooksUp(t *testing.T) {
+	t.Parallel()
+	f := newItemFold(t)
+	for n := range 3 {
+		f.item(n)
+	}
+	if len(f.missed) > 0 {
+		t.Errorf("decisions missed %v", f.missed)
+	}
+	if want := 3 * 3; len(f.read) != want { // the event and its input, and the event that next publishes
+		t.Errorf("%v were read, want %d rows", f.read, want)
+	}
+	again := decide.Push{Topic: "in", Items: []decide.PushItem{{MessageID: "order-01JD00000000000000000000"}}}
+	if unread := f.state.Unread(decide.LooksUp(again)); len(unread) > 0 {
+		t.Errorf("%v are to be read again", unread)
 	}
 }
 
@@ -70,14 +109,7 @@ func (f *itemFold) item(n int) {
 func BenchmarkItem(b *testing.B) {
 	for _, finished := range []int{1, 300} {
 		b.Run(fmt.Sprint(finished), func(b *testing.B) {
-			f := &itemFold{b: b}
-			f.do(decide.Deploy{Filename: "w.ts", Source: "s", SourceHash: "1", GrantUsed: true, Definition: eventlog.Definition{
-				Operations: []eventlog.Operation{{Connector: "http", Operation: "post", Kind: "mutate", TimeoutMS: 1000}},
-				Topics:     []eventlog.Topic{"in", "out"},
-				Consumers: []eventlog.Consumer{{Name: "send", Subscribe: []eventlog.Topic{"in"},
-					Publishes: []eventlog.Topic{"out"}, HasMutate: true, HasNext: true}},
-			}})
-			f.state = f.state.Evict(nil) // from now on not all of the past is known to be in memory
+			f := newItemFold(b)
 			for n := range finished {
 				f.item(n)
 			}

@@ -16,7 +16,7 @@ func login(id string, n int, token eventlog.TokenName) decide.OpenLogin {
 // A login opens the engine until it is closed, expires, or the token is revoked with which it was asked for.
 func TestLogins(t *testing.T) {
 	t.Parallel()
-	i := &installed{t: t}
+	i := newInstalled(t)
 	without := login("x", 2, "")
 	without.Hash = ""
 	ingest := login("x", 2, "")
@@ -43,7 +43,7 @@ func TestLogins(t *testing.T) {
 			t.Errorf("%s: %q, want %q", c.what, got, c.want)
 		}
 	}
-	if got := (&installed{t: t}).decides("shop", login("a", 1, "")); got != "token.misplaced" {
+	if got := newInstalled(t).decides("shop", login("a", 1, "")); got != "token.misplaced" {
 		t.Errorf("a login of a workflow: %q", got)
 	}
 	for n, want := range map[int]bool{1: true, 2: true, 3: false, 9: false} {
@@ -78,7 +78,7 @@ func of(user string, n int) decide.OpenLogin {
 // Of too many logins of one maker its oldest are closed, and none of another's.
 func TestLoginsAreBounded(t *testing.T) {
 	t.Parallel()
-	i := &installed{t: t}
+	i := newInstalled(t)
 	opens := func(cmd decide.OpenLogin) {
 		t.Helper()
 		if got := i.decides(eventlog.Installation, cmd); got != "" {

@@ -54,7 +54,7 @@ func TestS3_LooksAround(t *testing.T) {
 			if run == nil {
 				t.Fatal("no run is active")
 			}
-			if got := decide.LooksAround(&b.state, run, b.now); got != c.want {
+			if got := decide.LooksAround(b.state, run, b.now); got != c.want {
 				t.Errorf("got %v, want %v", got, c.want)
 			}
 		})

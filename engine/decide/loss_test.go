@@ -13,7 +13,7 @@ import (
 
 // cut is a workflow's past at the place from which on it is given up later.
 type cut struct {
-	state   projections.State
+	state   *projections.State
 	store   map[projections.Key]any
 	phases  map[eventlog.RunID]eventlog.Phase
 	ended   map[eventlog.RunID]bool
@@ -51,7 +51,7 @@ func (b *bench) acceptLoss(w words) error {
 		}
 	}
 	b.reported = nil
-	for _, call := range b.remains.Calls(&b.state) {
+	for _, call := range b.remains.Calls(b.state) {
 		var events []string
 		for _, ref := range call.Events {
 			events = append(events, fmt.Sprintf("%s/%s", ref.Topic, ref.MessageID))

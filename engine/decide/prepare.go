@@ -15,7 +15,7 @@ type FinishPrepare struct {
 	Failure  *eventlog.Failure
 	// Seen is the state that prepare peeked at, and SeenPending what getByIds has shown it as pending
 	// besides (R9).
-	Seen        projections.State
+	Seen        *projections.State
 	SeenPending []eventlog.EventRef
 	Mutate      *FinishMutate
 	Next        *CommitRun
@@ -164,6 +164,17 @@ func (d *decision) checkChoices(c eventlog.Consumer, did *FinishPrepare) (reserv
 	return reserve, nil, nil
 }
 
+// showed reports whether prepare was shown the event as pending. Its place tells: in what was seen the event itself may
+// be paged out.
+func (c *FinishPrepare) showed(ref eventlog.EventRef, at projections.Ordinal, now eventlog.Instant) bool {
+	if c.Seen != nil {
+		if was, queued := c.Seen.Queued(ref.Topic, at); queued && was.Visible(now) {
+			return true
+		}
+	}
+	return slices.Contains(c.SeenPending, ref)
+}
+
 // checkChoice is R9 for one chosen event. It returns the author's fault, or ErrPrepareAgain when
 // the event was there to choose and is gone by now.
 func (d *decision) checkChoice(c eventlog.Consumer, ref eventlog.EventRef, did *FinishPrepare,
@@ -181,9 +192,7 @@ func (d *decision) checkChoice(c eventlog.Consumer, ref eventlog.EventRef, did *
 			"prepare wants to %s event %q of topic %q, which does not exist; use the messageId of an event that peek returned",
 			verb, ref.MessageID, ref.Topic), nil
 	}
-	// Its place tells: in what was seen the event itself may be paged out.
-	if was, queued := did.Seen.Queued(ref.Topic, e.Created); queued && was.Visible(d.env.Now) ||
-		slices.Contains(did.SeenPending, ref) {
+	if did.showed(ref, e.Created, d.env.Now) {
 		return nil, ErrPrepareAgain
 	}
 	if e.Status == eventlog.EventStatusPending {

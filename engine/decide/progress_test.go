@@ -125,7 +125,7 @@ func (l *life) waiting() bool {
 }
 
 func (l *life) atRest() {
-	s := &l.state
+	s := l.state
 	if s.Archived {
 		return
 	}

@@ -179,7 +179,7 @@ func quoted(s string) string {
 // look shows one thing of the state.
 func (b *bench) look(line string) string {
 	w := split(line)
-	s := &b.state
+	s := b.state
 	show := func(format string, args ...any) string { return line + ": " + fmt.Sprintf(format, args...) }
 	switch w.verb {
 	case "run":

@@ -19,7 +19,7 @@ func TestStartup_OrphansAreShown(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if orphans := decide.Orphans(&b.state); len(orphans) != 0 {
+	if orphans := decide.Orphans(b.state); len(orphans) != 0 {
 		t.Fatalf("a pending retry holds its events, yet %v are orphans", orphans)
 	}
 	d := projections.NewDraft(b.state, eventlog.Transition{Workflow: workflow, At: b.now}, b.seq+1)

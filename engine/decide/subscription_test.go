@@ -11,7 +11,7 @@ import (
 func TestResumedSubscriptions(t *testing.T) {
 	t.Parallel()
 	resume := decide.ResumeSubscription{Name: "warehouse", Skipped: &eventlog.SkippedMessage{ID: "01T-1"}}
-	i := &installed{t: t}
+	i := newInstalled(t)
 	for _, c := range []struct {
 		what     string
 		workflow eventlog.WorkflowName

@@ -15,8 +15,10 @@ import (
 // installed is the fold of an installation's tokens.
 type installed struct {
 	t     *testing.T
-	state projections.State
+	state *projections.State
 }
+
+func newInstalled(t *testing.T) *installed { return &installed{t: t, state: new(projections.State)} }
 
 // decides carries out the command and returns the code of a refusal, empty for none.
 func (i *installed) decides(w eventlog.WorkflowName, cmd decide.Command) string {
@@ -45,7 +47,7 @@ func (i *installed) decides(w eventlog.WorkflowName, cmd decide.Command) string 
 	if err != nil {
 		i.t.Fatal(err)
 	}
-	i.state, err = projections.Apply(i.state, eventlog.Record{Position: eventlog.Position{Seq: i.state.Head.Seq + 1},
+	i.state, err = projections.Apply(i.state, &eventlog.Record{Position: eventlog.Position{Seq: i.state.Head.Seq + 1},
 		Hash: entry.Hash(), Transition: stored})
 	if err != nil {
 		i.t.Fatal(err)
@@ -58,7 +60,7 @@ func tokenHash(n int) string { return fmt.Sprintf("%064x", n) }
 // TestTokens: which callers may be let in, under which name; what is refused changes nothing.
 func TestTokens(t *testing.T) {
 	t.Parallel()
-	i := &installed{t: t}
+	i := newInstalled(t)
 	of := func(name eventlog.TokenName, role eventlog.TokenRole, hash string) decide.CreateToken {
 		return decide.CreateToken{Name: name, Role: role, Hash: hash, Last4: "WXYZ"}
 	}
@@ -95,7 +97,7 @@ func TestTokens(t *testing.T) {
 			t.Errorf("%s: %q, want %q", c.what, got, c.want)
 		}
 	}
-	if got := (&installed{t: t}).decides("shop", of("ci", eventlog.RoleViewer, tokenHash(1))); got != "token.misplaced" {
+	if got := newInstalled(t).decides("shop", of("ci", eventlog.RoleViewer, tokenHash(1))); got != "token.misplaced" {
 		t.Errorf("a token of a workflow: %q", got)
 	}
 	before := i.state
@@ -139,7 +141,7 @@ func TestTokens(t *testing.T) {
 // What cannot follow is no token: the fold refuses it, and the installation's tokens count no more.
 func TestTokensThatCannotFollow(t *testing.T) {
 	t.Parallel()
-	i := &installed{t: t}
+	i := newInstalled(t)
 	if got := i.decides(eventlog.Installation, decide.CreateToken{Name: "ci", Role: eventlog.RoleViewer,
 		Hash: tokenHash(1)}); got != "" {
 		t.Fatal(got)
@@ -157,7 +159,7 @@ func TestTokensThatCannotFollow(t *testing.T) {
 	} {
 		state := i.state
 		if c.workflow != eventlog.Installation {
-			state = projections.State{}
+			state = new(projections.State)
 		}
 		d := projections.NewDraft(state, eventlog.Transition{Workflow: c.workflow, At: 9}, 9)
 		if err := d.Add(c.fact); !errors.Is(err, projections.ErrBroken) || !strings.Contains(err.Error(), c.want) {

@@ -24,7 +24,7 @@ func deployed(t *testing.T) *deploy.Previous {
 // holding is the state of a workflow whose run RUN1 has reserved two events.
 func holding(t *testing.T, previous *deploy.Previous, more ...eventlog.Fact) *projections.State {
 	t.Helper()
-	draft := projections.NewDraft(projections.State{}, eventlog.Transition{Workflow: "invoices", At: 1,
+	draft := projections.NewDraft(new(projections.State), eventlog.Transition{Workflow: "invoices", At: 1,
 		Actor: eventlog.System}, 1)
 	facts := []eventlog.Fact{
 		&eventlog.WorkflowDeployed{Version: "1.0", Definition: previous.Definition},

@@ -173,7 +173,7 @@ func (e *Engine) MustPush(workflow eventlog.WorkflowName, topic eventlog.Topic, 
 }
 
 // Rest waits until nothing is active, due or backing off, and returns the workflow's state.
-func (e *Engine) Rest(workflow eventlog.WorkflowName) projections.State {
+func (e *Engine) Rest(workflow eventlog.WorkflowName) *projections.State {
 	e.tb.Helper()
 	ctx, cancel := context.WithTimeout(e.tb.Context(), 30*time.Second)
 	defer cancel()
@@ -187,18 +187,18 @@ func (e *Engine) Rest(workflow eventlog.WorkflowName) projections.State {
 	if !ok {
 		e.tb.Fatalf("there is no workflow %s", workflow)
 	}
-	return s
+	return &s
 }
 
 // FullFold folds the workflow's whole past, nothing evicted.
-func (b *Harness) FullFold(workflow eventlog.WorkflowName) projections.State {
+func (b *Harness) FullFold(workflow eventlog.WorkflowName) *projections.State {
 	b.TB.Helper()
-	var s projections.State
+	s := new(projections.State)
 	for r, err := range b.Log.ReadWorkflow(context.Background(), workflow, 1) {
 		if err != nil {
 			b.TB.Fatalf("read the log: %v", err)
 		}
-		if s, err = projections.Apply(s, r); err != nil {
+		if s, err = projections.Apply(s, &r); err != nil {
 			b.TB.Fatalf("fold: %v", err)
 		}
 	}
@@ -223,7 +223,7 @@ func (b *Harness) Kinds(workflow eventlog.WorkflowName) []string {
 func (b *Harness) MustAgree(workflow eventlog.WorkflowName) {
 	b.TB.Helper()
 	full := b.FullFold(workflow)
-	for _, k := range Keys(&full) {
+	for _, k := range Keys(full) {
 		rows, err := b.Store.Get(workflow, []projections.Key{k})
 		if err != nil {
 			b.TB.Fatalf("read the store: %v", err)

@@ -42,7 +42,7 @@ func (c *Caller) Prepare(ctx context.Context, s *projections.State, run *project
 	}
 	call.ThenMutate = mutatesUnseen(consumer)
 	seen, pending, out, err := c.look(ctx, s, run, consumer, call)
-	done.Seen, done.SeenPending = *seen, pending
+	done.Seen, done.SeenPending = seen, pending
 	if err != nil {
 		done.Failure = classify(err)
 		return done

@@ -402,7 +402,7 @@ func (p *person) check(log eventlog.Log, sent func() map[string]int) (end string
 	if err != nil || !v.OK {
 		p.t.Errorf("verify: %v %+v", err, v)
 	}
-	return p.describe(&full)
+	return p.describe(full)
 }
 
 // describe is the end in words: what became of every event, what next was told, what the handlers

@@ -50,10 +50,10 @@ func StillHeld(ctx context.Context, log eventlog.Log) ([]Held, error) {
 
 // stillHeld returns nil for a workflow that is not held, or that cannot be followed and is held for that.
 func stillHeld(ctx context.Context, log eventlog.Log, name eventlog.WorkflowName) (*Held, error) {
-	state := projections.State{}
+	state := new(projections.State)
 	for r, err := range log.ReadWorkflow(ctx, name, 1) {
 		if err == nil {
-			state, err = projections.Apply(state, r)
+			state, err = projections.Apply(state, &r)
 		}
 		switch {
 		case errors.Is(err, eventlog.ErrUnreadable), errors.Is(err, eventlog.ErrDamaged),

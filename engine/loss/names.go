@@ -34,10 +34,10 @@ func ConfirmNames(
 	if !ok || !NamesLost(log) {
 		return nil
 	}
-	state, last := projections.State{}, eventlog.Record{}
+	state, last := new(projections.State), eventlog.Record{}
 	for r, err := range log.ReadWorkflow(ctx, eventlog.Installation, 1) {
 		if err == nil {
-			state, err = projections.Apply(state, r)
+			state, err = projections.Apply(state, &r)
 		}
 		if err != nil {
 			return fmt.Errorf("read what the installation has recorded: %w", err)

@@ -41,7 +41,7 @@ type past struct {
 	// aside is what cannot be followed; nil when all can.
 	aside *SetAside
 	// state is the state at its end, with all of the workflow's history.
-	state projections.State
+	state *projections.State
 	// remains is what is known of the part that is given up.
 	remains decide.Remains
 	// whole: the local store shows that nothing of it is missing.
@@ -55,7 +55,7 @@ type past struct {
 
 func (s *pasts) of(name eventlog.WorkflowName) *past {
 	if s.all[name] == nil {
-		s.all[name] = &past{name: name}
+		s.all[name] = &past{name: name, state: new(projections.State)}
 	}
 	return s.all[name]
 }
@@ -125,7 +125,7 @@ func surveyPasts(ctx context.Context, log eventlog.Log, partition int, loss Loss
 			delete(s.all, past.name)
 		}
 		if !s.concerned(past, loss) {
-			past.state = projections.State{} // frees memory: most workflows are not concerned
+			past.state = new(projections.State) // frees memory: most workflows are not concerned
 		}
 	}
 	return s, nil
@@ -185,13 +185,13 @@ const maxCalls = 3
 // fold follows the past to its end, or to what cannot be folded, and looks at what stands after a
 // break.
 func (p *past) fold(ctx context.Context, log eventlog.Log) error {
-	state, followed := projections.State{}, past{}
+	state, followed := new(projections.State), past{}
 	for r, err := range log.ReadWorkflow(ctx, p.name, 1) {
 		if err != nil && !errors.Is(err, eventlog.ErrUnreadable) {
 			return fmt.Errorf("read the past of %s: %w", p.name, err)
 		}
 		if p.aside == nil || r.Position.Seq < p.aside.From.Seq {
-			next, broken := projections.Apply(state, r)
+			next, broken := projections.Apply(state, &r)
 			if broken == nil {
 				state = next
 				followed.follow(r)

@@ -94,7 +94,7 @@ func appendLoss(ctx context.Context, log eventlog.Log, past *past, loss Loss, lo
 		if err != nil {
 			return err
 		}
-		if past.state, err = projections.Apply(past.state, record); err != nil {
+		if past.state, err = projections.Apply(past.state, &record); err != nil {
 			return err
 		}
 		for _, fact := range decision.Facts {

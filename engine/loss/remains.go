@@ -18,7 +18,7 @@ func (s *pasts) calls(loss Loss) []GivenUp {
 		if !s.concerned(past, loss) {
 			continue
 		}
-		for _, call := range past.remains.Calls(&past.state) {
+		for _, call := range past.remains.Calls(past.state) {
 			all = append(all, GivenUp{past.name, call})
 		}
 	}

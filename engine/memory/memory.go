@@ -21,31 +21,33 @@ type Memory struct {
 	// flushing was dirty and is on its way to the store: until it has arrived there, memory alone
 	// knows it, and the store's row is older.
 	flushing map[projections.Key]struct{}
+	// spare is empty, and has room for as many as were flushed last.
+	spare map[projections.Key]struct{}
 	// evictable is in a committed checkpoint and may leave memory.
 	evictable []projections.Key
 	flushed   bool // since the last eviction
 }
 
 // Set gives it its first state, before anything else uses it.
-func (m *Memory) Set(s projections.State) { m.current.Store(&s) }
+func (m *Memory) Set(s *projections.State) { m.current.Store(s) }
 
 // State is the newest state. It never changes once read.
 func (m *Memory) State() *projections.State { return m.current.Load() }
 
 // Hydrated takes in the same state with more of the history that the store has.
-func (m *Memory) Hydrated(s projections.State) {
+func (m *Memory) Hydrated(s *projections.State) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.current.Store(&s)
+	m.current.Store(s)
 }
 
 // Applied takes in the state after one more record.
-func (m *Memory) Applied(s projections.State) {
+func (m *Memory) Applied(s *projections.State) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.markDirty(s.Touched...)
 	m.evictable = append(m.evictable, s.Parked...)
-	m.current.Store(&s)
+	m.current.Store(s)
 }
 
 // markDirty notes entities that have changed. The caller holds mu.
@@ -59,15 +61,18 @@ func (m *Memory) markDirty(keys ...projections.Key) {
 }
 
 // Cut begins a flush: it returns what changed since the last one, and the state that has it.
-func (m *Memory) Cut() (projections.State, []projections.Key) {
+func (m *Memory) Cut() (*projections.State, []projections.Key) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	keys := slices.Collect(maps.Keys(m.dirty))
 	if len(keys) > 0 {
-		m.flushing, m.dirty = m.dirty, nil
+		m.flushing, m.dirty, m.spare = m.dirty, m.spare, nil
 	}
-	return *m.State(), keys
+	return m.State(), keys
 }
+
+// maxSpare bounds the room that is kept for changes between flushes.
+const maxSpare = 256
 
 // NotCommitted ends a flush that has failed.
 func (m *Memory) NotCommitted() {
@@ -81,6 +86,10 @@ func (m *Memory) NotCommitted() {
 func (m *Memory) Committed(keys []projections.Key) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	if n := len(m.flushing); n > 0 && n <= maxSpare {
+		clear(m.flushing)
+		m.spare = m.flushing
+	}
 	m.flushing = nil
 	m.evictable = append(m.evictable, keys...)
 	m.flushed = true
@@ -109,7 +118,7 @@ func (m *Memory) Evict(window projections.Window) {
 	if m.flushed { // before a flush, most of what could be paged out is not stored
 		s = s.PageOut(window, m.stored)
 	}
-	m.current.Store(&s)
+	m.current.Store(s)
 	m.evictable, m.flushed = nil, false
 }
 

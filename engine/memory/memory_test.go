@@ -12,7 +12,7 @@ import (
 func TestNothingIsEvictedOnItsWayToTheStore(t *testing.T) {
 	t.Parallel()
 	key := projections.EventKey("orders", "a")
-	finished := projections.State{}.Hydrate(
+	finished := new(projections.State).Hydrate(
 		&projections.Workflow{Name: "shop", Head: eventlog.Head{Revision: 4}},
 		&projections.TopicEvent{Topic: "orders", MessageID: "a", Status: eventlog.EventStatusSkipped},
 	)
@@ -26,7 +26,7 @@ func TestNothingIsEvictedOnItsWayToTheStore(t *testing.T) {
 	} {
 		m := Memory{dirty: map[projections.Key]struct{}{}, flushing: map[projections.Key]struct{}{},
 			evictable: []projections.Key{key}}
-		m.current.Store(&finished)
+		m.current.Store(finished)
 		if c.dirty {
 			m.dirty[key] = struct{}{}
 		}

@@ -128,7 +128,7 @@ type Peers interface {
 }
 
 // DecideFunc is the signature of decide.Decide.
-type DecideFunc func(projections.State, eventlog.WorkflowName, decide.Env, decide.Command) (decide.Decision, error)
+type DecideFunc func(*projections.State, eventlog.WorkflowName, decide.Env, decide.Command) (decide.Decision, error)
 
 func (c *Config) Validate() error {
 	switch {
@@ -179,7 +179,7 @@ type Store interface {
 	Commit(store.Batch) error
 	Forget(partition int) error
 	Get(eventlog.WorkflowName, []projections.Key) ([]any, error)
-	Load(eventlog.WorkflowName) (projections.State, error)
+	Load(eventlog.WorkflowName) (*projections.State, error)
 	Queue(w eventlog.WorkflowName, partition int) (*store.Queue, error)
 	Reset() error
 	Stops(partition int) ([]store.Stop, error)

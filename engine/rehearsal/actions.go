@@ -148,7 +148,7 @@ func (r *running) ofEvents(ctx context.Context, action decide.EventAction, step 
 	}
 	ids := step.IDs
 	if len(ids) == 0 {
-		for _, e := range eventsOf(&state, step.Topic) {
+		for _, e := range eventsOf(state, step.Topic) {
 			held := eventlog.HeldReason("")
 			if e.Held != nil {
 				held = e.Held.Reason

@@ -29,7 +29,7 @@ func (r *running) expectEvents(ctx context.Context, step *Step) ([]Problem, erro
 		return problemf("the workflow has no topic %q", step.Topic), nil
 	}
 	events := []shownEvent{}
-	for _, e := range eventsOf(&state, step.Topic) {
+	for _, e := range eventsOf(state, step.Topic) {
 		events = append(events, shownEvent{e.MessageID, e.Title, e.Payload, e.Status})
 	}
 	want, got := step.Events, events
@@ -75,15 +75,15 @@ func (r *running) unexpectedDiscards(ctx context.Context) (problems []Problem, e
 	}
 	more := 0
 	for _, topic := range state.Definition().Topics {
-		for _, e := range eventsOf(&state, topic) {
+		for _, e := range eventsOf(state, topic) {
 			switch {
-			case e.Status != eventlog.EventStatusDiscarded, r.seen[refOf(e)], r.answeredFor(&state, e):
+			case e.Status != eventlog.EventStatusDiscarded, r.seen[refOf(e)], r.answeredFor(state, e):
 			case len(problems) == maxNamed:
 				more++
 			default:
 				text := fmt.Sprintf("%s of %s was discarded, and the case does not expect it with "+
 					"expectEvents(%q, [… status: \"discarded\"])", e.MessageID, topic, topic)
-				if failure := failureOf(&state, e); failure != nil {
+				if failure := failureOf(state, e); failure != nil {
 					text += ": " + inWords(failure)
 				}
 				problems = append(problems, problemf("%s", text)...)

@@ -12,12 +12,13 @@ import (
 )
 
 // fold is the whole state of the workflow, its history included.
-func (s *stage) fold(ctx context.Context) (state projections.State, err error) {
+func (s *stage) fold(ctx context.Context) (state *projections.State, err error) {
+	state = new(projections.State)
 	for r, err := range s.log.ReadWorkflow(ctx, s.workflow, 1) {
 		if err != nil {
 			return state, fmt.Errorf("read the log of the test: %w", err)
 		}
-		if state, err = projections.Apply(state, r); err != nil {
+		if state, err = projections.Apply(state, &r); err != nil {
 			return state, fmt.Errorf("fold the log of the test: %w", err)
 		}
 	}
@@ -96,9 +97,9 @@ func (s *stage) heldEvents(ctx context.Context) (held []heldEvent, err error) {
 		return nil, err
 	}
 	for _, topic := range state.Definition().Topics {
-		for _, e := range eventsOf(&state, topic) {
+		for _, e := range eventsOf(state, topic) {
 			if e.Held != nil {
-				held = append(held, heldEvent{e, failureOf(&state, e)})
+				held = append(held, heldEvent{e, failureOf(state, e)})
 			}
 		}
 	}

@@ -158,7 +158,7 @@ func (s *stage) restartIfDead(ctx context.Context) (bool, error) {
 // decide is the engine's decision, but for four things: a deploy brings the state that a case gives, holds the
 // workflow, and has no interval run at once; the end of that hold is the end of a pause and of nothing else; and the
 // end of the one run that is awaited holds the workflow again.
-func (s *stage) decide(state projections.State, w eventlog.WorkflowName, env decide.Env,
+func (s *stage) decide(state *projections.State, w eventlog.WorkflowName, env decide.Env,
 	cmd decide.Command) (decide.Decision, error) {
 	switch cmd.(type) {
 	case decide.Deploy:
@@ -184,7 +184,7 @@ func (s *stage) decide(state projections.State, w eventlog.WorkflowName, env dec
 		}
 	}
 	d, err := decide.Decide(state, w, env, cmd)
-	if handler := s.awaited(); err == nil && handler != "" && endsRunOf(&state, handler, d.Facts) {
+	if handler := s.awaited(); err == nil && handler != "" && endsRunOf(state, handler, d.Facts) {
 		d.Facts = append(d.Facts, &eventlog.WorkflowPaused{})
 	}
 	return d, err

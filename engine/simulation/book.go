@@ -78,7 +78,7 @@ func newConsumerBook() consumerBook {
 }
 
 // consumerBookOf takes what the judge knows from a state, after a part of the workflow's past was lost.
-func consumerBookOf(s projections.State) consumerBook {
+func consumerBookOf(s *projections.State) consumerBook {
 	a := newConsumerBook()
 	for run := range s.OpenRuns() {
 		x := &concurrentRun{id: run.ID, handler: run.Handler, event: *run.Event, version: run.Version, key: run.Key,

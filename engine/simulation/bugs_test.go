@@ -175,7 +175,7 @@ func (c insistent) Perform(ctx context.Context, call connector.Call) connector.O
 
 // unmindful sends again without an end.
 func unmindful(rules engine.DecideFunc) engine.DecideFunc {
-	return func(s projections.State, w eventlog.WorkflowName, env decide.Env,
+	return func(s *projections.State, w eventlog.WorkflowName, env decide.Env,
 		cmd decide.Command) (decide.Decision, error) {
 		d, err := rules(s, w, env, cmd)
 		for i, f := range d.Facts {
@@ -238,10 +238,10 @@ func (c unaware) Operation(name, operation string) (connector.Operation, bool) {
 func rewriting(change func(s *projections.State,
 	facts []eventlog.Fact) []eventlog.Fact) func(engine.DecideFunc) engine.DecideFunc {
 	return func(rules engine.DecideFunc) engine.DecideFunc {
-		return func(s projections.State, w eventlog.WorkflowName, env decide.Env,
+		return func(s *projections.State, w eventlog.WorkflowName, env decide.Env,
 			cmd decide.Command) (decide.Decision, error) {
 			d, err := rules(s, w, env, cmd)
-			d.Facts = change(&s, d.Facts)
+			d.Facts = change(s, d.Facts)
 			return d, err
 		}
 	}
@@ -285,7 +285,7 @@ func cleanAtCommit(s *projections.State, facts []eventlog.Fact) []eventlog.Fact 
 
 // dropSettlement records what became of a call only while its run is active.
 func dropSettlement(rules engine.DecideFunc) engine.DecideFunc {
-	return func(s projections.State, w eventlog.WorkflowName, env decide.Env,
+	return func(s *projections.State, w eventlog.WorkflowName, env decide.Env,
 		cmd decide.Command) (decide.Decision, error) {
 		// (An answer that says nothing is asked for again at once if it is dropped: that would never end.)
 		if c, ok := cmd.(decide.SettleMutation); ok && c.Outcome.Status != decide.Uncertain {
@@ -299,7 +299,7 @@ func dropSettlement(rules engine.DecideFunc) engine.DecideFunc {
 
 // overAtOnce takes another process's call as over when it is first asked about.
 func overAtOnce(rules engine.DecideFunc) engine.DecideFunc {
-	return func(s projections.State, w eventlog.WorkflowName, env decide.Env,
+	return func(s *projections.State, w eventlog.WorkflowName, env decide.Env,
 		cmd decide.Command) (decide.Decision, error) {
 		if c, ok := cmd.(decide.SettleMutation); ok && c.UnderWay {
 			if m := s.Mutation(c.Mutation); m != nil && m.Engine != env.Engine {

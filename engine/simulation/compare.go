@@ -66,7 +66,7 @@ func (j *judge) dealtWith(n *node) {
 
 // agree compares what changed since the last look: memory is the fold of the log.
 func (j *judge) agree(n *node, have *projections.State, b *book, rev uint64) {
-	want := &b.past[rev-1]
+	want := b.past[rev-1]
 	keys := map[projections.Key]bool{}
 	if n.compared[b.name] == 0 {
 		for _, k := range want.Keys() {

@@ -82,11 +82,11 @@ func withoutType(t eventlog.FactType) func(engine.DecideFunc) engine.DecideFunc 
 func afterwards(change func(*projections.State, decide.Env, decide.Command, []eventlog.Fact) []eventlog.Fact,
 ) func(engine.DecideFunc) engine.DecideFunc {
 	return func(rules engine.DecideFunc) engine.DecideFunc {
-		return func(s projections.State, w eventlog.WorkflowName, env decide.Env,
+		return func(s *projections.State, w eventlog.WorkflowName, env decide.Env,
 			cmd decide.Command) (decide.Decision, error) {
 			d, err := rules(s, w, env, cmd)
 			if err == nil {
-				d.Facts = change(&s, env, cmd, d.Facts)
+				d.Facts = change(s, env, cmd, d.Facts)
 			}
 			return d, err
 		}
@@ -140,7 +140,7 @@ func passByKey(s *projections.State, env decide.Env, cmd decide.Command, facts [
 
 // redriveAnyway does not look whether the event's run is over.
 func redriveAnyway(rules engine.DecideFunc) engine.DecideFunc {
-	return func(s projections.State, w eventlog.WorkflowName, env decide.Env,
+	return func(s *projections.State, w eventlog.WorkflowName, env decide.Env,
 		cmd decide.Command) (decide.Decision, error) {
 		d, err := rules(s, w, env, cmd)
 		c, ok := cmd.(decide.RedriveJob)

@@ -14,7 +14,7 @@ import (
 type book struct {
 	name eventlog.WorkflowName
 	// past[n] is the fold after revision n+1, seqs[n] where that stands.
-	past     []projections.State
+	past     []*projections.State
 	seqs     []uint64
 	phases   map[eventlog.RunID]eventlog.Phase
 	ended    map[eventlog.RunID]bool
@@ -36,9 +36,9 @@ type book struct {
 }
 
 // state is the fold of the workflow's log; the zero state before its first record.
-func (b *book) state() projections.State {
+func (b *book) state() *projections.State {
 	if len(b.past) == 0 {
-		return projections.State{}
+		return new(projections.State)
 	}
 	return b.past[len(b.past)-1]
 }

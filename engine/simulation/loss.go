@@ -223,7 +223,7 @@ func (j *judge) remembers(b *book) {
 		}
 		for _, ref := range r.Refs {
 			if known := state.Event(ref.Topic, ref.MessageID) != nil; !b.publications.unknown(ref, known) || known {
-				j.done(&state, ref) // of one that nothing tells of any more, a person is asked before its next effect
+				j.done(state, ref) // of one that nothing tells of any more, a person is asked before its next effect
 			}
 		}
 	}
@@ -241,7 +241,7 @@ func (j *judge) done(state *projections.State, ref eventlog.EventRef) {
 	env := decide.Env{Now: eventlog.At(j.sim.clock.Now()), Policies: schedule.Default(),
 		Standstill: decide.EngineStandstill, Actor: byOperator}
 	redrive := decide.RedriveJob{Topic: ref.Topic, MessageID: ref.MessageID}
-	if _, err := decide.Decide(*state, state.Name, env, redrive); err == nil {
+	if _, err := decide.Decide(state, state.Name, env, redrive); err == nil {
 		j.sim.violate("event %s of topic %s in %s has had its effect, and after a loss a plain redrive repeats it (O11): %+v",
 			ref.MessageID, ref.Topic, state.Name, e)
 	}

@@ -237,12 +237,12 @@ func (s *sim) operate() {
 		s.command(n, w, "run-now", decide.RunNow{})
 	case x < 25:
 		s.command(n, w, "resolve",
-			decide.Resolve{Mutation: s.mutation(&state), Resolution: pick(s, decide.DidHappen, decide.DidNotHappen, decide.Skip,
+			decide.Resolve{Mutation: s.mutation(state), Resolution: pick(s, decide.DidHappen, decide.DidNotHappen, decide.Skip,
 				decide.TryAgain)})
 	case x < 28:
-		s.command(n, w, "approve", decide.Approve{Mutation: s.mutation(&state)})
+		s.command(n, w, "approve", decide.Approve{Mutation: s.mutation(state)})
 	case x == 28:
-		s.command(n, w, "reject", decide.Reject{Mutation: s.mutation(&state), Comment: "not this one"})
+		s.command(n, w, "reject", decide.Reject{Mutation: s.mutation(state), Comment: "not this one"})
 	case x < 35:
 		s.change(n, w)
 	case x == 35:
@@ -256,7 +256,7 @@ func (s *sim) operate() {
 			s.command(n, w, "grants", decide.SetGrants{Grants: map[string]eventlog.Grant{"*": grant}})
 		}
 	case x < 38:
-		s.repair(n, w, &state)
+		s.repair(n, w, state)
 	case x == 38:
 		s.command(n, w, "repair-refused", decide.RepairRefused{Reason: "not good enough"})
 	case s.chance(0.15):

@@ -97,7 +97,7 @@ func (s *sim) start(st *store.Store) (*node, error) {
 			}
 			return nil
 		},
-		Decide: func(state projections.State, w eventlog.WorkflowName, env decide.Env,
+		Decide: func(state *projections.State, w eventlog.WorkflowName, env decide.Env,
 			cmd decide.Command) (decide.Decision, error) {
 			if n.name.Load() == nil {
 				n.name.Store(&env.Engine)

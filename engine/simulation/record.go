@@ -50,7 +50,7 @@ func (j *judge) record(r eventlog.Record) {
 	j.transitions++
 	s.say("    %s r%d %s by %s: %s", r.Workflow, r.Revision, r.Kind, r.Actor.Name, j.describe(r))
 	before := b.state()
-	after, err := projections.Apply(before, r)
+	after, err := projections.Apply(before, &r)
 	if err != nil {
 		s.violate("the log of %s does not fold: %v", r.Workflow, err)
 		return
@@ -63,16 +63,16 @@ func (j *judge) record(r eventlog.Record) {
 	}
 	for _, f := range r.Facts {
 		s.did(string(f.FactType()))
-		j.fact(b, r, f, &before)
-		j.leftAlone(b, r, f, &before)
+		j.fact(b, r, f, before)
+		j.leftAlone(b, r, f, before)
 		b.wakes.fact(b, f)
 	}
-	j.followConsumers(b, r, &after)
-	if orphans := decide.Orphans(&after); len(orphans) > 0 {
+	j.followConsumers(b, r, after)
+	if orphans := decide.Orphans(after); len(orphans) > 0 {
 		s.violate("%s has reserved events that no run holds: %v", r.Workflow, orphans)
 	}
-	j.reserved(b, &after)
-	if active, current := j.active(b, &after), after.Current; active > 1 || active == 1 && current == "" {
+	j.reserved(b, after)
+	if active, current := j.active(b, after), after.Current; active > 1 || active == 1 && current == "" {
 		s.violate("%s has %d active runs (S1)", r.Workflow, active)
 	}
 }

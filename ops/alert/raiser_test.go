@@ -60,8 +60,7 @@ func TestFindings(t *testing.T) {
 	} {
 		var state *projections.State
 		if c.workflow != nil {
-			hydrated := projections.State{}.Hydrate(c.workflow)
-			state = &hydrated
+			state = new(projections.State).Hydrate(c.workflow)
 		}
 		got := findings(c.why, state)
 		if len(got) != len(c.want) {
@@ -101,7 +100,7 @@ func newPlace(t *testing.T, wanted ...Wanted) *place {
 		},
 		Why: func(name eventlog.WorkflowName) (explain.Why, error) { return p.whys[name], nil },
 		State: func(name eventlog.WorkflowName) (projections.State, bool) {
-			return projections.State{}.Hydrate(&projections.Workflow{Name: name}), true
+			return *new(projections.State).Hydrate(&projections.Workflow{Name: name}), true
 		},
 		NameDiscarded: func(context.Context, *explain.Why) error { return nil },
 		Now:           func() time.Time { return p.now }, Logger: slog.New(slog.NewTextHandler(t.Output(), nil))}

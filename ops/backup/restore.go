@@ -208,10 +208,10 @@ func again(ctx context.Context, err error) bool {
 
 // record records that the workflow was restored, unless that is recorded already.
 func (r *restore) record(ctx context.Context, name eventlog.WorkflowName, result *Restored) error {
-	var state projections.State
+	state := new(projections.State)
 	for record, err := range r.from.ReadWorkflow(ctx, name, 1) {
 		if err == nil {
-			state, err = projections.Apply(state, record)
+			state, err = projections.Apply(state, &record)
 		}
 		if err != nil {
 			return err

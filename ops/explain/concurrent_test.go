@@ -17,7 +17,7 @@ import (
 // life is a workflow with a concurrent consumer, decided on and folded as an engine does it.
 type life struct {
 	*testing.T
-	state projections.State
+	state *projections.State
 	now   eventlog.Instant
 	runs  int
 	seq   uint64
@@ -29,7 +29,7 @@ type life struct {
 // begin deploys the consumer and publishes events, each with its id as key unless it is written as id:key.
 func begin(t *testing.T, c eventlog.Consumer, ids ...string) *life {
 	t.Helper()
-	l := &life{T: t, now: 1_700_000_000_000_000, most: 1000, engine: "E"}
+	l := &life{T: t, state: new(projections.State), now: 1_700_000_000_000_000, most: 1000, engine: "E"}
 	c.Name, c.Subscribe, c.HasMutate, c.HasNext = "send", []eventlog.Topic{"in"}, true, true
 	l.do(decide.Deploy{Filename: "w.ts", Source: "…", SourceHash: "1", Grants: map[string]eventlog.Grant{"m.*": "allow"},
 		Definition: eventlog.Definition{Topics: []eventlog.Topic{"in"}, Consumers: []eventlog.Consumer{c}}})
@@ -70,7 +70,7 @@ func (l *life) do(cmd decide.Command) {
 	t := d.Transition("shop", env)
 	t.Revision, t.Prev = s.Head.Revision+1, s.Head.Hash
 	l.seq++
-	if l.state, err = projections.Apply(s, eventlog.Record{Position: eventlog.Position{Seq: l.seq},
+	if l.state, err = projections.Apply(s, &eventlog.Record{Position: eventlog.Position{Seq: l.seq},
 		Transition: t}); err != nil {
 		l.Fatal(err)
 	}
@@ -122,7 +122,7 @@ func (l *life) uncertain(m eventlog.MutationID) {
 
 func (l *life) why() Why {
 	l.Helper()
-	return Workflow(&l.state, Owed(&l.state, l.present()), l.present(), Beside{})
+	return Workflow(l.state, Owed(l.state, l.present()), l.present(), Beside{})
 }
 
 // check is what an explanation must say, and the commands that it must name.
@@ -203,7 +203,7 @@ func TestEnds(t *testing.T) {
 	l.now = l.now.Add(time.Hour)
 	held := func(id eventlog.MessageID) []string {
 		e := l.state.Event("in", id)
-		run, m := heldBy(&l.state, e)
+		run, m := heldBy(l.state, e)
 		return Beside{}.Ends(&l.state.Workflow, e, run, m)
 	}
 	if got := held("a"); len(got) != 0 {
@@ -225,12 +225,12 @@ func TestEnds(t *testing.T) {
 		return engine.Outlook{MayTakeEffect: w == "shop" && id == "R1"}
 	}}
 	e := l.state.Event("in", "a")
-	run, of := heldBy(&l.state, e)
+	run, of := heldBy(l.state, e)
 	without := slices.Delete(slices.Clone(resolves), 2, 3)
 	if got := open.Ends(&l.state.Workflow, e, run, of); !slices.Equal(got, without) {
 		t.Errorf("while it may take effect: %q", got)
 	}
-	why := Workflow(&l.state, Owed(&l.state, l.present()), l.present(), open)
+	why := Workflow(l.state, Owed(l.state, l.present()), l.present(), open)
 	if said := strings.Join(why.Commands, "; "); strings.Contains(said, "did-not-happen") ||
 		!strings.Contains(said, "R1 --happened") || !strings.Contains(why.Message, "once its exchange has ended") {
 		t.Errorf("while it may take effect: %s %s", why.Message, said)
@@ -354,7 +354,7 @@ func TestNothingGoesOnBesideAPause(t *testing.T) {
 	t.Parallel()
 	const at, later = eventlog.Instant(1_700_000_000_000_000), eventlog.Instant(1_700_000_060_000_000)
 	for _, archived := range []bool{false, true} {
-		s := projections.State{}.Hydrate(
+		s := new(projections.State).Hydrate(
 			&projections.Workflow{Name: "shop", Head: eventlog.Head{Revision: 7}, PendingRetry: "R1"},
 			&projections.Run{ID: "R1", Handler: "sum", Type: eventlog.ConsumerHandler, Status: eventlog.RunStatusPausedReconcile,
 				Mutation: "M1", StartedAt: at, Engine: "E", EndedAt: at},
@@ -373,7 +373,7 @@ func TestNothingGoesOnBesideAPause(t *testing.T) {
 			s.Pause = &projections.Pause{By: eventlog.Actor{Kind: "user", Name: "ada"}, Since: at}
 		}
 		p := decide.Present{Now: at, Engine: "E", MaxHeld: 1000}
-		w := Workflow(&s, Owed(&s, p), p, Beside{})
+		w := Workflow(s, Owed(s, p), p, Beside{})
 		if !strings.Contains(w.Message, "nothing else of the workflow runs until it is known") {
 			t.Errorf("archived %t: %s", archived, w.Message)
 		}

@@ -30,7 +30,9 @@ func TestHeadline(t *testing.T) {
 		l := begin(t, eventlog.Consumer{Concurrency: 2}, "a")
 		l.do(decide.SetGrants{Grants: map[string]eventlog.Grant{"m.*": eventlog.GrantAsk}})
 		l.call("a", true)
-		l.state.Waiting = append(l.state.Waiting, projections.Waiting{Topic: "out", Events: 3})
+		waiting := *l.state
+		waiting.Waiting = append(waiting.Waiting, projections.Waiting{Topic: "out", Events: 3})
+		l.state = &waiting
 		check(t, l.why(), "Workflow shop has only held events left: 1 of its events waits for a person or a repair. It has "+
 			"waited since 2023-11-14T22:13:20Z. Held since 2023-11-14T22:13:20Z for an approval of its call; nothing has left: "+
 			`event "a" (“Order a”) of topic in. 3 events wait in topic out`,
@@ -56,9 +58,9 @@ func TestHeadline(t *testing.T) {
 // A discarded event is told of first, with its last error.
 func TestNameDiscarded(t *testing.T) {
 	t.Parallel()
-	s := projections.State{}.Hydrate(&projections.Workflow{Name: "shop", Counts: projections.Counts{Discarded: 2,
+	s := new(projections.State).Hydrate(&projections.Workflow{Name: "shop", Counts: projections.Counts{Discarded: 2,
 		DiscardedSince: 1_700_000_000_000_000}})
-	w := Workflow(&s, decide.Wait{Reason: decide.ReasonIdle}, decide.Present{}, Beside{}).First(PartDiscarded)
+	w := Workflow(s, decide.Wait{Reason: decide.ReasonIdle}, decide.Present{}, Beside{}).First(PartDiscarded)
 	w.nameDiscarded(&w.parts[0], readmodel.Job{Topic: "in", MessageID: "a b", Title: "Order",
 		Error: &readmodel.Failure{Message: "no such file."}})
 	if !strings.Contains(w.Message, `The oldest is event "a b" (“Order”) of topic in, which failed: “no such file”. `+

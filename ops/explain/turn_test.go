@@ -15,7 +15,7 @@ import (
 func TestTurns(t *testing.T) {
 	t.Parallel()
 	const later = eventlog.Instant(1_700_000_060_000_000)
-	s := projections.State{}.Hydrate(&projections.Workflow{Name: "shop", Head: eventlog.Head{Revision: 7}},
+	s := new(projections.State).Hydrate(&projections.Workflow{Name: "shop", Head: eventlog.Head{Revision: 7}},
 		&projections.Mutation{ID: "M1", Run: "R1", Key: "K1", Status: eventlog.MutationStatusInFlight, Deadline: later,
 			Call: eventlog.MutationCall{Connector: "http", Operation: "post"}})
 	until := time.Date(2023, 11, 14, 22, 14, 0, 0, time.UTC)
@@ -38,8 +38,8 @@ func TestTurns(t *testing.T) {
 			[]string{"2 calls of it wait for their turn at a.example (at most 10/s, connectors.http.hosts); the next turn is " +
 				"at 2023-11-14T22:14:00Z.", "1 call of it waits for its turn at b.example (at most 2 calls at once, "}, nil},
 	} {
-		w := Workflow(&s, decide.AwaitCall{Mutation: "M1"}, decide.Present{}, Beside{})
-		w.Turns(&s, c.calls)
+		w := Workflow(s, decide.AwaitCall{Mutation: "M1"}, decide.Present{}, Beside{})
+		w.Turns(s, c.calls)
 		for _, text := range c.says {
 			if !strings.Contains(w.Message, text) {
 				t.Errorf("%s: %q is missing in: %s", name, text, w.Message)

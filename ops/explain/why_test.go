@@ -15,7 +15,7 @@ func TestWorkflow(t *testing.T) {
 	const at, later = eventlog.Instant(1_700_000_000_000_000), eventlog.Instant(1_700_000_060_000_000)
 	failure := &eventlog.Failure{Class: eventlog.Transient, Code: "call.timeout", Message: "no answer within 5s."}
 	base := func(change func(*projections.State)) *projections.State {
-		s := projections.State{}.Hydrate(
+		s := new(projections.State).Hydrate(
 			&projections.Workflow{Name: "shop", Head: eventlog.Head{Revision: 7}},
 			&projections.Run{ID: "R1", Handler: "send", Type: eventlog.ConsumerHandler, Status: eventlog.RunStatusActive,
 				Mutation: "M1", StartedAt: at, Engine: "E"},
@@ -26,9 +26,9 @@ func TestWorkflow(t *testing.T) {
 			},
 		)
 		if change != nil {
-			change(&s)
+			change(s)
 		}
-		return &s
+		return s
 	}
 	blocked := func(reason eventlog.BlockReason) func(*projections.State) {
 		return func(s *projections.State) {
@@ -70,14 +70,14 @@ func TestWorkflow(t *testing.T) {
 		"job backoff": {base(nil), decide.Wait{Reason: decide.ReasonBackoff, Until: later, Subject: "a"}, "backoff", 0, later,
 			"a", []string{`event "a"`}, []string{"pawl jobs list --workflow shop --state retryable"}},
 		"job backoff of an event": {base(func(s *projections.State) {
-			*s = s.Hydrate(&projections.TopicEvent{Topic: "mail.in", MessageID: "it's", Status: eventlog.EventStatusPending,
+			*s = *s.Hydrate(&projections.TopicEvent{Topic: "mail.in", MessageID: "it's", Status: eventlog.EventStatusPending,
 				ScheduledAt: later, Failures: 2, Attempts: []projections.Attempt{{Failure: failure}}})
 		}), decide.Wait{Reason: decide.ReasonBackoff, Until: later, Subject: "it's"}, "backoff", 0, later, "it's",
 			[]string{`event "it's" of topic mail.in`, "attempt 3 after a failure (“no answer within 5s”)"},
 			[]string{`pawl jobs show shop mail.in 'it'\''s'`, `pawl cancel shop mail.in 'it'\''s'`,
 				"pawl jobs list --workflow shop --state retryable"}},
 		"job backoff of an event that is paged out": {base(func(s *projections.State) {
-			*s = s.Hydrate(&projections.Backlog{Topic: "mail.in",
+			*s = *s.Hydrate(&projections.Backlog{Topic: "mail.in",
 				Scheduled: []projections.ScheduledEvent{{Topic: "mail.in", MessageID: "m", ScheduledAt: later}}})
 		}), decide.Wait{Reason: decide.ReasonBackoff, Until: later, Subject: "m"}, "backoff", 0, later, "m",
 			[]string{`event "m" of topic mail.in may be tried again`},
@@ -141,7 +141,7 @@ func TestWorkflow(t *testing.T) {
 				"pawl repair shop FILE", "pawl deploy FILE"}},
 		"maintenance, beside a concurrent consumer": {base(func(s *projections.State) {
 			s.Maintenance = &projections.Maintenance{Run: "R1", Since: at}
-			*s = s.Hydrate(&projections.Script{Version: "1", Definition: eventlog.Definition{Consumers: []eventlog.Consumer{
+			*s = *s.Hydrate(&projections.Script{Version: "1", Definition: eventlog.Definition{Consumers: []eventlog.Consumer{
 				{Name: "each", Subscribe: []eventlog.Topic{"in"}, Concurrency: 4},
 				{Name: "sum", Subscribe: []eventlog.Topic{"done"}},
 			}}})
@@ -153,7 +153,7 @@ func TestWorkflow(t *testing.T) {
 		"maintenance, for an event": {base(func(s *projections.State) {
 			s.Maintenance = &projections.Maintenance{Run: "R1", Since: at}
 			s.Run("R1").Reserved = []eventlog.EventRef{{Topic: "in", MessageID: "a"}}
-			*s = s.Hydrate(&projections.TopicEvent{Topic: "in", MessageID: "a", Title: "Order a",
+			*s = *s.Hydrate(&projections.TopicEvent{Topic: "in", MessageID: "a", Title: "Order a",
 				Status: eventlog.EventStatusPending})
 		}), decide.Wait{Reason: decide.ReasonMaintenance, Subject: "R1"}, "maintenance", at, 0, "R1",
 			[]string{
@@ -229,7 +229,7 @@ func TestWorkflow(t *testing.T) {
 		"blocked, precondition of two events": {base(func(s *projections.State) {
 			blocked(eventlog.BlockPrecondition)(s)
 			s.Run("R1").Reserved = []eventlog.EventRef{{Topic: "in", MessageID: "a"}, {Topic: "in", MessageID: "b c"}}
-			*s = s.Hydrate(&projections.TopicEvent{Topic: "in", MessageID: "a", Title: "Order a",
+			*s = *s.Hydrate(&projections.TopicEvent{Topic: "in", MessageID: "a", Title: "Order a",
 				Status: eventlog.EventStatusPending},
 				&projections.TopicEvent{Topic: "in", MessageID: "b c", Title: "b c", Status: eventlog.EventStatusPending})
 		}), decide.Wait{Reason: decide.ReasonBlocked}, "blocked", at, 0, "",
@@ -242,7 +242,7 @@ func TestWorkflow(t *testing.T) {
 			blocked(eventlog.BlockInternal)(s)
 			s.PendingRetry, s.Run("R1").Reserved = "R1", []eventlog.EventRef{{Topic: "in", MessageID: "a"},
 				{Topic: "in", MessageID: "b"}}
-			*s = s.Hydrate(&projections.TopicEvent{Topic: "in", MessageID: "a", Status: eventlog.EventStatusReserved,
+			*s = *s.Hydrate(&projections.TopicEvent{Topic: "in", MessageID: "a", Status: eventlog.EventStatusReserved,
 				ReservedBy: "R1"},
 				&projections.TopicEvent{Topic: "in", MessageID: "b", Status: eventlog.EventStatusReserved, ReservedBy: "R1",
 					SkipRequested: true})
@@ -268,7 +268,7 @@ func TestWorkflow(t *testing.T) {
 		"blocked, permission for an event": {base(func(s *projections.State) {
 			blocked(eventlog.BlockPermission)(s)
 			s.Run("R1").Reserved = []eventlog.EventRef{{Topic: "in", MessageID: "a"}}
-			*s = s.Hydrate(&projections.TopicEvent{Topic: "in", MessageID: "a", Title: "Order a",
+			*s = *s.Hydrate(&projections.TopicEvent{Topic: "in", MessageID: "a", Title: "Order a",
 				Status: eventlog.EventStatusPending})
 		}), decide.Wait{Reason: decide.ReasonBlocked}, "blocked", at, 0, "",
 			[]string{

@@ -27,13 +27,13 @@ func foldedFrom(err error) error {
 // number of bytes of the log that it was made of: about its size in memory. Errors: those of the log,
 // [eventlog.ErrDamaged] for a record that cannot be folded, and those of each.
 func Fold(ctx context.Context, log eventlog.Log, name eventlog.WorkflowName,
-	each func(state projections.State, bytes int64) error) error {
-	state, bytes := projections.State{}, int64(0)
+	each func(state *projections.State, bytes int64) error) error {
+	state, bytes := new(projections.State), int64(0)
 	for record, err := range log.ReadWorkflow(ctx, name, 1) {
 		if err != nil {
 			return err
 		}
-		if state, err = projections.Apply(state, record); err != nil {
+		if state, err = projections.Apply(state, &record); err != nil {
 			return foldedFrom(err)
 		}
 		bytes += int64(record.Size)

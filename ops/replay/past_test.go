@@ -45,14 +45,14 @@ func (l *written) ReadWorkflow(_ context.Context, _ eventlog.WorkflowName, from 
 	}
 }
 
-func historyOf(t *testing.T, seed uint64, length int) ([]eventlog.Record, []projections.State) {
+func historyOf(t *testing.T, seed uint64, length int) ([]eventlog.Record, []*projections.State) {
 	t.Helper()
 	log := foldtest.NewLog(seed)
 	h := foldtest.NewHistory(log, "w")
 	if seed%2 == 1 {
 		h = foldtest.NewConcurrentHistory(log, "w")
 	}
-	states := []projections.State{{}}
+	states := []*projections.State{new(projections.State)}
 	for range length {
 		if _, err := h.Step(); err != nil {
 			t.Fatalf("seed %d: %v", seed, err)
@@ -97,7 +97,7 @@ func TestPastIsTheFold(t *testing.T) {
 		chance := rand.New(rand.NewPCG(seed, 3))
 		for range 40 {
 			revision := 1 + chance.Uint64N(uint64(len(records)))
-			then, whole := glimpsed(t, p, revision), readmodel.StateOf(&states[revision])
+			then, whole := glimpsed(t, p, revision), readmodel.StateOf(states[revision])
 			for name, of := range map[string][2]any{
 				"workflow": {then.Workflow, whole.Workflow}, "grants": {then.Grants, whole.Grants},
 				"handlers": {then.Handlers, whole.Handlers}, "time": {then.At, records[revision-1].At},

@@ -47,7 +47,7 @@ type pastFold struct {
 
 // milestone is the workflow at a revision: the state of what was not finished then, and the rows of what was.
 type milestone struct {
-	state projections.State
+	state *projections.State
 	rows  *store.Snapshot
 }
 
@@ -73,12 +73,12 @@ func newPastFold(log eventlog.Log, dir string, stride uint64, name eventlog.Work
 	if j.store, err = store.Open(kept); err != nil {
 		return nil, errors.Join(fmt.Errorf("open the store of a fold: %w", err), os.RemoveAll(j.dir))
 	}
-	j.memory.Set(projections.State{})
+	j.memory.Set(new(projections.State))
 	rows, err := j.store.Snapshot()
 	if err != nil {
 		return nil, errors.Join(err, j.close())
 	}
-	j.marks = []milestone{{rows: rows}}
+	j.marks = []milestone{{j.memory.State(), rows}}
 	return j, nil
 }
 
@@ -122,7 +122,7 @@ func (j *pastFold) advance(ctx context.Context, revision uint64) (arrived bool, 
 			return false, fmt.Errorf("%w: workflow %s ends at revision %d in the log", eventlog.ErrDamaged, j.name,
 				j.memory.State().Head.Revision)
 		}
-		s, rows, err := j.follow(*j.memory.State(), record, j.store.Get)
+		s, rows, err := j.follow(j.memory.State(), record, j.store.Get)
 		if err != nil {
 			return false, err
 		}
@@ -160,9 +160,9 @@ func (j *pastFold) read() (record eventlog.Record, ok bool, err error) {
 }
 
 // follow applies a record, with the rows that it needs, which it returns too.
-func (j *pastFold) follow(s projections.State, record eventlog.Record,
-	get func(eventlog.WorkflowName, []projections.Key) ([]any, error)) (next projections.State, read []any, err error) {
-	next, err = projections.Replay(s, record, func(keys []projections.Key) ([]any, error) {
+func (j *pastFold) follow(s *projections.State, record eventlog.Record,
+	get func(eventlog.WorkflowName, []projections.Key) ([]any, error)) (next *projections.State, read []any, err error) {
+	next, err = projections.Replay(s, &record, func(keys []projections.Key) ([]any, error) {
 		rows, err := get(j.name, keys)
 		if err != nil {
 			return nil, fmt.Errorf("read what a fold has put away: %w", err)
@@ -191,7 +191,7 @@ func (j *pastFold) mark(record eventlog.Record) error {
 	if err != nil {
 		return err
 	}
-	j.marks = append(j.marks, milestone{*j.memory.State(), rows})
+	j.marks = append(j.marks, milestone{j.memory.State(), rows})
 	return nil
 }
 
@@ -221,14 +221,14 @@ func (j *pastFold) look(ctx context.Context, revision uint64) (*Then, error) {
 		return nil, fmt.Errorf("%w: workflow %s ends at revision %d in the log", eventlog.ErrDamaged, j.name,
 			s.Head.Revision)
 	}
-	then := &Then{At: at, Workflow: readmodel.WorkflowOf(&s), Grants: map[string]eventlog.Grant{},
+	then := &Then{At: at, Workflow: readmodel.WorkflowOf(s), Grants: map[string]eventlog.Grant{},
 		Handlers: []readmodel.Handler{}, Runs: []readmodel.Run{}}
 	maps.Copy(then.Grants, s.Grants)
 	for _, h := range s.Handlers() {
 		then.Handlers = append(then.Handlers, readmodel.HandlerView(h, &s.Workflow, s.Definition()))
 	}
 	var err error
-	then.Runs, err = j.runs(&s, from.rows)
+	then.Runs, err = j.runs(s, from.rows)
 	return then, err
 }
 

@@ -177,8 +177,8 @@ func (v *Verification) fold(ctx context.Context, log eventlog.Log, name eventlog
 	if core == nil && kept != nil && expected {
 		v.differs("workflow %s is in the log and not in the local store", name)
 	}
-	var then, end projections.State
-	err = Fold(ctx, log, name, func(next projections.State, _ int64) error {
+	then, end := new(projections.State), new(projections.State)
+	err = Fold(ctx, log, name, func(next *projections.State, _ int64) error {
 		if end = next; core != nil && next.Head.Revision == core.Head.Revision {
 			then = next
 		}
@@ -196,7 +196,7 @@ func (v *Verification) fold(ctx context.Context, log eventlog.Log, name eventlog
 		v.endLost(name, core.Head.Revision, end.Head.Revision)
 		return nil
 	}
-	return v.compare(&then, kept)
+	return v.compare(then, kept)
 }
 
 // rebuild is what to do about a store that is wrong: it is disposable.
@@ -234,8 +234,8 @@ func (v *Verification) compare(folded *projections.State, kept *store.Snapshot) 
 		if err != nil {
 			return err
 		}
-		replay, stored := projections.State{}.Hydrate(entities...), projections.State{}.Hydrate(rows...)
-		for _, difference := range readmodel.Diff(&replay, &stored) {
+		replay, stored := new(projections.State).Hydrate(entities...), new(projections.State).Hydrate(rows...)
+		for _, difference := range readmodel.Diff(replay, stored) {
 			v.differs("workflow %s at revision %d differs between replay and local store: %s", folded.Name, folded.Head.Revision,
 				difference)
 		}

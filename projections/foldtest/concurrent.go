@@ -17,7 +17,7 @@ const (
 
 // NewConcurrentHistory returns a workflow without a past on the log, whose scripts have a concurrent consumer.
 func NewConcurrentHistory(log *Log, name eventlog.WorkflowName) *History {
-	return &History{log: log, name: name, concurrent: true}
+	return &History{log: log, name: name, State: new(projections.State), concurrent: true}
 }
 
 // deployConcurrent adds a version with another key, or none, another number of places, and now and then a plain

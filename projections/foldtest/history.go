@@ -30,7 +30,7 @@ func NewLog(seed uint64) *Log {
 // History writes one workflow's past to a log.
 type History struct {
 	// State is the fold of everything so far; nothing ever leaves it.
-	State projections.State
+	State *projections.State
 	// Actor causes the transitions from now on; at the beginning it is Pawl itself.
 	Actor eventlog.Actor
 
@@ -45,7 +45,7 @@ type History struct {
 
 // NewHistory returns a workflow without a past on the log.
 func NewHistory(log *Log, name eventlog.WorkflowName) *History {
-	return &History{log: log, name: name, Actor: eventlog.System}
+	return &History{log: log, name: name, State: new(projections.State), Actor: eventlog.System}
 }
 
 // Append appends one transition with the facts that add adds, and returns it as read back from
@@ -81,7 +81,7 @@ func (h *History) Append(add func()) (eventlog.Record, error) {
 		Position: eventlog.Position{Partition: l.Partition, Seq: l.seq},
 		Hash:     entry.Hash(), Size: len(entry.Stored), Transition: decoded,
 	}
-	if h.State, err = projections.Apply(h.State, r); err != nil {
+	if h.State, err = projections.Apply(h.State, &r); err != nil {
 		return eventlog.Record{}, err
 	}
 	l.Records = append(l.Records, r)

@@ -120,7 +120,7 @@ func (h *History) giveUp(e *projections.TopicEvent) {
 }
 
 func (h *History) start(retry *projections.Run) {
-	s := &h.State
+	s := h.State
 	if s.Session == "" {
 		h.Add(&eventlog.SessionStarted{Session: eventlog.SessionID(h.id("S"))})
 	}

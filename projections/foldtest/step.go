@@ -26,7 +26,7 @@ func (h *History) move() {
 		h.aside()
 		return
 	}
-	s := &h.State
+	s := h.State
 	retry := s.RetryRun()
 	switch run := s.CurrentRun(); {
 	case run != nil:

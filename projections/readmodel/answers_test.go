@@ -17,7 +17,7 @@ func TestSingleAnswers(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, 1, 2)
 	w.steps(80)
-	r, ctx, s := w.reader, t.Context(), &w.histories[1].State
+	r, ctx, s := w.reader, t.Context(), w.histories[1].State
 	flushed := 0
 	r.Flush = func(context.Context) error { flushed++; return nil }
 	same := func(got any, err error, want any) {
@@ -116,11 +116,11 @@ func TestDocumentAndDiff(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	stored := projections.State{}.Hydrate(rows...)
-	if d := readmodel.Diff(&before, &stored); len(d) > 0 {
+	stored := new(projections.State).Hydrate(rows...)
+	if d := readmodel.Diff(before, stored); len(d) > 0 {
 		t.Errorf("a fold and its rows differ: %q", d)
 	}
-	if a, b := w.json(readmodel.StateOf(&before)), w.json(readmodel.StateOf(&stored)); string(a) != string(b) {
+	if a, b := w.json(readmodel.StateOf(before)), w.json(readmodel.StateOf(stored)); string(a) != string(b) {
 		t.Errorf("documents of a fold and its rows differ:\n%s\n%s", a, b)
 	}
 	if _, err := h.Append(func() {
@@ -133,7 +133,7 @@ func TestDocumentAndDiff(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	got := readmodel.Diff(&before, &h.State)
+	got := readmodel.Diff(before, h.State)
 	want := []string{`event "new" of topic in: only in the second`, "workflow: head, pause, waiting"}
 	if !slices.Equal(got, want) {
 		t.Errorf("diff %q, want %q", got, want)

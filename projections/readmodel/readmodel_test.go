@@ -173,11 +173,11 @@ func TestAnswersSurviveARebuiltStore(t *testing.T) {
 	before := answers()
 	w.reader.Store = newStore(t)
 	for _, h := range w.histories {
-		var full projections.State
+		full := new(projections.State)
 		for _, rec := range w.logs[w.partition(h)].Records {
 			if rec.Workflow == h.State.Name {
 				var err error
-				if full, err = projections.Apply(full, rec); err != nil {
+				if full, err = projections.Apply(full, &rec); err != nil {
 					t.Fatal(err)
 				}
 			}

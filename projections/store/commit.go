@@ -23,7 +23,7 @@ type Batch struct {
 
 // Change brings one workflow's rows to a state.
 type Change struct {
-	State projections.State
+	State *projections.State
 	// Touched lists every entity that changed since the workflow's last commit, as the states
 	// on the way listed them. An entity whose liveness changed is among them.
 	Touched []projections.Key
@@ -159,10 +159,10 @@ func (w *writer) change(c *Change) error {
 		return fmt.Errorf("the state ends at sequence %d, its rows already at %d", c.State.Head.Seq, stored)
 	}
 	w.heads[name] = c.State.Head.Seq
-	w.put(coreKey(name), &c.State.Workflow)
+	w.put(coreKey(name), c.State.Workflow)
 	if stored == 0 {
 		w.set(append(memberPrefix(w.partition), name...), nil)
-		w.row(projections.KindWorkflow, place{w.partition, c.State.Created}, head{born(&c.State), name}, nil)
+		w.row(projections.KindWorkflow, place{w.partition, c.State.Created}, head{born(c.State), name}, nil)
 	}
 	for _, k := range c.Touched {
 		if k.Kind == projections.KindWorkflow {

@@ -386,10 +386,10 @@ func TestCrashLosesATailOnly(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		full := projections.State{}
+		full := new(projections.State)
 		for _, rec := range log.Records {
 			if found && rec.Position.Seq <= c.Seq {
-				if full, err = projections.Apply(full, rec); err != nil {
+				if full, err = projections.Apply(full, &rec); err != nil {
 					t.Fatal(err)
 				}
 			}

@@ -167,15 +167,15 @@ func mustBeSound(t *testing.T, fs vfs.FS, log *foldtest.Log, h *foldtest.History
 	if err != nil {
 		t.Fatal(err)
 	}
-	var want projections.State
+	want := new(projections.State)
 	for _, rec := range log.Records {
 		if found && rec.Position.Seq <= c.Seq {
-			if want, err = projections.Apply(want, rec); err != nil {
+			if want, err = projections.Apply(want, &rec); err != nil {
 				t.Fatal(err)
 			}
 		}
 	}
-	state := projections.State{}
+	state := new(projections.State)
 	if found {
 		if state, err = s.Load("w"); err != nil {
 			t.Fatal(err)

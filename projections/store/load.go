@@ -71,15 +71,15 @@ func (s *Store) Stops(partition int) ([]Stop, error) {
 
 // Load returns the workflow as it was last committed, with what belongs in memory: its core,
 // its handlers and its live entities. It is the zero State when the workflow is unknown.
-func (s *Store) Load(w eventlog.WorkflowName) (projections.State, error) {
+func (s *Store) Load(w eventlog.WorkflowName) (*projections.State, error) {
 	snap, err := s.Snapshot()
 	if err != nil {
-		return projections.State{}, fmt.Errorf("load workflow %s: %w", w, err)
+		return nil, fmt.Errorf("load workflow %s: %w", w, err)
 	}
 	defer snap.Close()
 	state, err := snap.load(w)
 	if err != nil {
-		return projections.State{}, s.fault("load workflow "+string(w), err)
+		return nil, s.fault("load workflow "+string(w), err)
 	}
 	return state, nil
 }
@@ -122,11 +122,11 @@ func (v *Snapshot) Owner(id eventlog.MutationID) (eventlog.WorkflowName, error) 
 	return owner, done.Close()
 }
 
-func (v *Snapshot) load(w eventlog.WorkflowName) (state projections.State, err error) {
-	core := new(projections.Workflow)
+func (v *Snapshot) load(w eventlog.WorkflowName) (state *projections.State, err error) {
+	core, state := new(projections.Workflow), new(projections.State)
 	found, err := v.store.get(v.at, coreKey(w), core)
 	if err != nil || !found {
-		return projections.State{}, err
+		return state, err
 	}
 	entities := []any{core}
 	err = v.store.scan(v.at, appendWorkflow(nil, spaceHandler, w), func(_, row []byte) error {
@@ -135,7 +135,7 @@ func (v *Snapshot) load(w eventlog.WorkflowName) (state projections.State, err e
 		return decode(row, h)
 	})
 	if err != nil {
-		return projections.State{}, err
+		return nil, err
 	}
 	// The marks are in the order of the rows, so those of a kind are read in one direction.
 	prefix := appendWorkflow(nil, spaceLive, w)
@@ -143,9 +143,9 @@ func (v *Snapshot) load(w eventlog.WorkflowName) (state projections.State, err e
 		return projections.EntityKind(mark[len(prefix)]), mark[len(prefix)+1:]
 	}, func(entity any) { entities = append(entities, entity) })
 	if err != nil {
-		return projections.State{}, err
+		return nil, err
 	}
-	state = projections.State{}.Hydrate(entities...)
+	state = state.Hydrate(entities...)
 	for _, c := range state.Definition().Consumers {
 		for _, topic := range c.Subscribe {
 			take := func(b *projections.Backlog) { state = state.Hydrate(b) }
@@ -154,7 +154,7 @@ func (v *Snapshot) load(w eventlog.WorkflowName) (state projections.State, err e
 				read = v.keyed(c.Name, c.Key)
 			}
 			if err := read(w, topic, take); err != nil {
-				return projections.State{}, err
+				return nil, err
 			}
 		}
 	}

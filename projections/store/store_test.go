@@ -106,7 +106,7 @@ func TestCommitAndReadBack(t *testing.T) {
 			t.Errorf("%c %q: in memory %v, live %v", k.Kind, k.ID, inMemory, h.State.Live(k))
 		}
 	}
-	if got, want := foldtest.Order(&state), foldtest.Order(&h.State); len(want) == 0 || !slices.Equal(got, want) {
+	if got, want := foldtest.Order(state), foldtest.Order(h.State); len(want) == 0 || !slices.Equal(got, want) {
 		t.Errorf("pending events were loaded in the order %q, want %q", got, want)
 	}
 	if state.Head != h.State.Head {
@@ -158,7 +158,7 @@ func TestCommitRefuses(t *testing.T) {
 	missing.Changes[0].Touched = []projections.Key{projections.RunKey("gone")}
 	for name, b := range map[string]Batch{
 		"an older state":                         old,
-		"a state of nothing":                     {Changes: []Change{{}}},
+		"a state of nothing":                     {Changes: []Change{{State: new(projections.State)}}},
 		"a touched entity that is not in memory": missing,
 	} {
 		err := s.Commit(b)

@@ -30,7 +30,7 @@ type traffic struct {
 }
 
 type flowing struct {
-	state    projections.State
+	state    *projections.State
 	touched  map[projections.Key]bool
 	borrowed []projections.Key
 	session  eventlog.SessionID
@@ -57,7 +57,7 @@ func newTraffic(tb testing.TB, workflows int) *traffic {
 		ids: ulid.Monotonic(reader{random}, 0),
 	}
 	for i := range workflows {
-		f := &flowing{touched: map[projections.Key]bool{}}
+		f := &flowing{state: new(projections.State), touched: map[projections.Key]bool{}}
 		t.workflows = append(t.workflows, f)
 		f.state.Name = eventlog.WorkflowName(fmt.Sprintf("bench-%d", i))
 		t.add(f, &eventlog.WorkflowDeployed{
@@ -87,7 +87,7 @@ func (t *traffic) id() string {
 func (t *traffic) add(f *flowing, facts ...eventlog.Fact) {
 	t.seq++
 	t.now += 50
-	next, err := projections.Apply(f.state, eventlog.Record{
+	next, err := projections.Apply(f.state, &eventlog.Record{
 		Position: eventlog.Position{Seq: t.seq}, Hash: eventlog.Hash{byte(t.seq), byte(t.seq >> 8), byte(t.seq >> 16), 1},
 		Transition: eventlog.Transition{
 			ID: "01JD0000000000000000000000", Workflow: f.state.Name, Revision: f.state.Head.Revision + 1,
