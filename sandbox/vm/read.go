@@ -34,7 +34,8 @@ type Reply struct {
 	Took time.Duration
 }
 
-// Transport takes reads to the host, and tells it how far the call has come. Its functions are called by the script's goroutine.
+// Transport takes reads to the host, and tells it how far the call has come. Its functions are called by the script's
+// goroutine.
 type Transport interface {
 	// Start begins a read, whose answer goes to replies; they have room for it.
 	Start(ctx context.Context, id int, op sandbox.Operation, params json.RawMessage, replies chan<- Reply)

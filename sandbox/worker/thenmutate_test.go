@@ -52,8 +52,9 @@ const reservesOne = `return { reservations: [{ topic: "t.a", ids: ["1"] }], data
 func bothHandlers(prepare, mutate string) sandbox.Invocation {
 	call := invocationOf(sandbox.Prepare, "")
 	call.ThenMutate = true
-	call.Source.Code = fmt.Sprintf("export default Pawl.workflow({topics: [\"t.a\"], consumers: {h: {subscribe: [\"t.a\"],\n"+
-		"async prepare(ctx, state) { %s },\nasync mutate(ctx, prepared, more) { %s } }}})", prepare, mutate)
+	call.Source.Code = fmt.Sprintf(`export default Pawl.workflow({topics: ["t.a"], consumers: {h: {subscribe: ["t.a"],
+		async prepare(ctx, state) { %s },
+		async mutate(ctx, prepared, more) { %s } }}})`, prepare, mutate)
 	return call
 }
 
@@ -69,7 +70,8 @@ func TestThenMutate(t *testing.T) {
 	if err != nil || r.Mutate == nil || r.Mutate.Failure != nil {
 		t.Fatalf("%+v, %v", r, err)
 	}
-	if got := string(r.Mutate.Call.Params); got != `{"n":1,"late":true,"random":true}` || r.Mutate.Call.Operation != "send" {
+	got := string(r.Mutate.Call.Params)
+	if got != `{"n":1,"late":true,"random":true}` || r.Mutate.Call.Operation != "send" {
 		t.Errorf("mutate called %s with %s", r.Mutate.Call.Operation, got)
 	}
 	if len(r.Logs) != 1 || len(r.Mutate.Logs) != 1 || r.Mutate.Logs[0].Text != "mutate undefinedundefined" {
@@ -83,7 +85,8 @@ func TestThenMutate(t *testing.T) {
 // TestThenMutateFails: the failure is that of mutate, with its line, and what prepare returned stays.
 func TestThenMutateFails(t *testing.T) {
 	t.Parallel()
-	r, err := newExecutor(t).Invoke(t.Context(), bothHandlers(reservesOne, `ctx.log("soon"); throw new Error("no")`), world)
+	call := bothHandlers(reservesOne, `ctx.log("soon"); throw new Error("no")`)
+	r, err := newExecutor(t).Invoke(t.Context(), call, world)
 	if err != nil || r.Mutate == nil || r.Mutate.Failure == nil {
 		t.Fatalf("%+v, %v", r, err)
 	}
