@@ -53,7 +53,7 @@ type Draft struct {
 // the transition must be set.
 func NewDraft(s *State, t eventlog.Transition, seq uint64) *Draft {
 	d := &Draft{t: t}
-	next := s.forked() // by itself: the state that is kept keeps no transition
+	next := s.forked() // apart from the draft: a state that is kept must not keep the transition in memory
 	next.Name = t.Workflow
 	if !s.Exists() {
 		next.Created = Ordinal{Seq: seq}

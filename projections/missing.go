@@ -41,7 +41,7 @@ func (s *State) ask(k Key) {
 	}
 }
 
-// Unread returns those of the keys that a fold would miss. It writes over the keys.
+// Unread returns those of the keys that a fold would miss. It uses the memory of the given slice for them.
 func (s *State) Unread(keys []Key) []Key {
 	return slices.DeleteFunc(keys, func(k Key) bool {
 		_, read := s.answered[k]

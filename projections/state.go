@@ -8,8 +8,8 @@ import (
 	"github.com/pawl-run/pawl/eventlog"
 )
 
-// State is one workflow's fold. The zero State is that of a workflow that does not exist. Copying
-// the value is cheap and safe; see the package comment.
+// State is one workflow's fold. The zero State is that of a workflow that does not exist. A State is large, so the fold
+// passes it by pointer. One that was returned never changes: see the package comment.
 type State struct {
 	Workflow
 	// Touched lists the entities that the last Apply changed, and those that became live or finished by it. Parked lists
@@ -157,28 +157,23 @@ func (s *State) ReservedBy(run *Run) []*TopicEvent {
 	return reserved
 }
 
-// forked returns a copy of its own, which may be changed.
+// forked returns a copy that may be changed without a change of the origin.
 func (s *State) forked() *State {
 	next := *s
-	next.fork()
+	next.Touched, next.Parked, next.touched = nil, nil, nil
+	next.handlers.fork()
+	next.runs.fork()
+	next.events.fork()
+	next.mutations.fork()
+	next.inputs.fork()
+	next.sessions.fork()
+	next.scripts.fork()
+	next.queues.fork()
+	next.pending.fork()
+	next.scheduled.fork()
+	next.lanes.fork()
+	next.openRuns.fork()
 	return &next
-}
-
-// fork makes the copy safe to write to without touching the origin.
-func (s *State) fork() {
-	s.Touched, s.Parked, s.touched = nil, nil, nil
-	s.handlers.fork()
-	s.runs.fork()
-	s.events.fork()
-	s.mutations.fork()
-	s.inputs.fork()
-	s.sessions.fork()
-	s.scripts.fork()
-	s.queues.fork()
-	s.pending.fork()
-	s.scheduled.fork()
-	s.lanes.fork()
-	s.openRuns.fork()
 }
 
 func (s *State) touch(k Key) {

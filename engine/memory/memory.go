@@ -21,7 +21,7 @@ type Memory struct {
 	// flushing was dirty and is on its way to the store: until it has arrived there, memory alone
 	// knows it, and the store's row is older.
 	flushing map[projections.Key]struct{}
-	// spare is empty, and has room for as many as were flushed last.
+	// spare is the emptied set of an earlier flush. It becomes dirty again, so that no new set has to grow.
 	spare map[projections.Key]struct{}
 	// evictable is in a committed checkpoint and may leave memory.
 	evictable []projections.Key
@@ -71,9 +71,6 @@ func (m *Memory) Cut() (*projections.State, []projections.Key) {
 	return m.State(), keys
 }
 
-// maxSpare bounds the room that is kept for changes between flushes.
-const maxSpare = 256
-
 // NotCommitted ends a flush that has failed.
 func (m *Memory) NotCommitted() {
 	m.mu.Lock()
@@ -81,6 +78,9 @@ func (m *Memory) NotCommitted() {
 	m.markDirty(slices.Collect(maps.Keys(m.flushing))...)
 	m.flushing = nil
 }
+
+// maxSpare is the most keys that a set may have had to be kept as a spare: an emptied set keeps its memory.
+const maxSpare = 256
 
 // Committed ends a flush: the store has these entities, and they may leave.
 func (m *Memory) Committed(keys []projections.Key) {
