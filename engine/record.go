@@ -189,12 +189,12 @@ func (a *aggregate) refused(err error) error {
 	return fmt.Errorf("%w: %w", process.ErrDefect, err)
 }
 
-// decide decides the proposal on the state s. It returns both states with the history that the decision missed and that
-// was read for it; base is the same pointer as before where nothing was found.
+// decide decides the proposal on the state s. It returns both states with the history that was read for the decision,
+// before it or because it missed it; base is the same pointer as before where nothing was found.
 func (a *aggregate) decide(p *proposal, s, base *projections.State) (decide.Env, *projections.State,
 	*projections.State, error) {
 	env := a.env(s, p.cmd, p.actor, p.cause)
-	unread := s.Unread(decide.LooksUp(p.cmd))
+	unread := s.Unread(decide.Lookups(p.cmd))
 	for {
 		if len(unread) > 0 {
 			rows, err := a.history(unread)

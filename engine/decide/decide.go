@@ -99,9 +99,9 @@ func unknownWorkflow(w eventlog.WorkflowName) *Refusal {
 		hint(hint.Workflows)
 }
 
-// LooksUp names what of the workflow's past the command is sure to look up, as far as the command alone shows it. To
-// read that before the decision saves a decision that would only find it missing.
-func LooksUp(cmd Command) []projections.Key {
+// Lookups lists what the command certainly looks up of the workflow's past, as far as the command alone shows it. The
+// caller of Decide reads that first, because a decision that finds it missing has to be made again.
+func Lookups(cmd Command) []projections.Key {
 	switch cmd := cmd.(type) {
 	case Push:
 		keys := make([]projections.Key, 0, 2*len(cmd.Items))
@@ -112,17 +112,17 @@ func LooksUp(cmd Command) []projections.Key {
 		return keys
 	case FinishPrepare:
 		if cmd.Next != nil {
-			return published(cmd.Next.Publishes)
+			return eventKeys(cmd.Next.Publishes)
 		}
 	case CommitRun:
-		return published(cmd.Publishes)
+		return eventKeys(cmd.Publishes)
 	}
 	return nil
 }
 
-// published are the events that are published.
-func published(all []Publish) (keys []projections.Key) {
-	for _, p := range all {
+// eventKeys are the keys of the events that are published.
+func eventKeys(publishes []Publish) (keys []projections.Key) {
+	for _, p := range publishes {
 		for _, topic := range p.Topics {
 			keys = append(keys, projections.EventKey(topic, p.MessageID))
 		}

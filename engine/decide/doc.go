@@ -4,9 +4,9 @@
 //
 // [Decide] turns a state and a command into the facts of one transition. What a rule may know is in its arguments:
 // time, ids and chance come in [Env]; history that a rule or the fold of a fact looks at and that is not in memory
-// comes into the state: Decide asks for it by a [projections.Missing]. [Owed] names all that a state still owes the
-// world, or says what it waits for, from a closed list of reasons; [Next] is the part of the plain handlers, which owe
-// one thing at a time.
+// comes into the state: [Lookups] lists what can be read before, and Decide asks for the rest by a
+// [projections.Missing]. [Owed] names all that a state still owes the world, or says what it waits for, from a closed
+// list of reasons; [Next] is the part of the plain handlers, which owe one thing at a time.
 //
 // The files, by what they decide:
 //
@@ -50,5 +50,5 @@
 // one. Cite the id at the line that keeps the rule.
 //
 // How do I add a command? Give it the method of [Command], and look whether it needs a case in each switch over
-// commands: Decide and refuseMisplaced here, mayShare in engine/proposal.go.
+// commands: Decide, refuseMisplaced and Lookups here, mayShare in engine/proposal.go.
 package decide

@@ -12,8 +12,8 @@ import (
 	"github.com/pawl-run/pawl/projections"
 )
 
-// itemFold decides and folds as an engine does: the whole past is in a store, here an empty one, and what was finished
-// not long ago is in memory.
+// itemFold decides and folds as an engine does: it reads the past from a store, here an empty one, and what was
+// finished not long ago is still in memory.
 type itemFold struct {
 	t     testing.TB
 	state *projections.State
@@ -22,7 +22,7 @@ type itemFold struct {
 	read, missed []projections.Key
 }
 
-// newItemFold is the fold of a workflow whose past is not known to be in memory.
+// newItemFold is the fold of a workflow of which not all of the past is in memory.
 func newItemFold(t testing.TB) *itemFold {
 	f := &itemFold{t: t, state: new(projections.State)}
 	f.do(decide.Deploy{Filename: "w.ts", Source: "s", SourceHash: "1", GrantUsed: true, Definition: eventlog.Definition{
@@ -35,7 +35,7 @@ func newItemFold(t testing.TB) *itemFold {
 	return f
 }
 
-// do decides the command and folds what it comes to. What is read of the past does not exist.
+// do decides the command and folds the transition. The store has no row of what is read.
 func (f *itemFold) do(cmd decide.Command) {
 	f.runs++
 	env := decide.Env{
@@ -44,7 +44,7 @@ func (f *itemFold) do(cmd decide.Command) {
 		Session: eventlog.SessionID(fmt.Sprintf("01JD00000000000000000S%08d", f.runs)),
 	}
 	s := f.state
-	if unread := s.Unread(decide.LooksUp(cmd)); len(unread) > 0 {
+	if unread := s.Unread(decide.Lookups(cmd)); len(unread) > 0 {
 		f.read = append(f.read, unread...)
 		s = s.HydrateAll(unread, nil)
 	}
@@ -86,8 +86,8 @@ func (f *itemFold) item(n int) {
 	}
 }
 
-// TestLooksUp: what an item looks up of the past is read before its decisions, and nothing else is read.
-func TestLooksUp(t *testing.T) {
+// TestLookups: what an item looks up of the past is read before its decisions, and nothing else is read.
+func TestLookups(t *testing.T) {
 	t.Parallel()
 	f := newItemFold(t)
 	for n := range 3 {
@@ -100,12 +100,12 @@ func TestLooksUp(t *testing.T) {
 		t.Errorf("%v were read, want %d rows", f.read, want)
 	}
 	again := decide.Push{Topic: "in", Items: []decide.PushItem{{MessageID: "order-01JD00000000000000000000"}}}
-	if unread := f.state.Unread(decide.LooksUp(again)); len(unread) > 0 {
+	if unread := f.state.Unread(decide.Lookups(again)); len(unread) > 0 {
 		t.Errorf("%v are to be read again", unread)
 	}
 }
 
-// BenchmarkItem decides and folds one item of a plain workflow, with so many finished ones still in memory.
+// BenchmarkItem decides and folds one item of a plain workflow, while so many finished ones are in memory.
 func BenchmarkItem(b *testing.B) {
 	for _, finished := range []int{1, 300} {
 		b.Run(fmt.Sprint(finished), func(b *testing.B) {
@@ -116,7 +116,7 @@ func BenchmarkItem(b *testing.B) {
 			before, n := *f, 0
 			b.ReportAllocs()
 			for b.Loop() {
-				if n++; n%32 == 0 { // what is in memory does not grow with the benchmark
+				if n++; n%32 == 0 { // so that what is in memory does not grow with b.N
 					*f, n = before, 0
 				}
 				f.item(finished + n)

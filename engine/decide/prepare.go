@@ -13,7 +13,7 @@ type FinishPrepare struct {
 	Run      eventlog.RunID
 	Prepared Prepared
 	Failure  *eventlog.Failure
-	// Seen is the state that prepare peeked at, and SeenPending what getByIds has shown it as pending
+	// Seen is the state that prepare peeked at, nil for none, and SeenPending what getByIds has shown it as pending
 	// besides (R9).
 	Seen        *projections.State
 	SeenPending []eventlog.EventRef
@@ -164,9 +164,9 @@ func (d *decision) checkChoices(c eventlog.Consumer, did *FinishPrepare) (reserv
 	return reserve, nil, nil
 }
 
-// showed reports whether prepare was shown the event as pending. Its place tells: in what was seen the event itself may
-// be paged out.
-func (c *FinishPrepare) showed(ref eventlog.EventRef, at projections.Ordinal, now eventlog.Instant) bool {
+// saw reports whether prepare was shown the event as pending. It looks for the event's place in the queue, because the
+// event itself may be paged out in the state that prepare peeked at.
+func (c *FinishPrepare) saw(ref eventlog.EventRef, at projections.Ordinal, now eventlog.Instant) bool {
 	if c.Seen != nil {
 		if was, queued := c.Seen.Queued(ref.Topic, at); queued && was.Visible(now) {
 			return true
@@ -192,7 +192,7 @@ func (d *decision) checkChoice(c eventlog.Consumer, ref eventlog.EventRef, did *
 			"prepare wants to %s event %q of topic %q, which does not exist; use the messageId of an event that peek returned",
 			verb, ref.MessageID, ref.Topic), nil
 	}
-	if did.showed(ref, e.Created, d.env.Now) {
+	if did.saw(ref, e.Created, d.env.Now) {
 		return nil, ErrPrepareAgain
 	}
 	if e.Status == eventlog.EventStatusPending {
