@@ -21,29 +21,30 @@ const (
 	thriftyGC = 100
 )
 
-// tightShare is which part of its memory, in percent, a process holds before it collects garbage as often as it must.
-// The runtime sees to that by itself: on a busy machine the watchdog may look too late to make it collect, and would
-// take garbage for what a script holds. Until a script has thriftyShare in use, idleShare takes its place: it is less
-// than what a process may hold between calls (normalShare), so that garbage alone is never given back to the operating
-// system. To give memory back and to take it again costs more than many calls.
+// Parts of the memory of a process, in percent.
 const (
-	tightShare   = 75
-	normalShare  = 50
-	idleShare    = 33
+	// thriftyShare is what a script may have in use before its process collects garbage more often.
 	thriftyShare = 25
+	// idleShare is what the process may hold until then: it collects garbage as often as it must to hold no more. It is
+	// less than normalShare, so that garbage alone is never given back to the operating system: to give memory back and
+	// to take it again costs more than many calls.
+	idleShare = 33
+	// tightShare takes the place of idleShare after that. The runtime sees to both by itself: on a busy machine the
+	// watchdog may look too late to make it collect, and would take garbage for what a script holds.
+	tightShare = 75
+	// normalShare is how much a process may hold between calls: it gives more than that back.
+	normalShare = 50
+	// fullShare is how much a script may have in use: garbage needs room too. With more, a process would collect
+	// without end to stay below tightShare, and the script would seem to compute for long where it needs too much.
+	fullShare = 50
 )
-
-// fullShare is how much of its memory, in percent, a script may have in use: garbage needs room too. With more, a
-// process would collect without end to stay below tightShare, and the script would seem to compute for long where it
-// needs too much.
-const fullShare = 50
 
 // watchdog ends its process when a script has made it hold more memory than allowed, or has too much of it in use. It
 // collects garbage more often while a script holds much.
 type watchdog struct {
 	*confine.Watch
 	limit int64
-	// normal is what is held between calls without a reason to free memory.
+	// normal is normalShare in bytes.
 	normal int64
 	// room is what may be mapped between calls: with more, the operating system might refuse the next call memory that
 	// is its due.
@@ -67,7 +68,8 @@ func newWatchdog(limit int64, long func()) *watchdog {
 	return w
 }
 
-// collect sets how often garbage is collected: by how much of it lies beside what is in use, and by how much is held.
+// collect sets when garbage is collected: at so many percent of what is in use, and as often as it must be once the
+// process holds that share of its memory.
 func (w *watchdog) collect(percent int, share int64) {
 	debug.SetGCPercent(percent)
 	if !confine.Race {
