@@ -80,8 +80,8 @@ type Invocation struct {
 	Vars Vars
 	// MutateReadsByID allows get operations in mutate (R6).
 	MutateReadsByID bool
-	// ThenMutate has mutate called right after a prepare that reserves events, which saves a way to the executor and
-	// back: see Result.Mutate.
+	// ThenMutate, in a call of prepare, asks for mutate right after it if prepare reserves events: see Result.Mutate.
+	// That saves an exchange with the executor. It is for a mutate that may not read (MutateReadsByID).
 	ThenMutate bool
 	// Now is where ctx.now() and Date start; they advance from it with real time. Zero is the
 	// real time.
@@ -99,7 +99,7 @@ type Invocation struct {
 // events than it was given.
 const CodeMore = "peek.more"
 
-// Mutate is the call of mutate that follows this one of prepare; what prepare returned is left out.
+// Mutate is the call of mutate that follows this call of prepare, without Prepared.
 func (c *Invocation) Mutate() Invocation {
 	then := *c
 	then.ThenMutate, then.Phase = false, Mutate

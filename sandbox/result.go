@@ -79,15 +79,15 @@ type Result struct {
 	// Counts are those of the statements of a Counted source, in the order of the text as far as the interpreter has
 	// it; also with an error.
 	Counts []Count
-	// Mutate is how mutate has ended that was called after this prepare (Invocation.ThenMutate). It is nil where
-	// mutate is still to be called: an executor need not do it.
+	// Mutate is the result of the mutate that was called after this prepare (Invocation.ThenMutate). It is nil where
+	// mutate was not called: an executor may always leave that to its caller.
 	Mutate *MutateResult
 }
 
-// MutateResult is how a mutate has ended that was called with what prepare returned.
+// MutateResult is how a mutate ended that the executor called right after prepare.
 type MutateResult struct {
 	Result
-	// Failure is nil where it ended well.
+	// Failure is nil where mutate ended well.
 	Failure *Error
 }
 

@@ -40,7 +40,7 @@ func (c *Caller) Prepare(ctx context.Context, s *projections.State, run *project
 	if run.Event == nil { // a concurrent consumer has no state (C4)
 		call.State = handlerState(s, run)
 	}
-	call.ThenMutate = mutatesUnseen(consumer)
+	call.ThenMutate = mutatesWithoutReads(consumer)
 	seen, pending, out, err := c.look(ctx, s, run, consumer, call)
 	done.Seen, done.SeenPending = seen, pending
 	if err != nil {
@@ -56,15 +56,15 @@ func (c *Caller) Prepare(ctx context.Context, s *projections.State, run *project
 	case len(done.Prepared.Reservations) == 0 && consumer.HasNext:
 		committed := c.emit(ctx, s, run, done.Prepared.Raw, nothing)
 		done.Next = &committed
-	case len(done.Prepared.Reservations) > 0 && mutatesUnseen(consumer):
+	case len(done.Prepared.Reservations) > 0 && mutatesWithoutReads(consumer):
 		named := c.mutateAfter(ctx, s, run, call, out)
 		done.Mutate = &named
 	}
 	return done
 }
 
-// mutatesUnseen reports whether the consumer's mutate touches nothing outside before it names its call.
-func mutatesUnseen(consumer eventlog.Consumer) bool {
+// mutatesWithoutReads reports whether the consumer has a mutate, and one that may not read.
+func mutatesWithoutReads(consumer eventlog.Consumer) bool {
 	return consumer.HasMutate && !consumer.MutateReadsByID
 }
 
@@ -114,7 +114,8 @@ func (c *Caller) lookAtOne(
 	return s, nil, out, err
 }
 
-// mutateAfter is Mutate after the call of prepare that has ended so: the executor may have called it already.
+// mutateAfter is Mutate after a call of prepare and its result. The executor may have called mutate already: the result
+// of prepare then holds that of mutate.
 func (c *Caller) mutateAfter(ctx context.Context, s *projections.State, run *projections.Run, call sandbox.Invocation,
 	out sandbox.Result) decide.FinishMutate {
 	called := out.Mutate
@@ -128,7 +129,7 @@ func (c *Caller) mutateAfter(ctx context.Context, s *projections.State, run *pro
 		err = called.Failure
 	}
 	c.host(s, run, call).keepCall(call, called.Result, err)
-	return c.named(ctx, s, run, called.Result, err)
+	return c.finishMutate(ctx, s, run, called.Result, err)
 }
 
 // Mutate lets the script name its call. Nothing leaves here.
@@ -141,11 +142,11 @@ func (c *Caller) Mutate(
 	}
 	call.Prepared = prepared
 	out, err := c.host(s, run, call).invoke(ctx, call)
-	return c.named(ctx, s, run, out, err)
+	return c.finishMutate(ctx, s, run, out, err)
 }
 
-// named is what mutate comes to that has ended with a result or an error: the call that is to be made, or why none is.
-func (c *Caller) named(
+// finishMutate makes the report of a mutate from its result or its error: the call that is to be sent, or why none is.
+func (c *Caller) finishMutate(
 	ctx context.Context, s *projections.State, run *projections.Run, out sandbox.Result, err error,
 ) decide.FinishMutate {
 	done := decide.FinishMutate{Run: run.ID}

@@ -1,5 +1,6 @@
-// Package vm runs one handler of a script in one fresh runtime of the interpreter, and reads the definition of a
-// script. NewExecutor makes an executor of it that runs scripts in the calling goroutine.
+// Package vm runs one handler of a script in one fresh runtime of the interpreter, and mutate in another after a
+// prepare where the call asks for it (Invocation.ThenMutate). It also reads the definition of a script. NewExecutor
+// makes an executor of it that runs scripts in the calling goroutine.
 //
 // Guaranteed:
 //   - Nothing of an earlier call can be observed, and nothing but JSON text crosses the border in either direction.

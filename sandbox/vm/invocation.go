@@ -65,16 +65,16 @@ func (inv *invocation) scheduledAt() string {
 	return at.UTC().Format("2006-01-02T15:04:05.000Z")
 }
 
-// quickPrepare bounds the time of a prepare after which mutate is called without its caller: it is small beside what
-// an executor of processes gives a handler beyond its limits, which it keeps for both together.
+// quickPrepare is how long prepare may have taken if mutate is to follow in the same call. Package worker counts the
+// time of both against the limits of one handler, and kills a process that is 250 ms late. Prepare may use up only a
+// small part of these, or mutate would be killed before it reaches its own limits.
 const quickPrepare = 50 * time.Millisecond
 
 // thenMutate is the call of mutate with what prepare has returned. It is nil where the caller did not ask for it, where
-// prepare reserves nothing, and where the caller has to make it.
+// prepare reserves nothing or was slow, and where statements are counted: a counting caller counts each call by itself.
 func (inv *invocation) thenMutate(prepared json.RawMessage) *sandbox.Invocation {
 	call := &inv.call
-	if !call.ThenMutate || call.Phase != sandbox.Prepare || call.Source.Counted || !inv.reserves ||
-		time.Since(inv.start) > quickPrepare {
+	if !call.ThenMutate || call.Source.Counted || !inv.reserves || time.Since(inv.start) > quickPrepare {
 		return nil
 	}
 	then := call.Mutate()

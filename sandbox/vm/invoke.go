@@ -20,7 +20,7 @@ func Invoke(ctx context.Context, around Surroundings, call sandbox.Invocation, t
 		return result, fault
 	}
 	if then != nil {
-		transport.Prepared(result, then)
+		transport.Prepared(result)
 		result.Mutate = &sandbox.MutateResult{}
 		result.Mutate.Result, _, result.Mutate.Failure = invoke(ctx, around, *then, transport)
 	}

@@ -41,8 +41,8 @@ type Transport interface {
 	Start(ctx context.Context, id int, op sandbox.Operation, params json.RawMessage, replies chan<- Reply)
 	// Waiting tells that nothing goes on before a further answer; so many have been taken so far.
 	Waiting(answers int)
-	// Prepared tells that prepare has ended so, and that mutate is called now.
-	Prepared(result sandbox.Result, mutate *sandbox.Invocation)
+	// Prepared tells the result of prepare when mutate is called after it in the same call.
+	Prepared(sandbox.Result)
 }
 
 // hostTransport asks a host in this process.
@@ -58,7 +58,7 @@ func (t hostTransport) Start(ctx context.Context, id int, op sandbox.Operation, 
 func (hostTransport) Waiting(int) {}
 
 // Prepared implements Transport.
-func (hostTransport) Prepared(sandbox.Result, *sandbox.Invocation) {}
+func (hostTransport) Prepared(sandbox.Result) {}
 
 // reads are the reads of one invocation. Only the script's goroutine touches them; the goroutines
 // that wait for the host get what they need as arguments and answer over replies.

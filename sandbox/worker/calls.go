@@ -33,9 +33,9 @@ func (p *Pool) Invoke(ctx context.Context, call sandbox.Invocation, host sandbox
 		},
 	})
 	switch {
-	case fault != nil && c != nil && c.prepared != nil:
+	case fault != nil && c != nil && c.prepared != nil: // prepare has ended well; the fault is that of mutate
 		then := call.Mutate()
-		fault.PlaceAt(c.mutateAt)
+		fault.PlaceAt(c.w.places()[then.Key()])
 		c.prepared.Mutate = &sandbox.MutateResult{Failure: then.Where(fault)}
 		return *c.prepared, nil
 	case fault != nil:

@@ -4,7 +4,8 @@
 // Guaranteed, besides what package vm guarantees of each call:
 //   - Every call ends within its limits and 250 ms, each counted in its own time, whatever its script
 //     does, with an error that names the limit. A worker that does not keep a limit by itself (one
-//     native function holds it, or its memory is gone) is killed from outside and replaced.
+//     native function holds it, or its memory is gone) is killed from outside and replaced. Where mutate
+//     follows prepare in one call (Invocation.ThenMutate), the process is killed as if both were one handler.
 //   - Limits.CPU is processor time of the worker process, where the operating system tells it, and
 //     Limits.Wall is the time that passes; a script is not blamed for a busy machine. One whose process
 //     had a processor for less than a tenth of that time, because it was stopped or the machine was too
@@ -20,7 +21,8 @@
 //   - A call whose worker is killed from outside fails with worker.lost. It has sent nothing: a mutation call leaves a
 //     worker only in its result. A worker that ends before it has read all of a call has run nothing of it: the call
 //     goes to another worker, once, and only Report tells. On systems other than Linux this holds only if the call
-//     could not be written at all.
+//     could not be written at all. Where a worker ends in a mutate that has followed prepare in one call, the result of
+//     prepare is kept, and mutate has failed.
 //   - Where there are two slots or more, workflows that compute long leave one to those that do not.
 //     A call that waits for a connector's read holds a process, but no slot.
 //   - A workflow whose calls have lately waited long for reads is slow. All slow workflows together hold at most
@@ -33,5 +35,7 @@
 // Date's local-time methods use UTC in workers.
 //
 // Not guaranteed: that logs written before a worker was killed are kept, nor that more of the place is
-// known where one native function was killed than the handler it was called in.
+// known where one native function was killed than the handler it was called in. Nor, where mutate follows
+// prepare in one call, that it is known of a worker that it ended in mutate, if it ends before the watchdog
+// looks: then the call fails as a whole.
 package worker

@@ -46,10 +46,8 @@ type exchange struct {
 	inFlight int
 	causes   map[int]error // of reads that failed
 
-	// prepared is how prepare has ended, once the worker has told that it is at the mutate after it, which is written
-	// at mutateAt.
+	// prepared is the result of prepare, once the worker has told that it runs the mutate after it.
 	prepared *sandbox.Result
-	mutateAt sandbox.Place
 }
 
 // run runs an exchange to its end on a worker that has a slot, and gives both back.

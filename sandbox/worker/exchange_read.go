@@ -28,7 +28,7 @@ func (c *exchange) mayRead(r readRequest) error {
 	c.reads++
 	c.inFlight++
 	switch {
-	case !allowedHere, c.prepared != nil:
+	case !allowedHere, c.prepared != nil: // the mutate after a prepare may not read
 		return fmt.Errorf("%w: a read of %.100s.%.100s in %s", errMalformed, r.connector, r.operation, c.call.Phase)
 	case c.inFlight > c.limits.InFlight, c.reads > c.limits.HostCalls, len(r.params) > c.limits.Result,
 		!json.Valid(r.params):
@@ -37,10 +37,10 @@ func (c *exchange) mayRead(r readRequest) error {
 	return nil
 }
 
-// notePrepared keeps how prepare has ended, while the worker is at mutate.
+// notePrepared keeps the result of prepare, which the worker tells while it runs mutate.
 func (c *exchange) notePrepared(u *unpacker) error {
 	if c.call == nil || !c.call.ThenMutate || c.prepared != nil {
-		return fmt.Errorf("%w: the end of a prepare before a mutate that was not to be called", errMalformed)
+		return fmt.Errorf("%w: a mutate that was not to be called", errMalformed)
 	}
 	serial, at, result, failed := unpackPrepared(u, c.call)
 	err := errors.Join(u.done(), c.checkSerial(serial), recheck(c.call, &result, failed))
@@ -50,9 +50,11 @@ func (c *exchange) notePrepared(u *unpacker) error {
 	if err != nil {
 		return err
 	}
+	then := c.call.Mutate()
+	c.w.places()[then.Key()] = at
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.prepared, c.mutateAt = &result, at
+	c.prepared = &result
 	return nil
 }
 

@@ -33,8 +33,8 @@ const (
 	frameRead      frameKind = 19
 	frameWaiting   frameKind = 20 // nothing to do before an answer to a read
 	framePlace     frameKind = 21 // where a handler is written, before its first call in this process
-	framePrepared  frameKind = 23 // prepare has ended so, and mutate takes long
 	frameRecycle   frameKind = 22 // the answer follows, and then nothing: the process is not to be used again
+	framePrepared  frameKind = 23 // the result of prepare, while mutate after it takes long
 )
 
 // packer builds one frame after another in the same memory.

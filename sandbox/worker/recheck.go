@@ -19,7 +19,8 @@ import (
 // maxDescribedFrame bounds a description.
 const maxDescribedFrame = 8 << 20
 
-// maxResultFrame bounds everything that one call may answer, with what JSON and frames add to it.
+// maxResultFrame bounds everything that one call may answer, with what JSON and frames add to it. Where mutate follows
+// in the same call, both handlers answer.
 func maxResultFrame(call *sandbox.Invocation) int {
 	l := call.Limits
 	most := 1<<20 + l.Result + l.State + 2*l.Publish + 2*l.Log + 256*l.HostCalls
@@ -35,17 +36,17 @@ func maxResultFrame(call *sandbox.Invocation) int {
 // maxCount bounds what one count of a statement takes in a frame.
 const maxCount = 32
 
-// recheckAll rechecks how the call ended, and mutate after it.
+// recheckAll rechecks how the call ended, and how the mutate after it ended.
 func recheckAll(call *sandbox.Invocation, r *sandbox.Result, failed *sandbox.Error) error {
 	if err := recheck(call, r, failed); err != nil || r.Mutate == nil {
 		return err
 	}
-	if !call.ThenMutate || failed != nil || r.Mutate.Mutate != nil {
+	if !call.ThenMutate || failed != nil {
 		return fmt.Errorf("%w: a mutate that was not to be called", errMalformed)
 	}
 	then := call.Mutate()
 	if r.Mutate.Failure != nil {
-		r.Mutate.Failure.Cause = nil // it has no reads
+		r.Mutate.Failure.Cause = nil // it may not read, so no read of it has failed
 	}
 	return recheck(&then, &r.Mutate.Result, r.Mutate.Failure)
 }

@@ -16,7 +16,7 @@ import (
 
 func init() { programs["forestaller"] = forestaller }
 
-// forestaller is a worker that a script has taken over: it says of mutate what the call's workflow names.
+// forestaller is a worker that a script has taken over. It tells of mutate what the call has as its workflow's name.
 func forestaller([]string) error {
 	in, err := handshakeUnconfined()
 	for err == nil {
@@ -58,7 +58,7 @@ func bothHandlers(prepare, mutate string) sandbox.Invocation {
 	return call
 }
 
-// TestThenMutate: mutate sees what prepare returned and nothing else of it, as if it were called by itself.
+// TestThenMutate: mutate gets what prepare returned and sees nothing else of prepare, as if it were called by itself.
 func TestThenMutate(t *testing.T) {
 	t.Parallel()
 	e := newExecutor(t)
@@ -82,7 +82,7 @@ func TestThenMutate(t *testing.T) {
 	}
 }
 
-// TestThenMutateFails: the failure is that of mutate, with its line, and what prepare returned stays.
+// TestThenMutateFails: the failure is that of mutate, with its line, and what prepare returned is kept.
 func TestThenMutateFails(t *testing.T) {
 	t.Parallel()
 	call := bothHandlers(reservesOne, `ctx.log("soon"); throw new Error("no")`)
@@ -98,7 +98,8 @@ func TestThenMutateFails(t *testing.T) {
 	}
 }
 
-// TestThenMutateIsLeftToTheCaller: where prepare reserves nothing or takes long, and where it was not asked for.
+// TestThenMutateIsLeftToTheCaller: mutate is not called where prepare reserves nothing, fails or takes long, where the
+// caller did not ask for it, and where statements are counted.
 func TestThenMutateIsLeftToTheCaller(t *testing.T) {
 	t.Parallel()
 	e := newExecutor(t)
@@ -114,18 +115,18 @@ func TestThenMutateIsLeftToTheCaller(t *testing.T) {
 			t.Errorf("%s: %+v, %v", name, r.Mutate, err)
 		}
 	}
-	asks := bothHandlers(reservesOne, `throw new Error("called")`)
-	asks.ThenMutate = false
+	unasked := bothHandlers(reservesOne, `throw new Error("called")`)
+	unasked.ThenMutate = false
 	counted := bothHandlers(reservesOne, `throw new Error("called")`)
 	counted.Source.Counted = true
-	for _, call := range []sandbox.Invocation{asks, counted} {
+	for _, call := range []sandbox.Invocation{unasked, counted} {
 		if r, err := e.Invoke(t.Context(), call, world); err != nil || r.Mutate != nil {
 			t.Errorf("%+v, %v", r.Mutate, err)
 		}
 	}
 }
 
-// TestThenMutateEndsTheProcess: the handler that ends its process is the one that is said to.
+// TestThenMutateEndsTheProcess: the failure is that of the handler that ran when the process ended.
 func TestThenMutateEndsTheProcess(t *testing.T) {
 	t.Parallel()
 	const fill = `const all = []; for (;;) all.push(new Array(1000).fill(1))`
@@ -149,7 +150,7 @@ func TestThenMutateEndsTheProcess(t *testing.T) {
 	}
 }
 
-// TestThenMutateIsReported: a mutate that takes long is the handler that its worker is said to run.
+// TestThenMutateIsReported: the report names mutate as the handler that runs, once it takes long.
 func TestThenMutateIsReported(t *testing.T) {
 	t.Parallel()
 	p := newPool(t, Config{Size: 1})
@@ -173,8 +174,8 @@ func TestThenMutateIsReported(t *testing.T) {
 	}
 }
 
-// TestThenMutateIsRechecked: a worker is not believed that says how mutate ended where it was not to call it, or what
-// mutate cannot say.
+// TestThenMutateIsRechecked: the engine refuses the answer of a worker that tells of a mutate which it was not to call,
+// and an answer that mutate cannot give.
 func TestThenMutateIsRechecked(t *testing.T) {
 	t.Parallel()
 	p := newPool(t, Config{Size: 1, Command: func() *exec.Cmd { return itself(t, "forestaller") }})

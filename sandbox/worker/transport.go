@@ -36,9 +36,9 @@ func (t *pipeTransport) Waiting(answers int) {
 }
 
 // Prepared implements vm.Transport.
-func (t *pipeTransport) Prepared(result sandbox.Result, mutate *sandbox.Invocation) {
+func (t *pipeTransport) Prepared(result sandbox.Result) {
 	w := t.worker
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.current.prepared, w.current.mutate = &result, mutate
+	w.current.prepared = &result
 }

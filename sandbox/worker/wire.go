@@ -171,7 +171,7 @@ func unpackError(u *unpacker) *sandbox.Error {
 	return e
 }
 
-// packResult packs how a call ended, and mutate after it where that was called.
+// packResult packs how a call ended, and how the mutate after it ended where that was called.
 func packResult(p *packer, serial uint64, r *sandbox.Result, fault *sandbox.Error) {
 	start := p.begin(frameResult)
 	p.num(int64(serial))
@@ -183,7 +183,7 @@ func packResult(p *packer, serial uint64, r *sandbox.Result, fault *sandbox.Erro
 	p.end(start)
 }
 
-// packPrepared packs how prepare ended after which mutate runs, and where that is written.
+// packPrepared packs the result of prepare while mutate runs after it, and where mutate is written.
 func packPrepared(p *packer, serial uint64, r *sandbox.Result, at sandbox.Place) {
 	start := p.begin(framePrepared)
 	p.num(int64(serial))
@@ -245,7 +245,7 @@ func packEnd(p *packer, r *sandbox.Result, fault *sandbox.Error) {
 	})
 }
 
-// unpackResult reads how a call ended, which may list no more than the call allows.
+// unpackResult reads how a call ended, and how the mutate after it ended.
 func unpackResult(u *unpacker, call *sandbox.Invocation) (serial uint64, r sandbox.Result, fault *sandbox.Error) {
 	serial = uint64(u.num())
 	r, fault = unpackEnd(u, call)
@@ -256,6 +256,7 @@ func unpackResult(u *unpacker, call *sandbox.Invocation) (serial uint64, r sandb
 	return serial, r, fault
 }
 
+// unpackEnd reads how one handler ended, which may list no more than the call allows.
 func unpackEnd(u *unpacker, call *sandbox.Invocation) (r sandbox.Result, fault *sandbox.Error) {
 	if u.flag() {
 		fault = unpackError(u)

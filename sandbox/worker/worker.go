@@ -123,9 +123,8 @@ type job struct {
 	ctx     context.Context
 	cancel  context.CancelFunc
 	replies chan<- vm.Reply // once the script has asked for a read
-	// prepared is how prepare has ended, while mutate runs after it and the engine was not told.
+	// prepared is the result of prepare while mutate runs after it, until the engine is told. The worker's mu guards it.
 	prepared *sandbox.Result
-	mutate   *sandbox.Invocation
 }
 
 // serve reads frames until the engine is gone or another goroutine does it.
@@ -246,8 +245,8 @@ func (w *worker) pass() {
 	}
 }
 
-// takesLong is called again and again while a job takes long. The engine is told that it is at mutate, so that the end
-// of this process is known as mutate's.
+// takesLong is what the watchdog calls at each look while a job takes long. It tells the engine once that the job is at
+// mutate: if this process ends now, the engine knows which handler has ended it.
 func (w *worker) takesLong() {
 	w.pass()
 	w.mu.Lock()
@@ -258,7 +257,8 @@ func (w *worker) takesLong() {
 	}
 	var at sandbox.Place
 	if script, _ := w.around.Scripts.Get(j.source, j.call.Limits.Effective().Source); script != nil {
-		at = script.HandlerPlace(j.mutate.Key())
+		then := j.call.Mutate()
+		at = script.HandlerPlace(then.Key())
 	}
 	pack := newPacker()
 	packPrepared(pack, j.serial, j.prepared, at)
@@ -270,7 +270,7 @@ func (w *worker) invoke(j *job) {
 	w.place(j)
 	result, err := vm.Invoke(j.ctx, w.around, *j.call, &pipeTransport{worker: w, serial: j.serial})
 	w.mu.Lock()
-	j.prepared = nil
+	j.prepared = nil // so that takesLong, in the watchdog's goroutine, does not write while this one does
 	w.mu.Unlock()
 	w.pack.reset() // reads asked for by a script that has ended need no answer
 	packResult(w.pack, j.serial, &result, faultOf(err))
@@ -323,11 +323,9 @@ func (w *worker) describe(j *job) {
 
 // sendRecycle tells the engine, before the answer that is packed, to replace this process.
 func (w *worker) sendRecycle(serial uint64) {
-	answer := w.pack
-	w.pack = newPacker()
-	packRecycle(w.pack, serial)
-	w.send()
-	w.pack = answer
+	pack := newPacker()
+	packRecycle(pack, serial)
+	w.sendPacked(pack)
 }
 
 func (w *worker) send() { w.sendPacked(w.pack) }
