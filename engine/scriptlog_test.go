@@ -46,6 +46,33 @@ func TestIgnoredPartsAreLogged(t *testing.T) {
 	}
 }
 
+// What a failed mutate was given is logged behind its own lines, though prepare has called it in the same exchange.
+func TestInputsOfAFailedMutateAreLoggedLast(t *testing.T) {
+	t.Parallel()
+	b := enginetest.New(t)
+	var mu sync.Mutex
+	var said []sandbox.LogLine
+	b.Config.RunLog = func(_ eventlog.WorkflowName, _ eventlog.RunID, _ eventlog.Handler, lines []sandbox.LogLine) {
+		mu.Lock()
+		defer mu.Unlock()
+		said = append(said, lines...)
+	}
+	e := b.Start()
+	e.MustDeploy(`export default Pawl.workflow({ name: "w", topics: { t: {} }, consumers: { c: { subscribe: ["t"],
+    async prepare(ctx) {
+      const ids = (await ctx.peek("t")).map((e) => e.id);
+      return { reservations: [{ topic: "t", ids }] };
+    },
+    async mutate(ctx) { ctx.log("mutate"); throw new Error("no"); } } } });`)
+	e.MustPush("w", "t", "a")
+	e.Rest("w")
+	mu.Lock()
+	defer mu.Unlock()
+	if len(said) != 2 || said[0].Text != "mutate" || said[1].Level != "inputs" || said[1].At.Before(said[0].At) {
+		t.Errorf("the log: %+v", said)
+	}
+}
+
 // A script's inputs are the engine's: the id that registerInput returns links what it publishes to
 // the input that the log knows (Causes).
 func TestCauses_ARegisteredInputIsLinked(t *testing.T) {

@@ -123,7 +123,7 @@ func (c *Caller) mutateAfter(ctx context.Context, s *projections.State, run *pro
 		return c.Mutate(ctx, s, run, out.Value)
 	}
 	call = call.Mutate()
-	call.Prepared = out.Value
+	call.Prepared, call.Now = out.Value, c.cfg.Clock.Now() // what is logged of its failure comes after its own lines
 	var err error
 	if called.Failure != nil {
 		err = called.Failure

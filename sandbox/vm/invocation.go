@@ -72,9 +72,11 @@ const quickPrepare = 50 * time.Millisecond
 
 // thenMutate is the call of mutate with what prepare has returned. It is nil where the caller did not ask for it, where
 // prepare reserves nothing or was slow, and where statements are counted: a counting caller counts each call by itself.
+// It is nil too where prepare has read: a caller that lost the process at once could not call prepare again unseen.
 func (inv *invocation) thenMutate(prepared json.RawMessage) *sandbox.Invocation {
 	call := &inv.call
-	if !call.ThenMutate || call.Source.Counted || !inv.reserves || time.Since(inv.start) > quickPrepare {
+	if !call.ThenMutate || call.Source.Counted || !inv.reserves || inv.reads.made > 0 ||
+		time.Since(inv.start) > quickPrepare {
 		return nil
 	}
 	then := call.Mutate()

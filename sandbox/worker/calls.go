@@ -38,6 +38,9 @@ func (p *Pool) Invoke(ctx context.Context, call sandbox.Invocation, host sandbox
 		fault.PlaceAt(c.w.places()[then.Key()])
 		c.prepared.Mutate = &sandbox.MutateResult{Failure: then.Where(fault)}
 		return *c.prepared, nil
+	case fault != nil && c != nil && call.ThenMutate && c.endedSoon(fault):
+		call.ThenMutate = false // which of the two handlers it was is not known: each is called by itself
+		return p.Invoke(ctx, call, host)
 	case fault != nil:
 		if c != nil {
 			fault.PlaceAt(c.w.places()[call.Key()])

@@ -17,6 +17,18 @@ func (c *exchange) withKill(fault *sandbox.Error) *sandbox.Error {
 	return fault
 }
 
+// soon is more than a worker takes to tell that it is at mutate: prepare ends within quickPrepare of package vm then, and
+// the watchdog looks every 2 ms.
+const soon = 200 * time.Millisecond
+
+// endedSoon reports whether the script has ended its worker before that could have told which handler runs. The call may
+// be made again: nothing outside has seen anything of it.
+func (c *exchange) endedSoon(fault *sandbox.Error) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return fault.Fault == sandbox.FaultScript && c.reads == 0 && c.spent < soon
+}
+
 // broken ends the worker and says why the exchange cannot go on.
 func (c *exchange) broken(err error) *sandbox.Error {
 	if errors.Is(err, errMalformed) {

@@ -62,7 +62,7 @@ func bothHandlers(prepare, mutate string) sandbox.Invocation {
 func TestThenMutate(t *testing.T) {
 	t.Parallel()
 	e := newExecutor(t)
-	call := bothHandlers(`globalThis.left = 1; await ctx.mail.search({}); ctx.log("prepare"); `+reservesOne,
+	call := bothHandlers(`globalThis.left = 1; ctx.log("prepare"); `+reservesOne,
 		`ctx.log("mutate " + typeof left + more); await ctx.mail.send({ n: prepared.data.n, `+
 			`late: ctx.now() >= Date.UTC(2026, 0, 2, 3, 4, 5), random: Math.random() < 1 })`)
 	call.State = json.RawMessage(`"of prepare"`)
@@ -107,6 +107,7 @@ func TestThenMutateIsLeftToTheCaller(t *testing.T) {
 		"nothing reserved":  `return { reservations: [] }`,
 		"no event reserved": `return { reservations: [{ topic: "t.a", ids: [] }] }`,
 		"no prepare result": `return { reservations: "all" }`,
+		"a read":            `await ctx.mail.search({}); ` + reservesOne,
 		"slow":              `const end = Date.now() + 60; while (Date.now() < end); ` + reservesOne,
 		"failed":            `throw new Error("no")`,
 	} {
@@ -147,6 +148,40 @@ func TestThenMutateEndsTheProcess(t *testing.T) {
 	e = wantFault(t, err, sandbox.FaultScript, "limit.memory")
 	if wantContains(t, e.Message, "in prepare of consumer"); e.Line != 2 {
 		t.Errorf("at line %d, want that of prepare", e.Line)
+	}
+}
+
+// TestThenMutateEndsTheProcessAtOnce: before the worker could tell that it is at mutate, the end is mutate's all the
+// same, since each handler is called by itself then.
+func TestThenMutateEndsTheProcessAtOnce(t *testing.T) {
+	t.Parallel()
+	p := newPool(t, Config{Size: 1, Memory: sandbox.MinMemory})
+	call := bothHandlers(reservesOne, `return new ArrayBuffer(1e10)`)
+	r, err := p.Invoke(t.Context(), call, world)
+	if err != nil || r.Value == nil {
+		t.Fatalf("prepare ended with %+v, %v", r, err)
+	}
+	if r.Mutate == nil {
+		call.Phase, call.Prepared, call.ThenMutate = sandbox.Mutate, r.Value, false
+		_, err = p.Invoke(t.Context(), call, world)
+	} else {
+		err = r.Mutate.Failure
+	}
+	wantContains(t, wantFault(t, err, sandbox.FaultScript, "limit.memory").Message, "in mutate of consumer")
+}
+
+// TestThenMutateHasMemoryOfItsOwn: what prepare used does not count against mutate.
+func TestThenMutateHasMemoryOfItsOwn(t *testing.T) {
+	t.Parallel()
+	p := newPool(t, Config{Size: 1})
+	const fill = `const all = []; for (let i = 0; i < 38; i++) all.push(new Uint8Array(1 << 20)); `
+	for range 5 {
+		call := bothHandlers(fill+reservesOne, fill+`return all.length`)
+		call.Limits.CPU = sandbox.MaxCPU
+		r, err := p.Invoke(t.Context(), call, world)
+		if err != nil || r.Mutate != nil && r.Mutate.Failure != nil {
+			t.Fatalf("%+v, %v", r.Mutate, err)
+		}
 	}
 }
 

@@ -38,6 +38,7 @@ func (t *pipeTransport) Waiting(answers int) {
 // Prepared implements vm.Transport.
 func (t *pipeTransport) Prepared(result sandbox.Result) {
 	w := t.worker
+	w.watchdog.next()
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.current.prepared = &result

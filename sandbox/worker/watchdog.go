@@ -23,13 +23,11 @@ const (
 
 // Parts of the memory of a process, in percent.
 const (
-	// thriftyShare is what a script may have in use before its process collects garbage more often.
-	thriftyShare = 25
-	// idleShare is what the process may hold until then: it collects garbage as often as it must to hold no more. It is
-	// less than normalShare, so that garbage alone is never given back to the operating system: to give memory back and
-	// to take it again costs more than many calls.
+	// idleShare is what a process holds while half of that is enough for what is in use: it collects garbage as often
+	// as it must to hold no more. It is less than normalShare, so that garbage alone is never given back to the
+	// operating system: to give memory back and to take it again costs more than many calls.
 	idleShare = 33
-	// tightShare takes the place of idleShare after that. The runtime sees to both by itself: on a busy machine the
+	// tightShare takes the place of idleShare where more is in use. The runtime sees to both by itself: on a busy machine the
 	// watchdog may look too late to make it collect, and would take garbage for what a script holds.
 	tightShare = 75
 	// normalShare is how much a process may hold between calls: it gives more than that back.
@@ -51,7 +49,7 @@ type watchdog struct {
 	room int64
 	// long is told, at each look, that a script takes long.
 	long func()
-	// thrifty belongs to the look while the watch looks, else to the caller of stop.
+	// thrifty belongs to the look while the watch looks, else to the goroutine that starts and stops it.
 	thrifty bool
 	used    []metrics.Sample // in use when garbage was last collected, in bytes; how often it was collected
 	// collected is how often garbage was collected before the first look at the call. It is not read when the call
@@ -83,12 +81,13 @@ func (w *watchdog) start() {
 	w.Start()
 }
 
-func (w *watchdog) stop() {
+// next watches the next handler of the same call. It does not count what the one before has left.
+func (w *watchdog) next() {
 	w.Stop()
-	if w.thrifty {
-		w.thrifty = false
-		w.collect(lavishGC, idleShare)
+	if w.looked {
+		w.freeMemory()
 	}
+	w.start()
 }
 
 func (w *watchdog) look(held int64) {
@@ -97,14 +96,28 @@ func (w *watchdog) look(held int64) {
 		metrics.Read(w.used)
 		w.collected = w.used[1].Value.Uint64()
 	}
-	if most := w.limit * thriftyShare / 100; !w.thrifty && held > most && w.inUse() > most {
-		w.thrifty = true
-		w.collect(thriftyGC, tightShare)
+	if !w.thrifty {
+		w.adapt(held)
 	}
 	if held > w.normal && w.full() {
 		os.Exit(confine.ExitMemory)
 	}
 	w.long()
+}
+
+// adapt collects garbage more often where much is in use, be it of a script or of all that are compiled, and less often
+// where it is not.
+func (w *watchdog) adapt(held int64) {
+	most := w.limit * idleShare / 100 / 2
+	thrifty := held > most && w.inUse() > most
+	switch {
+	case thrifty == w.thrifty:
+	case thrifty:
+		w.collect(thriftyGC, tightShare)
+	default:
+		w.collect(lavishGC, idleShare)
+	}
+	w.thrifty = thrifty
 }
 
 // full reports whether the script uses too much of the memory. What was in use when garbage was last collected may
@@ -143,5 +156,6 @@ func (w *watchdog) freeMemory() (failed bool) {
 		debug.FreeOSMemory()
 		held, mapped = w.Measure()
 	}
+	w.adapt(held)
 	return held > w.normal || mapped > w.room
 }

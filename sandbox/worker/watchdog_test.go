@@ -91,7 +91,7 @@ func TestCollectionsAreCountedForEachCall(t *testing.T) {
 	collected := func() uint64 {
 		w.start()
 		<-looked
-		w.stop()
+		w.Stop()
 		return w.collected
 	}
 	first := collected()

@@ -224,7 +224,7 @@ func (w *worker) run(j *job) bool {
 	}
 	// The answer is sent when all of this is over: with it the engine may send the next job, which is not to pay for
 	// this one.
-	w.watchdog.stop()
+	w.watchdog.Stop()
 	if w.watchdog.freeMemory() {
 		w.sendRecycle(j.serial)
 	}
