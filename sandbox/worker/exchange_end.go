@@ -21,8 +21,8 @@ func (c *exchange) withKill(fault *sandbox.Error) *sandbox.Error {
 // the watchdog looks every 2 ms.
 const soon = 200 * time.Millisecond
 
-// endedSoon reports whether the script has ended its worker before that could have told which handler runs. The call may
-// be made again: nothing outside has seen anything of it.
+// endedSoon reports whether the script has ended its worker before that could have told which handler runs. The call
+// may be made again: nothing outside has seen anything of it.
 func (c *exchange) endedSoon(fault *sandbox.Error) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -27,8 +27,8 @@ const (
 	// as it must to hold no more. It is less than normalShare, so that garbage alone is never given back to the
 	// operating system: to give memory back and to take it again costs more than many calls.
 	idleShare = 33
-	// tightShare takes the place of idleShare where more is in use. The runtime sees to both by itself: on a busy machine the
-	// watchdog may look too late to make it collect, and would take garbage for what a script holds.
+	// tightShare takes the place of idleShare where more is in use. The runtime sees to both by itself: on a busy
+	// machine the watchdog may look too late to make it collect, and would take garbage for what a script holds.
 	tightShare = 75
 	// normalShare is how much a process may hold between calls: it gives more than that back.
 	normalShare = 50
