@@ -22,7 +22,8 @@
 //     worker only in its result. A worker that ends before it has read all of a call has run nothing of it: the call
 //     goes to another worker, once, and only Report tells. On systems other than Linux this holds only if the call
 //     could not be written at all. Where a worker ends in a mutate that has followed prepare in one call, the result of
-//     prepare is kept, and mutate has failed.
+//     prepare is kept, and mutate has failed. Where a script ends its worker before that could tell which of the two
+//     runs, each is called by itself.
 //   - Where there are two slots or more, workflows that compute long leave one to those that do not.
 //     A call that waits for a connector's read holds a process, but no slot.
 //   - A workflow whose calls have lately waited long for reads is slow. All slow workflows together hold at most
@@ -35,7 +36,6 @@
 // Date's local-time methods use UTC in workers.
 //
 // Not guaranteed: that logs written before a worker was killed are kept, nor that more of the place is
-// known where one native function was killed than the handler it was called in. Nor, where mutate follows
-// prepare in one call, that it is known of a worker that it ended in mutate, if it ends before the watchdog
-// looks: then the call fails as a whole.
+// known where one native function was killed than the handler it was called in. Of a worker that is killed from
+// outside in the first moments of a mutate that follows prepare, prepare is said to have failed (worker.lost).
 package worker

@@ -17,8 +17,8 @@ func (c *exchange) withKill(fault *sandbox.Error) *sandbox.Error {
 	return fault
 }
 
-// soon is more than a worker takes to tell that it is at mutate: prepare ends within quickPrepare of package vm then, and
-// the watchdog looks every 2 ms.
+// soon is more than a worker takes to tell that it is at mutate: prepare then ends within quickPrepare of package vm,
+// and the watchdog looks every 2 ms.
 const soon = 200 * time.Millisecond
 
 // endedSoon reports whether the script has ended its worker before that could have told which handler runs. The call
