@@ -194,7 +194,7 @@ func (a *aggregate) refused(err error) error {
 func (a *aggregate) decide(p *proposal, s, base *projections.State) (decide.Env, *projections.State,
 	*projections.State, error) {
 	env := a.env(s, p.cmd, p.actor, p.cause)
-	unread := s.Unread(decide.Lookups(p.cmd))
+	unread := s.Unread(decide.Lookups(s, p.cmd))
 	for {
 		if len(unread) > 0 {
 			rows, err := a.history(unread)

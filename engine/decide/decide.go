@@ -101,9 +101,16 @@ func unknownWorkflow(w eventlog.WorkflowName) *Refusal {
 
 // Lookups lists what the command certainly looks up of the workflow's past, as far as the command alone shows it. The
 // caller of Decide reads that first, because a decision that finds it missing has to be made again.
-func Lookups(cmd Command) []projections.Key {
+func Lookups(s *projections.State, cmd Command) []projections.Key {
+	active := func(id eventlog.RunID) bool {
+		run := s.Run(id)
+		return run != nil && run.Status == eventlog.RunStatusActive
+	}
 	switch cmd := cmd.(type) {
 	case Push:
+		if s.Archived || !s.Definition().HasTopic(cmd.Topic) {
+			return nil // it is refused without a look at the past
+		}
 		keys := make([]projections.Key, 0, 2*len(cmd.Items))
 		for _, item := range cmd.Items {
 			keys = append(keys, projections.EventKey(cmd.Topic, item.MessageID),
@@ -111,11 +118,13 @@ func Lookups(cmd Command) []projections.Key {
 		}
 		return keys
 	case FinishPrepare:
-		if cmd.Next != nil {
+		if cmd.Next != nil && active(cmd.Run) {
 			return eventKeys(cmd.Next.Publishes)
 		}
 	case CommitRun:
-		return eventKeys(cmd.Publishes)
+		if active(cmd.Run) {
+			return eventKeys(cmd.Publishes)
+		}
 	}
 	return nil
 }

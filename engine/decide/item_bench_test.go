@@ -44,7 +44,7 @@ func (f *itemFold) do(cmd decide.Command) {
 		Session: eventlog.SessionID(fmt.Sprintf("01JD00000000000000000S%08d", f.runs)),
 	}
 	s := f.state
-	if unread := s.Unread(decide.Lookups(cmd)); len(unread) > 0 {
+	if unread := s.Unread(decide.Lookups(s, cmd)); len(unread) > 0 {
 		f.read = append(f.read, unread...)
 		s = s.HydrateAll(unread, nil)
 	}
@@ -99,8 +99,16 @@ func TestLookups(t *testing.T) {
 	if want := 3 * 3; len(f.read) != want { // the event and its input, and the event that next publishes
 		t.Errorf("%v were read, want %d rows", f.read, want)
 	}
+	refused := decide.Push{Topic: "unknown", Items: []decide.PushItem{{MessageID: "order"}}}
+	if keys := decide.Lookups(f.state, refused); len(keys) > 0 {
+		t.Errorf("%v are to be read for a push that is refused without them", keys)
+	}
+	late := decide.CommitRun{Run: "gone", Publishes: []decide.Publish{{Topics: []eventlog.Topic{"out"}, MessageID: "a"}}}
+	if keys := decide.Lookups(f.state, late); len(keys) > 0 {
+		t.Errorf("%v are to be read for a run that is over", keys)
+	}
 	again := decide.Push{Topic: "in", Items: []decide.PushItem{{MessageID: "order-01JD00000000000000000000"}}}
-	if unread := f.state.Unread(decide.Lookups(again)); len(unread) > 0 {
+	if unread := f.state.Unread(decide.Lookups(f.state, again)); len(unread) > 0 {
 		t.Errorf("%v are to be read again", unread)
 	}
 }

@@ -21,8 +21,6 @@ type Memory struct {
 	// flushing was dirty and is on its way to the store: until it has arrived there, memory alone
 	// knows it, and the store's row is older.
 	flushing map[projections.Key]struct{}
-	// spare is the emptied set of an earlier flush. It becomes dirty again, so that no new set has to grow.
-	spare map[projections.Key]struct{}
 	// evictable is in a committed checkpoint and may leave memory.
 	evictable []projections.Key
 	flushed   bool // since the last eviction
@@ -66,7 +64,7 @@ func (m *Memory) Cut() (*projections.State, []projections.Key) {
 	defer m.mu.Unlock()
 	keys := slices.Collect(maps.Keys(m.dirty))
 	if len(keys) > 0 {
-		m.flushing, m.dirty, m.spare = m.dirty, m.spare, nil
+		m.flushing, m.dirty = m.dirty, nil
 	}
 	return m.State(), keys
 }
@@ -79,17 +77,10 @@ func (m *Memory) NotCommitted() {
 	m.flushing = nil
 }
 
-// maxSpare is the most keys that a set may have had to be kept as a spare: an emptied set keeps its memory.
-const maxSpare = 256
-
 // Committed ends a flush: the store has these entities, and they may leave.
 func (m *Memory) Committed(keys []projections.Key) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if n := len(m.flushing); n > 0 && n <= maxSpare {
-		clear(m.flushing)
-		m.spare = m.flushing
-	}
 	m.flushing = nil
 	m.evictable = append(m.evictable, keys...)
 	m.flushed = true

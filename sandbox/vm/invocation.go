@@ -75,7 +75,7 @@ const quickPrepare = 50 * time.Millisecond
 // It is nil too where prepare has read: a caller that lost the process at once could not call prepare again unseen.
 func (inv *invocation) thenMutate(prepared json.RawMessage) *sandbox.Invocation {
 	call := &inv.call
-	if !call.ThenMutate || call.Source.Counted || !inv.reserves || inv.reads.made > 0 ||
+	if !call.ThenMutate || call.MutateReadsByID || call.Source.Counted || !inv.reserves || inv.reads.made > 0 ||
 		time.Since(inv.start) > quickPrepare {
 		return nil
 	}
