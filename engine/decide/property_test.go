@@ -1,6 +1,7 @@
 package decide_test
 
 import (
+	"cmp"
 	"flag"
 	"fmt"
 	"math/rand/v2"
@@ -173,11 +174,14 @@ func (l *life) note(cmd decide.Command, f eventlog.Fact) {
 		run := l.run(f.Run)
 		script := l.row(projections.ScriptKey(run.Version)).(*projections.Script)
 		c, _ := script.Definition.Consumer(run.Handler)
-		for _, topic := range c.Subscribe {
-			for e := range l.seen.Pending(topic) {
-				if e.Visible(l.now) {
-					l.peeked[projections.EventKey(e.Topic, e.MessageID)] = signature(e)
-				}
+		for k, row := range l.store {
+			e, ok := row.(*projections.TopicEvent)
+			if !ok || !c.Subscribes(e.Topic) {
+				continue
+			}
+			// An engine reads for prepare what is paged out: its place tells that it is there.
+			if place, queued := l.seen.Queued(e.Topic, e.Created); queued && place.Visible(l.now) {
+				l.peeked[k] = signature(cmp.Or(l.seen.Event(e.Topic, e.MessageID), e))
 			}
 		}
 	case *eventlog.RunCommitted:
