@@ -1,6 +1,7 @@
 package engine_test
 
 import (
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -12,11 +13,8 @@ import (
 	"github.com/pawl-run/pawl/sandbox"
 )
 
-// What prepare returned and was ignored stands in the log of its run, where its author looks; the log
-// tells the script's time, also while the engine's clock stands still.
-func TestIgnoredPartsAreLogged(t *testing.T) {
-	t.Parallel()
-	b := enginetest.New(t)
+// keepRunLog keeps what the engine writes into the run log, and returns how to read it.
+func keepRunLog(b *enginetest.Harness) func() []sandbox.LogLine {
 	var mu sync.Mutex
 	var said []sandbox.LogLine
 	b.Config.RunLog = func(_ eventlog.WorkflowName, _ eventlog.RunID, _ eventlog.Handler, lines []sandbox.LogLine) {
@@ -24,6 +22,19 @@ func TestIgnoredPartsAreLogged(t *testing.T) {
 		defer mu.Unlock()
 		said = append(said, lines...)
 	}
+	return func() []sandbox.LogLine {
+		mu.Lock()
+		defer mu.Unlock()
+		return slices.Clone(said)
+	}
+}
+
+// What prepare returned and was ignored stands in the log of its run, where its author looks; the log
+// tells the script's time, also while the engine's clock stands still.
+func TestIgnoredPartsAreLogged(t *testing.T) {
+	t.Parallel()
+	b := enginetest.New(t)
+	logged := keepRunLog(b)
 	now := time.Date(2031, 5, 6, 7, 8, 9, 0, time.UTC)
 	b.Config.Clock = clock.NewManual(now)
 	e := b.Start()
@@ -32,8 +43,7 @@ func TestIgnoredPartsAreLogged(t *testing.T) {
     async prepare(ctx) { ctx.log("looking"); return { reservations: [], data: null, wakeAt: 1767261600500, ui: { title: 7 } }; } }),
 } });`)
 	e.Rest("w")
-	mu.Lock()
-	defer mu.Unlock()
+	said := logged()
 	var texts []string
 	for _, l := range said {
 		if texts = append(texts, l.Level+" "+l.Text); l.At.Before(now) || l.At.Sub(now).Hours() > 1 {
@@ -50,13 +60,7 @@ func TestIgnoredPartsAreLogged(t *testing.T) {
 func TestInputsOfAFailedMutateAreLoggedLast(t *testing.T) {
 	t.Parallel()
 	b := enginetest.New(t)
-	var mu sync.Mutex
-	var said []sandbox.LogLine
-	b.Config.RunLog = func(_ eventlog.WorkflowName, _ eventlog.RunID, _ eventlog.Handler, lines []sandbox.LogLine) {
-		mu.Lock()
-		defer mu.Unlock()
-		said = append(said, lines...)
-	}
+	logged := keepRunLog(b)
 	e := b.Start()
 	e.MustDeploy(`export default Pawl.workflow({ name: "w", topics: { t: {} }, consumers: { c: { subscribe: ["t"],
     async prepare(ctx) {
@@ -66,8 +70,7 @@ func TestInputsOfAFailedMutateAreLoggedLast(t *testing.T) {
     async mutate(ctx) { ctx.log("mutate"); throw new Error("no"); } } } });`)
 	e.MustPush("w", "t", "a")
 	e.Rest("w")
-	mu.Lock()
-	defer mu.Unlock()
+	said := logged()
 	if len(said) != 2 || said[0].Text != "mutate" || said[1].Level != "inputs" || said[1].At.Before(said[0].At) {
 		t.Errorf("the log: %+v", said)
 	}

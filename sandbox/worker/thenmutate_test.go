@@ -174,7 +174,7 @@ func TestThenMutateEndsTheProcessAtOnce(t *testing.T) {
 func TestThenMutateHasMemoryOfItsOwn(t *testing.T) {
 	t.Parallel()
 	p := newPool(t, Config{Size: 1})
-	const fill = `const all = []; for (let i = 0; i < 38; i++) all.push(new Uint8Array(1 << 20)); `
+	const fill = `const all = []; for (let i = 0; i < 46; i++) all.push(new Uint8Array(1 << 20)); `
 	for range 5 {
 		call := bothHandlers(fill+reservesOne, fill+`return all.length`)
 		call.Limits.CPU = sandbox.MaxCPU

@@ -54,6 +54,35 @@ func TestGarbageIsNoMemory(t *testing.T) {
 	held[0] = 1
 }
 
+// A process in which much is in use gets room for garbage beside it: it would collect without end to hold no more than
+// idleShare. It loses that room once little is in use.
+func TestMuchInUseGetsRoomForGarbage(t *testing.T) {
+	if againWithoutRace(t) { // which sets no limit
+		return
+	}
+	defer debug.SetGCPercent(debug.SetGCPercent(100))
+	defer debug.SetMemoryLimit(math.MaxInt64)
+	const limit = 384 << 20
+	w := newWatchdog(limit, func() {}) // which never looks
+	room := func() int64 {
+		runtime.GC()
+		w.adapt(w.Held())
+		return debug.SetMemoryLimit(-1) * 100 / limit
+	}
+	if got := room(); got < idleShare-1 || got > idleShare {
+		t.Errorf("a process that does little holds %d %%", got)
+	}
+	held := make([]byte, limit*idleShare/100*2/3)
+	if got := room(); got < tightShare-1 || got > tightShare {
+		t.Errorf("a process in which much is in use holds %d %%", got)
+	}
+	held[0] = 1
+	held = nil
+	if got := room(); got < idleShare-1 || got > idleShare {
+		t.Errorf("a process in which much was in use holds %d %%", got)
+	}
+}
+
 // What the call before had in use does not count against a script, though no garbage was collected since.
 func TestMemoryOfTheCallBeforeIsNotInUse(t *testing.T) {
 	if againWithoutRace(t) { // which holds memory of its own
@@ -96,8 +125,18 @@ func TestCollectionsAreCountedForEachCall(t *testing.T) {
 	}
 	first := collected()
 	runtime.GC()
-	if second := collected(); second <= first {
+	second := collected()
+	if second <= first {
 		t.Errorf("%d collections before the second call, and %d before the first", second, first)
+	}
+	w.start()
+	<-looked
+	runtime.GC()
+	w.next() // a mutate after prepare is watched as a call by itself
+	<-looked
+	w.Stop()
+	if third := w.collected; third <= second {
+		t.Errorf("%d collections before the mutate, and %d before the call of its prepare", third, second)
 	}
 }
 
