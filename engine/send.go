@@ -75,7 +75,11 @@ func (c *calls) exchange(s started, pinned eventlog.Operation, isPinned bool,
 	case s.Resending:
 		return resent(settlement, open)
 	case settlement.Outcome.Status == decide.Uncertain && s.Call.Reconciles && !s.Call.Resends():
-		return c.askInline(s.Mutation, settlement, open)
+		settlement = c.askInline(s.Mutation, settlement, open)
+	}
+	if settlement.Outcome.Status == decide.Uncertain && !open {
+		// A process that takes over after a crash knows of the end of this exchange only what is recorded here.
+		settlement.OverAt = c.overAt(c.underWayFor(s.Mutation))
 	}
 	return settlement
 }

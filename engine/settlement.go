@@ -153,12 +153,21 @@ func (c *calls) ask(ctx context.Context, m *projections.Mutation) decide.SettleM
 func (c *calls) withoutAnswer(m *projections.Mutation) decide.SettleMutation {
 	s := decide.SettleMutation{Mutation: m.ID, By: eventlog.ResolvedByReconcile}
 	if left := c.underWayFor(m); left > 0 {
-		s.UnderWay = true
-		if left != unknownEnd {
-			s.OverAt = c.workflow.now().Add(left + time.Millisecond) // rounded up
-		}
+		s.UnderWay, s.OverAt = true, c.overAt(left)
 	}
 	return s
+}
+
+// overAt is when nothing of a call can be under way any more that may be for so long, 0 where that is not known.
+func (c *calls) overAt(left time.Duration) eventlog.Instant {
+	switch now := c.workflow.now(); left {
+	case unknownEnd:
+		return 0
+	case 0:
+		return now
+	default:
+		return now.Add(left + time.Millisecond) // rounded up
+	}
 }
 
 // unknownEnd stands for the time that a call may still be under way while its exchange is open: it is not known.
@@ -213,18 +222,24 @@ func timeAfterDeadline(m *projections.Mutation, ending connector.Ending) time.Du
 }
 
 // unseenOf is the longest time for which the outside may still work on a call that an active run has in flight, if this
-// process does not see the end of its exchange.
+// process does not see the end of its exchange. The time that has to pass for another process's calls, also for those
+// that are looked at later, counts from here: this process has read their records now.
 func (c *calls) unseenOf(s *projections.State) (unseen time.Duration) {
 	see := func(run *projections.Run) {
 		if run == nil || run.Mutation == "" {
 			return
 		}
-		if m := s.Mutation(run.Mutation); m != nil && m.Status == eventlog.MutationStatusInFlight {
-			c.underWay.See(m, c.workflow.engine.Moment())
+		m := s.Mutation(run.Mutation)
+		if m == nil || !m.Status.Unresolved() {
+			return
+		}
+		c.underWay.See(m, c.workflow.engine.Moment())
+		if m.Status == eventlog.MutationStatusInFlight {
 			unseen = max(unseen, c.workflow.engine.Config.Connectors.Ending(c.call(m)).Unseen)
 		}
 	}
 	see(s.CurrentRun())
+	see(s.RetryRun())
 	for run := range s.OpenRuns() {
 		see(run)
 	}

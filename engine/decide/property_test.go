@@ -272,6 +272,9 @@ func (l *life) settle(m eventlog.MutationID, by string) {
 			c.OverAt = l.now.Add(time.Duration(l.int("over", 1, 20)) * time.Second)
 		}
 	}
+	if by == "" && l.chance(60) {
+		c.OverAt = l.now.Add(time.Duration(l.int("over", 0, 20)) * time.Second)
+	}
 	_ = l.step(c)
 }
 

@@ -104,27 +104,40 @@ func (d *decision) countCertain(run *projections.Run, m *projections.Mutation) {
 	}
 }
 
-// firstReconcile schedules the first question. For a call of this process, which has ended, it comes after the call's
-// deadline and the usual wait. For another process's call it comes after the deadline by the wall clock, and also after
-// the call's timeout counted from now: the caller's clock may be behind. From then on the answer "applied" is believed.
-// The answer "not applied", and a person's word, count only from OverAt on, when nothing of the call can be under way.
-// For a call of this process overAt says when that is, 0 while it is not known.
+// firstReconcile schedules the first question, or the first resend. The answer "applied" is believed from then on. The
+// answer "not applied", and a person's word, count only from OverAt on, when nothing of the call can be under way, and
+// nothing is sent again before.
+//
+// For a call of this process overAt says when that is, 0 while its exchange is open: then it waits for the deadline.
+// A call that was answered has ended, whatever its deadline. One that broke off is asked about after its deadline too,
+// but it is sent again as soon as it is over, since its host is promised to carry it out once.
+//
+// For another process's call it comes after the deadline by the wall clock, and also after the call's timeout counted
+// from now: the caller's clock may be behind.
 func (d *decision) firstReconcile(m *projections.Mutation, f eventlog.Failure,
 	overAt eventlog.Instant) *eventlog.MutationReconcileScheduled {
-	timeout := time.Duration(m.Call.TimeoutMS) * time.Millisecond
 	byClock := d.afterDeadline(m)
 	if m.Engine == d.env.Engine {
-		// Our own call has ended: its deadline alone counts, plus the usual wait.
-		at := max(byClock, d.env.Now.Add(d.env.Policies.Reconcile.Delay(1, d.env.Jitter)))
+		at := d.env.Now.Add(d.env.Policies.Reconcile.Delay(1, d.env.Jitter))
+		if overAt == 0 || overAt > d.env.Now && d.learnsEarly(m) {
+			at = max(at, byClock)
+		} else {
+			at = max(at, overAt)
+		}
 		return &eventlog.MutationReconcileScheduled{Mutation: m.ID, At: at, Failure: f, OverAt: overAt}
 	}
+	timeout := time.Duration(m.Call.TimeoutMS) * time.Millisecond
 	at := max(byClock, d.env.Now.Add(timeout+ReconcileMargin))
 	overAt = at.Add(d.env.Unseen)
-	if !d.asks(m) {
-		at = overAt // nothing can come of it before
+	if !d.learnsEarly(m) {
+		at = overAt
 	}
 	return &eventlog.MutationReconcileScheduled{Mutation: m.ID, At: at, Failure: f, OverAt: overAt}
 }
+
+// learnsEarly reports whether anything can come of looking while something of the call may be under way: a connector
+// that is asked may say that it was applied, while a resend has to wait, and so has a person.
+func (d *decision) learnsEarly(m *projections.Mutation) bool { return d.asks(m) && !m.Call.Resends() }
 
 // afterDeadline is when the mutation's deadline has passed by every clock. Of a call whose writer's clock
 // was ahead of this one the deadline says nothing: waiting for it could take years.

@@ -350,7 +350,7 @@ func (b *bench) outcomeCommand(w words, run eventlog.RunID) (decide.Command, err
 		}
 		c.CallFailure = w.told("call")
 		if over, ok := w.named["over"]; ok {
-			if c.UnderWay = true; over != "unknown" {
+			if c.UnderWay = c.By == eventlog.ResolvedByReconcile; over != "unknown" {
 				wait, err := time.ParseDuration(over)
 				if err != nil {
 					return nil, err

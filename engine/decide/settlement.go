@@ -18,7 +18,7 @@ type SettleMutation struct {
 	CallFailure *eventlog.Failure
 	// UnderWay, of a reconcile's answer: when it was asked, something of the call could still have
 	// been under way. OverAt is when nothing of it can be any more, 0 while its exchange is open:
-	// then that is not known.
+	// then that is not known. The call's own "not known" says OverAt too, also where the call is over already.
 	UnderWay bool
 	OverAt   eventlog.Instant
 	// Resent says that this is what came of a resend, which was counted when it was recorded.
@@ -112,13 +112,10 @@ func (c SettleMutation) believed(m *projections.Mutation) SettleMutation {
 // over is when nothing of the call can be under way any more, as far as the report knows: 0 while its exchange
 // is open, and for a report that did not look.
 func (c SettleMutation) over(now eventlog.Instant) eventlog.Instant {
-	switch {
-	case c.UnderWay:
-		return c.OverAt
-	case c.By == eventlog.ResolvedByReconcile:
+	if c.By == eventlog.ResolvedByReconcile && !c.UnderWay {
 		return now
 	}
-	return 0
+	return c.OverAt
 }
 
 // contradict notes a late answer that differs from a final outcome: nothing changes but that the
@@ -221,7 +218,7 @@ func (d *decision) askAgain(run *projections.Run, m *projections.Mutation, c Set
 	p := d.env.Policies.Reconcile
 	if c.UnderWay {
 		at := d.env.Now.Add(max(p.Delay(1, d.env.Jitter), min(d.env.Now.Sub(m.Deadline), p.Max)))
-		if c.OverAt != 0 && (c.OverAt < at || !d.asks(m)) {
+		if c.OverAt != 0 && (c.OverAt < at || !d.learnsEarly(m)) {
 			at = max(c.OverAt, d.env.Now)
 		}
 		d.emitNaming(&eventlog.MutationReconcileScheduled{

@@ -23,13 +23,14 @@ import (
 type turnedOut string
 
 const (
-	carriedOut    turnedOut = "carried out"
-	droppedBefore turnedOut = "dropped before it is carried out"
-	droppedAfter  turnedOut = "dropped after it is carried out"
-	trouble       turnedOut = "500, not carried out"
-	troubleAfter  turnedOut = "500, carried out"
-	stillAtWork   turnedOut = "409, not carried out"
-	refusedIt     turnedOut = "422, never carried out"
+	carriedOut     turnedOut = "carried out"
+	droppedBefore  turnedOut = "dropped before it is carried out"
+	droppedAfter   turnedOut = "dropped after it is carried out"
+	trouble        turnedOut = "500, not carried out"
+	troubleAfter   turnedOut = "500, carried out"
+	stoppedWaiting turnedOut = "502, not carried out"
+	stillAtWork    turnedOut = "409, not carried out"
+	refusedIt      turnedOut = "422, never carried out"
 )
 
 // receiver carries out what it is posted. One that honours keys does so once for each, and answers the same again.
@@ -66,6 +67,8 @@ func (r *receiver) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 		_, _ = fmt.Fprintf(w, `{"order": %d}`, r.effects[key])
 	case trouble, troubleAfter:
 		w.WriteHeader(http.StatusInternalServerError)
+	case stoppedWaiting:
+		w.WriteHeader(http.StatusBadGateway)
 	case stillAtWork:
 		w.WriteHeader(http.StatusConflict)
 	case refusedIt:
@@ -123,7 +126,7 @@ func TestF05_WhateverDropsAResentCallHappensOnce(t *testing.T) {
 				l, r := resends(t, true, first, second)
 				l.push("a")
 				why := l.wantWhy(decide.ReasonReconcile)
-				if !strings.Contains(why.Message, "the same call is sent again with the same key") {
+				if !strings.Contains(why.Message, "the same call is sent again at ") {
 					t.Errorf("why: %s", why.Message)
 				}
 				l.advance("5m")
@@ -145,6 +148,46 @@ func TestF05_WhateverDropsAResentCallHappensOnce(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// F5: a call whose outcome is not known is sent again as soon as nothing of it can be under way any more, after the
+// first pause of the policy (5 s): an answer ends it, a broken connection after quiet (5 s). A gateway answers because
+// it has stopped waiting, so the host has until the deadline (10 s) and quiet. A process that has not seen the end
+// waits as for a call that was cut off: for the deadline, its margin (1 s) and quiet. It does not take a call whose
+// exchange has ended for one that was still open, which would be five minutes.
+func TestF05_AResendWaitsForNothingButItsCall(t *testing.T) {
+	for _, c := range []struct {
+		first     turnedOut
+		restarted bool
+		want      time.Duration
+	}{
+		{trouble, false, 5 * time.Second},
+		{droppedBefore, false, 5 * time.Second},
+		{stoppedWaiting, false, 15 * time.Second},
+		{trouble, true, 16 * time.Second},
+		{droppedBefore, true, 16 * time.Second},
+		{stoppedWaiting, true, 16 * time.Second},
+	} {
+		t.Run(fmt.Sprintf("%s, restarted: %v", c.first, c.restarted), func(t *testing.T) {
+			l, r := resends(t, true, c.first)
+			l.push("a")
+			l.wantWhy(decide.ReasonReconcile)
+			if c.restarted {
+				l.restart()
+				l.rest()
+			}
+			l.advance((c.want - time.Second).String())
+			if _, requests := r.total(); requests != 1 {
+				t.Fatalf("it was sent again a second too early")
+			}
+			l.wantWhy(decide.ReasonReconcile)
+			l.advance("2s")
+			l.wantEvent("a", "consumed")
+			if effects, requests := r.total(); effects != 1 || requests != 2 {
+				t.Errorf("%d requests had %d effects, want two and one", requests, effects)
+			}
+		})
 	}
 }
 

@@ -136,6 +136,9 @@ func (j *judge) explained(n *node, state *projections.State, w eventlog.Workflow
 		s.bubbleNow().Before(s.pausedUntil) {
 		return
 	}
+	if n.failing && len(s.gate.waiting(func(other *node) bool { return other == n })) > 0 {
+		return // it ends because of a full disk, and a call of another workflow that ends too keeps it until its turn
+	}
 	if own := j.book(w).written[n]; own > state.Head.Revision {
 		s.violate("engine %d is at revision %d of %s and does nothing, and has written up to %d itself", n.number,
 			state.Head.Revision, w, own)

@@ -150,8 +150,12 @@ func resentWhen(m *projections.Mutation, at eventlog.Instant) string {
 		return fmt.Sprintf("the same call was sent again with the same key (attempt %d), which its host is promised to know "+
 			"(reconcile.resend), and its answer is awaited until %s", m.ReconcileAttempts, m.Deadline)
 	}
-	return fmt.Sprintf("the same call is sent again with the same key at %s, which its host is promised to know "+
-		"(reconcile.resend; %s so far)", at, eventlog.Count(m.ReconcileAttempts, "attempt"))
+	when := ""
+	if m.OverAt == at {
+		when = ", when nothing of its request can be under way any more"
+	}
+	return fmt.Sprintf("the same call is sent again at %s%s, with the same key, which its host is promised to know "+
+		"(reconcile.resend; %s so far)", at, when, eventlog.Count(m.ReconcileAttempts, "attempt"))
 }
 
 // pausedBy says how the workflow came to be paused, by which person and when.

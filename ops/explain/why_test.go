@@ -108,6 +108,16 @@ func TestWorkflow(t *testing.T) {
 			decide.Wait{Reason: decide.ReasonReconcile, Until: later, Subject: "M1"}, "reconcileDue", at, later, "M1",
 			[]string{"asks its connector at 2023-11-14T22:14:20Z, when its request can no longer be under way"},
 			[]string{"pawl mutations show M1"}},
+		"resend": {base(func(s *projections.State) { s.Mutation("M1").Call.ResendMS = 1 }),
+			decide.Wait{Reason: decide.ReasonReconcile, Until: later, Subject: "M1"}, "reconcileDue", at, later, "M1",
+			[]string{"the same call is sent again at 2023-11-14T22:14:20Z, with the same key", "2 attempts so far",
+				"nothing else of the workflow runs until it is known"},
+			[]string{"pawl mutations show M1"}},
+		"resend, broken off": {base(func(s *projections.State) {
+			s.Mutation("M1").Call.ResendMS, s.Mutation("M1").OverAt = 1, later
+		}), decide.Wait{Reason: decide.ReasonReconcile, Until: later, Subject: "M1"}, "reconcileDue", at, later, "M1",
+			[]string{"sent again at 2023-11-14T22:14:20Z, when nothing of its request can be under way any more, with the same"},
+			[]string{"pawl mutations show M1"}},
 		"reconcile": {base(nil), decide.Wait{Reason: decide.ReasonReconcile, Until: later, Subject: "M1"}, "reconcileDue", at,
 			later, "M1",
 			[]string{"(“no answer within 5s”)", "2 attempts so far",
