@@ -93,7 +93,7 @@ func nextOfUnresolved(s *projections.State, m *projections.Mutation, now eventlo
 		return AwaitCall{Mutation: m.ID}
 	case m.ReconcileAt > now:
 		return Wait{Reason: ReasonReconcile, Until: m.ReconcileAt, Subject: string(m.ID)}
-	case m.Call.Resends() && s.Pause != nil:
+	case m.Call.Resends() && s.Pause != nil && !s.Archived: // after an archive no resume comes, and a person decides
 		return Wait{Reason: pauseOf(s), Subject: string(m.ID)}
 	}
 	return ReconcileMutation{Mutation: m.ID}

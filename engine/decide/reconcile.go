@@ -31,7 +31,7 @@ func (c ResendMutation) decide(d *decision) error {
 		return ErrStale
 	}
 	if m.Status != eventlog.MutationStatusNeedsReconcile || m.ReconcileAt > d.env.Now || !m.Call.Resends() ||
-		s.Pause != nil || d.env.Standstill != NoStandstill {
+		s.Pause != nil && !s.Archived || d.env.Standstill != NoStandstill {
 		return ErrStale
 	}
 	attempt := counted(m) + 1
