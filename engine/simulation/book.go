@@ -1,8 +1,13 @@
 package simulation
 
 import (
+	"encoding/json"
+	"slices"
+	"strings"
+
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/projections"
+	"github.com/pawl-run/pawl/sandbox"
 )
 
 // consumerBook is what the judge itself knows of a workflow's concurrent consumers.
@@ -167,5 +172,98 @@ func (a *consumerBook) forgive(ref eventlog.EventRef) {
 	x := a.attemptsOf(ref)
 	if _, hidden := a.hidden[ref]; hidden && x.last {
 		x.counted, x.last = x.counted-1, false
+	}
+}
+
+// chain is what the judge knows of one prepare and of what followed it.
+type chain struct {
+	prepared  string         // what prepare returned
+	malformed bool           // the engine cannot read that
+	mutated   bool           // how its mutate ended was told with it
+	run       eventlog.RunID // whose prepare it is on record; empty while it is not
+}
+
+// mutates: mutate is called for what a prepare has reserved, and not again once its end was told with that prepare.
+func (j *judge) mutates(o *op, in preparedResult) {
+	s, tag := j.sim, in.Data.Tag
+	c := j.chains[tag]
+	switch {
+	case c == nil || c.prepared != string(o.script.Prepared):
+		s.violate("mutate of %s was given what no prepare returned: %s", o.workflow, o.script.Prepared)
+		return
+	case !in.reserves():
+		s.violate("mutate of chain %d is called, and its prepare reserves nothing (R3)", tag)
+	case c.malformed && !o.follows:
+		s.violate("mutate of chain %d is called, and what its prepare returned has a wrong shape (R19)", tag)
+	case c.mutated:
+		s.violate("mutate of chain %d is called again, and its end was told with its prepare", tag)
+	}
+	if !o.follows {
+		return
+	}
+	c.mutated = true
+	if c.malformed {
+		s.did("mutate with a prepare of a wrong shape")
+	}
+	state := j.book(o.workflow).state()
+	for _, reserved := range in.Reservations {
+		for _, id := range reserved.IDs {
+			e := state.Event(eventlog.Topic(reserved.Topic), eventlog.MessageID(id))
+			if e == nil || e.Status != eventlog.EventStatusPending && e.Status != eventlog.EventStatusReserved {
+				s.did("mutate with a prepare whose choice does not hold")
+			}
+		}
+	}
+}
+
+// prepared: what a run has prepared is what one prepare returned, whether or not mutate followed that at once. No other
+// run has it.
+func (j *judge) prepared(f *eventlog.RunPrepared) {
+	var in preparedResult
+	err := json.Unmarshal(f.Result, &in)
+	c := j.chains[in.Data.Tag]
+	switch {
+	case err != nil || c == nil || c.prepared != string(f.Result):
+		j.sim.violate("run %s is prepared with what no prepare returned: %s", j.sim.alias(string(f.Run)), f.Result)
+	case c.malformed:
+		j.sim.violate("run %s is prepared with a result of a wrong shape (R19)", j.sim.alias(string(f.Run)))
+	case c.run != "":
+		j.sim.violate("runs %s and %s are both prepared with chain %d", j.sim.alias(string(c.run)),
+			j.sim.alias(string(f.Run)), in.Data.Tag)
+	default:
+		c.run = f.Run
+	}
+}
+
+// calls: the call of a run is what mutate named for what this run has prepared, and for events that it has reserved
+// (R9).
+func (j *judge) calls(b *book, f *eventlog.MutationStarted) {
+	s, run := j.sim, b.run(f.Run)
+	var call prepared
+	if err := json.Unmarshal(f.Call.Params, &call); err != nil {
+		s.violate("mutation %s has parameters that no script gave: %v", s.alias(f.Key), err)
+	}
+	if c := j.chains[call.Tag]; c == nil || c.run != f.Run {
+		s.violate("mutation %s is that of chain %d, which run %s has not prepared", s.alias(f.Key), call.Tag,
+			s.alias(string(f.Run)))
+	}
+	for _, ref := range call.Refs {
+		if !slices.Contains(run.Reserved, ref) {
+			s.violate("mutation %s is for event %s of topic %s, which its run has not reserved (R9)", s.alias(f.Key),
+				ref.MessageID, ref.Topic)
+		}
+	}
+}
+
+// failedIn: a handler that fails fails its run in its own phase: what prepare has chosen is on record before mutate
+// fails.
+func (j *judge) failedIn(b *book, f *eventlog.RunFailed) {
+	handler, _, _ := strings.Cut(f.Failure.Code, ".")
+	phases := map[string]eventlog.Phase{
+		string(sandbox.Prepare): eventlog.PhasePreparing, string(sandbox.Mutate): eventlog.PhaseMutating,
+	}
+	if phase, ok := phases[handler]; ok && b.phases[f.Run] != phase {
+		j.sim.violate("%s of run %s fails (%s), and the run is in %s (R1)", handler, j.sim.alias(string(f.Run)),
+			f.Failure.Code, b.phases[f.Run])
 	}
 }

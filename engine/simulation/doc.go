@@ -16,6 +16,10 @@
 // two moves one chain of events runs, so the seed fixes the whole history: the workflows, all
 // outcomes, every operator's action, and the order. It does not fix the text of ids.
 //
+// A worker often calls mutate with the prepare that reserves events, and sometimes leaves that to the engine. Both are
+// one history: what prepare returned is on record alike, a call is that of the run's own prepare and for events that
+// the run has reserved, mutate is not called twice, and its failure is not that of prepare.
+//
 // After every move it holds that: a mutation's request leaves once at most, after its start was
 // durable, with the recorded bytes; no event sees more effects than people's words and redrives
 // account for; every acknowledged push is in the log; no event is consumed twice or orphaned; an

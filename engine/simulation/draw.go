@@ -178,7 +178,7 @@ func (s *sim) scriptAnswer(o *op) (scriptAnswer, string) {
 			return answer, "its read fails: " + string(answer.failing)
 		}
 		fault := pick(s, sandbox.FaultScript, sandbox.FaultTransient, sandbox.FaultInternal)
-		answer.fault = &sandbox.Error{Fault: fault, Code: "script." + string(fault), Message: "it fails"}
+		answer.fault = &sandbox.Error{Fault: fault, Code: string(o.script.Phase) + "." + string(fault), Message: "it fails"}
 	}
 	if answer.fault != nil {
 		return answer, "fails: " + string(answer.fault.Fault)
@@ -198,11 +198,14 @@ func (s *sim) scriptAnswer(o *op) (scriptAnswer, string) {
 
 // given reads what a mutate or next was given and checks it against the chain's past.
 func (s *sim) given(o *op) prepared {
-	var in struct{ Data prepared }
+	var in preparedResult
 	if err := json.Unmarshal(o.script.Prepared, &in); err != nil {
 		s.violate("%s of %s was given no prepare result: %s", o.script.Phase, o.workflow, o.script.Prepared)
 	}
-	if o.script.Phase == sandbox.Next {
+	switch o.script.Phase {
+	case sandbox.Mutate:
+		s.judge.mutates(o, in)
+	case sandbox.Next:
 		var result struct{ Status string }
 		if err := json.Unmarshal(o.script.MutationResult, &result); err != nil {
 			s.violate("next of %s was given no mutation result: %s", o.workflow, o.script.MutationResult)
@@ -249,8 +252,7 @@ func (s *sim) prepare(answer scriptAnswer, o *op) (scriptAnswer, string) {
 	if !s.calm && s.chance(0.1) {
 		out.WakeAt = s.wakeAt(o)
 	}
-	answer.result.Value, _ = json.Marshal(out)
-	return answer, fmt.Sprintf("chain %d reserves %d events", s.tags, len(out.Data.Refs))
+	return s.returned(answer, o, out, fmt.Sprintf("reserves %d events", len(out.Data.Refs)))
 }
 
 func (s *sim) wakeAt(o *op) string {
@@ -258,6 +260,20 @@ func (s *sim) wakeAt(o *op) string {
 }
 
 func (s *sim) mutate(answer scriptAnswer, given prepared) (scriptAnswer, string) {
+	if !s.calm && s.profile.scriptFails > 0 {
+		switch x := s.ofChain(given.Tag, 2); {
+		case x < 0.02:
+			answer.fault = &sandbox.Error{Fault: sandbox.FaultTransient, Code: "mutate.lost", Message: "its worker is gone"}
+			return answer, "loses its worker"
+		case x < 0.04:
+			answer.fault = &sandbox.Error{Fault: sandbox.FaultScript, Code: "mutate.died", Message: "it ends its worker"}
+			return answer, "ends its worker"
+		case x < 0.06: // its call is known all the same (F14)
+			answer.fault = &sandbox.Error{Fault: sandbox.FaultScript, Code: "mutate.result", Message: "it calls with too much"}
+			answer.result.Call = &sandbox.MutationCall{Connector: connectorName, Operation: opSend, Oversize: 2 << 20}
+			return answer, "calls with too much"
+		}
+	}
 	if s.chance(0.15) {
 		return answer, "makes no call"
 	}
@@ -309,42 +325,4 @@ func (s *sim) messageID() eventlog.MessageID {
 	}
 	s.ids++
 	return eventlog.MessageID(fmt.Sprintf("e%d", s.ids))
-}
-
-// prepareOne draws what a prepare does that is given one event: it confirms the event, cancels it, chooses nothing, or
-// wants another one.
-func (s *sim) prepareOne(answer scriptAnswer, o *op) (scriptAnswer, string) {
-	s.tags++
-	out := preparedResult{Reservations: []choice{}, Data: prepared{Tag: s.tags, Concurrent: true}}
-	how := "finds nothing"
-	for topic, events := range o.script.Pending {
-		for _, e := range events { // at most one of one topic
-			own := choice{Topic: topic, IDs: []string{e.MessageID}, Reason: "not wanted"}
-			x := s.rng.Float64()
-			switch {
-			case s.calm || x < 0.8:
-				own.Reason = ""
-				out.Reservations = append(out.Reservations, own)
-				out.Data.Refs = append(out.Data.Refs, eventlog.EventRef{Topic: eventlog.Topic(topic),
-					MessageID: eventlog.MessageID(e.MessageID)})
-				how = "confirms its event"
-			case x < 0.87:
-				out.Cancel = append(out.Cancel, own)
-				how = "cancels its event"
-			case x < 0.97:
-				how = "chooses nothing"
-			default:
-				other := fmt.Sprintf("e%d", 1+s.rng.IntN(s.ids+1))
-				out.Reservations = append(out.Reservations, choice{Topic: topic, IDs: []string{other}})
-				out.Data.Refs = append(out.Data.Refs, eventlog.EventRef{Topic: eventlog.Topic(topic),
-					MessageID: eventlog.MessageID(other)})
-				how = "wants " + other
-			}
-		}
-	}
-	if !s.calm && s.chance(0.1) {
-		out.WakeAt = s.wakeAt(o)
-	}
-	answer.result.Value, _ = json.Marshal(out)
-	return answer, fmt.Sprintf("chain %d %s", s.tags, how)
 }

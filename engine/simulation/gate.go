@@ -43,6 +43,8 @@ type op struct {
 	entry  eventlog.Entry
 	call   connector.Call
 	script sandbox.Invocation
+	// follows: it is a mutate that follows its prepare in the same call.
+	follows bool
 
 	// looked and seen belong to the judge: whether it has noted the arrival; and of a prepare, which events it could
 	// see and how often each had become pending.

@@ -138,8 +138,9 @@ type judge struct {
 	// barriers are the starts in the log by transition; overtaken the keys that may not leave.
 	barriers  map[eventlog.TransitionID]barrier
 	overtaken map[string]bool
-	// seen is what next was given, by the chain's tag.
-	seen map[int]string
+	// seen is what next was given, by the chain's tag, and chains are those of all prepares that have returned.
+	seen   map[int]string
+	chains map[int]*chain
 	// reported are the calls that a person was told of before they were given up.
 	reported map[eventlog.MutationID]bool
 }
@@ -150,7 +151,7 @@ func newJudge(s *sim) *judge {
 		deadlines: map[string]eventlog.Instant{}, resends: map[string]int{},
 		started: map[string]*eventlog.MutationStarted{}, undone: map[string]bool{}, asserted: map[int]bool{},
 		barriers: map[eventlog.TransitionID]barrier{}, overtaken: map[string]bool{}, seen: map[int]string{},
-		reported: map[eventlog.MutationID]bool{},
+		chains: map[int]*chain{}, reported: map[eventlog.MutationID]bool{},
 	}
 }
 

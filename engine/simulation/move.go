@@ -175,6 +175,12 @@ func (s *sim) release(o *op) {
 	case opScript:
 		done, what := s.scriptAnswer(o)
 		answer, how = done, string(o.script.Phase)+" of "+o.script.Handler+" "+what
+		if o.follows {
+			s.did("mutate with its prepare")
+			if done.fault != nil {
+				s.did("mutate with its prepare fails")
+			}
+		}
 	}
 	s.say("engine %d %s %s: %s", o.node.number, o.workflow, o.kind, how)
 	s.gate.release(o, answer)

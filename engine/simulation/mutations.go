@@ -19,6 +19,7 @@ func (j *judge) mutation(b *book, r eventlog.Record, f eventlog.Fact) {
 		}
 		j.started[f.Key], j.deadlines[f.Key] = f, j.trueTime(r, f.Deadline)
 		j.startedIn(b, f.Key)
+		j.calls(b, f)
 		b.keys[f.Mutation], b.open[f.Mutation] = f.Key, f.Run
 		j.barriers[r.ID] = barrier{key: f.Key, revision: r.Revision}
 	case *eventlog.MutationRefused:

@@ -14,6 +14,7 @@ import (
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/projections"
 	"github.com/pawl-run/pawl/projections/store"
+	"github.com/pawl-run/pawl/sandbox"
 )
 
 // noEngine reports whether no engine is alive to do anything.
@@ -65,6 +66,10 @@ func (s *sim) start(st *store.Store) (*node, error) {
 	if s.cfg.Decide != nil {
 		rules = s.cfg.Decide(rules)
 	}
+	var executor sandbox.Executor = &scripts{s, n}
+	if s.cfg.Scripts != nil {
+		executor = s.cfg.Scripts(executor)
+	}
 	var outer engine.Connectors = &outside{s, n}
 	if s.cfg.Connectors != nil {
 		outer = s.cfg.Connectors(outer)
@@ -84,7 +89,7 @@ func (s *sim) start(st *store.Store) (*node, error) {
 		group = 1
 	}
 	cfg := engine.Config{
-		Log: &nodeLog{s.reachedBy(n), s, n}, Store: kept, Scripts: &scripts{s, n}, Connectors: outer,
+		Log: &nodeLog{s.reachedBy(n), s, n}, Store: kept, Scripts: executor, Connectors: outer,
 		Clock:    nodeClock{s.clock, n},
 		MaxGroup: group,
 		Random:   rand.NewChaCha8(seed), Jitter: func() float64 { return jitter }, Policies: s.policies,

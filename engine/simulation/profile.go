@@ -1,6 +1,7 @@
 package simulation
 
 import (
+	"math/rand/v2"
 	"time"
 
 	"github.com/pawl-run/pawl/engine/schedule"
@@ -104,4 +105,32 @@ func (s *sim) drawPolicies() schedule.Policies {
 		p.Wake.Max = pick(s, time.Minute, 15*time.Minute)
 	}
 	return p
+}
+
+// drawConcurrent decides whether the seed has concurrent consumers. It draws apart from all else, so that the other
+// seeds keep their histories.
+func (s *sim) drawConcurrent() bool {
+	switch {
+	case s.cfg.Focus == Sharing:
+		return s.cfg.Seed%3 == 2
+	case s.cfg.Focus != Drawn:
+		return s.cfg.Focus > Anything
+	}
+	return rand.New(rand.NewPCG(s.cfg.Seed, 0xc1)).Float64() < 0.4
+}
+
+// drawConcurrency is what a consumer of a seed with concurrency declares; nil for a plain one.
+func (s *sim) drawConcurrency(p float64) *concurrency {
+	if !s.chance(p) {
+		return nil
+	}
+	return &concurrency{N: pick(s, 1, 2, 2, 3, 5), Key: pick(s, "", "k", "k", "k", "v"),
+		Rate: pick(s, "", "", "", "", "1/s", "20/m")}
+}
+
+// declareConcurrency makes most consumers concurrent in a seed with concurrency.
+func (s *sim) declareConcurrency(p *program) {
+	if s.concurrent {
+		p.X, p.Y = s.drawConcurrency(0.8), s.drawConcurrency(0.3)
+	}
 }

@@ -122,6 +122,7 @@ func (j *judge) fact(b *book, r eventlog.Record, f eventlog.Fact, before *projec
 		}
 	case *eventlog.RunPrepared:
 		j.advance(b, f.Run, eventlog.PhasePrepared)
+		j.prepared(f)
 	case *eventlog.RunCommitted:
 		j.advance(b, f.Run, eventlog.PhaseCommitted)
 		j.end(b, f.Run)
@@ -130,6 +131,7 @@ func (j *judge) fact(b *book, r eventlog.Record, f eventlog.Fact, before *projec
 		}
 	case *eventlog.RunFailed:
 		j.end(b, f.Run)
+		j.failedIn(b, f)
 	case *eventlog.RunCrashed:
 		j.end(b, f.Run)
 		for _, other := range r.Facts {

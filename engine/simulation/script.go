@@ -40,6 +40,13 @@ type preparedResult struct {
 	Cancel       []choice `json:"cancel,omitempty"`
 	Data         prepared `json:"data"`
 	WakeAt       string   `json:"wakeAt,omitempty"`
+	// UI is an object where the engine can read the result (R19).
+	UI string `json:"ui,omitempty"`
+}
+
+// reserves reports whether the result names an event to reserve.
+func (r *preparedResult) reserves() bool {
+	return slices.ContainsFunc(r.Reservations, func(c choice) bool { return len(c.IDs) > 0 })
 }
 
 // shapes is how many kinds of workflow there are.
@@ -107,6 +114,8 @@ type scriptAnswer struct {
 	read    bool
 	failing eventlog.Class
 	fault   *sandbox.Error
+	// mutates: mutate follows this prepare in the same call (sandbox.Invocation.ThenMutate).
+	mutates bool
 }
 
 // scripts is the sandbox of one engine.
@@ -131,17 +140,35 @@ func (x *scripts) Describe(_ context.Context, source sandbox.Source) (sandbox.De
 	return p.definition(), nil, nil
 }
 
-// Invoke implements sandbox.Executor.
+// Invoke implements sandbox.Executor. A mutate that follows comes up at the gate by itself: the engine may die, stop or
+// stand still between the two handlers.
 func (x *scripts) Invoke(ctx context.Context, call sandbox.Invocation, host sandbox.Host) (sandbox.Result, error) {
+	result, mutates, fault := x.invoke(ctx, call, host, false)
+	if fault != nil {
+		return result, fault
+	}
+	if mutates {
+		then := call.Mutate()
+		then.Prepared = result.Value
+		result.Mutate = &sandbox.MutateResult{}
+		result.Mutate.Result, _, result.Mutate.Failure = x.invoke(ctx, then, nil, true)
+	}
+	return result, nil
+}
+
+// invoke runs one handler; follows says that it is a mutate that follows its prepare. It reports whether one is to
+// follow this handler.
+func (x *scripts) invoke(ctx context.Context, call sandbox.Invocation, host sandbox.Host, follows bool) (
+	result sandbox.Result, mutates bool, fault *sandbox.Error) {
 	p, err := parse(call.Source)
 	if err != nil {
-		return sandbox.Result{}, sandbox.InternalFault("%v", err)
+		return result, false, sandbox.InternalFault("%v", err)
 	}
 	answer, err := x.sim.gate.park(ctx, &op{node: x.node, workflow: eventlog.WorkflowName(p.Name), kind: opScript,
-		script: call, about: aboutScript(p, call)})
+		script: call, follows: follows, about: aboutScript(p, call)})
 	if err != nil {
 		<-ctx.Done()
-		return sandbox.Result{}, &sandbox.Error{Fault: sandbox.FaultTransient, Code: "script.cancelled", Message: err.Error()}
+		return result, false, sandbox.Cancelled(ctx, err.Error())
 	}
 	out := answer.(scriptAnswer)
 	if out.read {
@@ -151,14 +178,11 @@ func (x *scripts) Invoke(ctx context.Context, call sandbox.Invocation, host sand
 			if !errors.As(err, &cause) {
 				x.sim.violate("a read failed with %T and not with a failure: %v", err, err)
 			}
-			return sandbox.Result{}, &sandbox.Error{Fault: sandbox.FaultRead, Code: "read.failed", Message: err.Error(),
+			return result, false, &sandbox.Error{Fault: sandbox.FaultRead, Code: "read.failed", Message: err.Error(),
 				Cause: err}
 		}
 	}
-	if out.fault != nil {
-		return sandbox.Result{}, out.fault
-	}
-	return out.result, nil
+	return out.result, out.mutates, out.fault
 }
 
 // Close implements sandbox.Executor.
@@ -176,27 +200,6 @@ func (b *concurrency) declare(c *sandbox.ConsumerDefinition) {
 	if b != nil {
 		c.Concurrency, c.Key, c.Rate = &b.N, b.Key, b.Rate
 	}
-}
-
-// drawConcurrent decides whether the seed has concurrent consumers. It draws apart from all else, so that the other
-// seeds keep their histories.
-func (s *sim) drawConcurrent() bool {
-	switch {
-	case s.cfg.Focus == Sharing:
-		return s.cfg.Seed%3 == 2
-	case s.cfg.Focus != Drawn:
-		return s.cfg.Focus > Anything
-	}
-	return rand.New(rand.NewPCG(s.cfg.Seed, 0xc1)).Float64() < 0.4
-}
-
-// drawConcurrency is what a consumer of a seed with concurrency declares; nil for a plain one.
-func (s *sim) drawConcurrency(p float64) *concurrency {
-	if !s.chance(p) {
-		return nil
-	}
-	return &concurrency{N: pick(s, 1, 2, 2, 3, 5), Key: pick(s, "", "k", "k", "k", "v"),
-		Rate: pick(s, "", "", "", "", "1/s", "20/m")}
 }
 
 // concurrency is what the handler declares; nil for a plain one.
@@ -232,13 +235,6 @@ func (s *sim) program(w *workflow) program {
 	return p
 }
 
-// declareConcurrency makes most consumers concurrent in a seed with concurrency.
-func (s *sim) declareConcurrency(p *program) {
-	if s.concurrent {
-		p.X, p.Y = s.drawConcurrency(0.8), s.drawConcurrency(0.3)
-	}
-}
-
 func aboutScript(p program, call sandbox.Invocation) string {
 	if p.concurrency(call.Handler) == nil {
 		return ""
@@ -250,4 +246,67 @@ func aboutScript(p program, call sandbox.Invocation) string {
 		}
 	}
 	return about
+}
+
+// prepareOne draws what a prepare does that is given one event: it confirms the event, cancels it, chooses nothing, or
+// wants another one.
+func (s *sim) prepareOne(answer scriptAnswer, o *op) (scriptAnswer, string) {
+	s.tags++
+	out := preparedResult{Reservations: []choice{}, Data: prepared{Tag: s.tags, Concurrent: true}}
+	how := "finds nothing"
+	for topic, events := range o.script.Pending {
+		for _, e := range events { // at most one of one topic
+			own := choice{Topic: topic, IDs: []string{e.MessageID}, Reason: "not wanted"}
+			x := s.rng.Float64()
+			switch {
+			case s.calm || x < 0.8:
+				own.Reason = ""
+				out.Reservations = append(out.Reservations, own)
+				out.Data.Refs = append(out.Data.Refs, eventlog.EventRef{Topic: eventlog.Topic(topic),
+					MessageID: eventlog.MessageID(e.MessageID)})
+				how = "confirms its event"
+			case x < 0.87:
+				out.Cancel = append(out.Cancel, own)
+				how = "cancels its event"
+			case x < 0.97:
+				how = "chooses nothing"
+			default:
+				other := fmt.Sprintf("e%d", 1+s.rng.IntN(s.ids+1))
+				out.Reservations = append(out.Reservations, choice{Topic: topic, IDs: []string{other}})
+				out.Data.Refs = append(out.Data.Refs, eventlog.EventRef{Topic: eventlog.Topic(topic),
+					MessageID: eventlog.MessageID(other)})
+				how = "wants " + other
+			}
+		}
+	}
+	if !s.calm && s.chance(0.1) {
+		out.WakeAt = s.wakeAt(o)
+	}
+	return s.returned(answer, o, out, how)
+}
+
+// AndMutates is what the trace says of a prepare that mutate follows in the same call.
+const AndMutates = ", and mutate follows"
+
+// returned is the answer of a prepare that returns a result. Like a worker it lets mutate follow only if the prepare
+// reserves events and has read nothing, and sometimes leaves mutate to the engine. That is drawn by the chain, apart
+// from all else: it makes no difference to the rest of the history.
+func (s *sim) returned(answer scriptAnswer, o *op, out preparedResult, how string) (scriptAnswer, string) {
+	tag := out.Data.Tag
+	if !s.calm && s.profile.scriptFails > 0 && s.ofChain(tag, 3) < 0.02 {
+		out.UI = "no object"
+		how += " in a result of a wrong shape"
+	}
+	answer.result.Value, _ = json.Marshal(out)
+	s.judge.chains[tag] = &chain{prepared: string(answer.result.Value), malformed: out.UI != ""}
+	if o.script.ThenMutate && out.reserves() && !answer.read && s.ofChain(tag, 1) < 0.8 {
+		answer.mutates = true
+		how += AndMutates
+	}
+	return answer, fmt.Sprintf("chain %d %s", tag, how)
+}
+
+// ofChain draws a number in [0, 1) that the seed, the chain and its use alone fix.
+func (s *sim) ofChain(tag int, use uint64) float64 {
+	return rand.New(rand.NewPCG(s.cfg.Seed, uint64(tag)<<8|use)).Float64()
 }

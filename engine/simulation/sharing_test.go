@@ -17,6 +17,7 @@ func TestSharingSeeds(t *testing.T) {
 		"partition taken", "stood still", "kept from leaving", "clock set", "freeze", "crash", "stop", "second engine",
 		"cut from the leases", "cut from the others", "cut from the log", "cut from what is new", "ask read", "ask push",
 		"run.crashed", "mutation.applied", "mutation.failed", "mutation.left_indeterminate", "left alone",
+		"mutate with its prepare",
 	} {
 		t.Logf("%s: %d", what, all.Seen[what])
 		if all.Seen[what] == 0 {

@@ -16,6 +16,7 @@ import (
 	"github.com/pawl-run/pawl/eventlog/memlog"
 	"github.com/pawl-run/pawl/projections"
 	"github.com/pawl-run/pawl/projections/store"
+	"github.com/pawl-run/pawl/sandbox"
 )
 
 // Config of one run of the simulation.
@@ -30,8 +31,9 @@ type Config struct {
 	Focus Focus
 	// Trace, if set, gets every line of the history as it happens.
 	Trace func(line string)
-	// Decide, Connectors, Log and Store break the engine on purpose; nil leaves it as it is.
+	// Decide, Scripts, Connectors, Log and Store break the engine on purpose; nil leaves it as it is.
 	Decide     func(engine.DecideFunc) engine.DecideFunc
+	Scripts    func(sandbox.Executor) sandbox.Executor
 	Connectors func(engine.Connectors) engine.Connectors
 	Log        func(eventlog.Log) eventlog.Log
 	Store      func(engine.Store) engine.Store

@@ -100,6 +100,8 @@ func TestSeeds(t *testing.T) {
 		"outage", "free: approve", "free: reject", "free: resolve", "free: resume", "free: redeploy", "free: repair",
 		"free: redrive", "free: skip", "free: cancel",
 		"left alone", "loss accepted", "end lost", "record spoilt", "records lost",
+		"mutate with its prepare", "mutate with its prepare fails", "mutate with a prepare whose choice does not hold",
+		"mutate with a prepare of a wrong shape",
 	} {
 		if all.Seen[what] == 0 {
 			t.Errorf("no history had: %s", what)
