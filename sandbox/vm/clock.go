@@ -14,7 +14,8 @@ type scriptClock struct {
 	// cpu is the processor time of the process or thread, nil where it is not known. With it
 	// a script is charged for what it computed, not for the time a busy machine took over it.
 	cpu   func() time.Duration
-	began time.Duration // cpu at the start
+	began time.Duration // cpu at the start, once read is true
+	read  bool
 	stops func(*sandbox.Error)
 
 	mu      sync.Mutex
@@ -25,11 +26,28 @@ type scriptClock struct {
 }
 
 func newScriptClock(limits sandbox.Limits, cpu func() time.Duration, stops func(*sandbox.Error)) *scriptClock {
-	c := &scriptClock{limits: limits, cpu: cpu, stops: stops}
-	if cpu != nil {
-		c.began = cpu()
+	return &scriptClock{limits: limits, cpu: cpu, read: cpu == nil, stops: stops}
+}
+
+// unread is how long a script may run before its processor time is read for the first time. The reading is a system
+// call, and most calls end before it. Until then the time that passes counts, but never more than this: where the
+// machine is busy, a script is ended before its limit by a hundredth of it at most.
+func (c *scriptClock) unread() time.Duration { return c.limits.CPU / 100 }
+
+// left is how long the clock may run until something is to be done: the first reading, or the end of the script.
+func (c *scriptClock) left() time.Duration {
+	until := min(c.limits.CPU, c.limits.Wall)
+	if !c.read {
+		until = min(until, c.unread())
 	}
-	return c
+	return max(until-c.spent, 0)
+}
+
+// first reads the processor time for the first time. The script has run for wall.
+func (c *scriptClock) first(wall time.Duration) {
+	if !c.read {
+		c.began, c.read = c.cpu()-min(wall, c.unread()), true
+	}
 }
 
 // run starts a stretch of script code and arms its deadline.
@@ -37,12 +55,14 @@ func (c *scriptClock) run() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.running, c.since = true, time.Now()
-	left := max(min(c.limits.CPU, c.limits.Wall)-c.spent, 0)
+	if c.spent >= c.unread() {
+		c.first(c.spent) // not only when the timer fires: a short stretch ends before
+	}
 	if c.timer == nil {
-		c.timer = time.AfterFunc(left, c.expire)
+		c.timer = time.AfterFunc(c.left(), c.expire)
 		return
 	}
-	c.timer.Reset(left)
+	c.timer.Reset(c.left())
 }
 
 // pause ends the stretch.
@@ -68,6 +88,7 @@ func (c *scriptClock) expire() {
 	var fault *sandbox.Error
 	if c.running {
 		wall := c.spent + time.Since(c.since)
+		c.first(wall)
 		fault = c.limits.Exceeded(wall, c.computed(wall), 0)
 		if fault == nil {
 			rest := min(c.limits.Wall-wall, c.limits.CPU-c.computed(wall))

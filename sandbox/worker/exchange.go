@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/pawl-run/pawl/sandbox"
-	"github.com/pawl-run/pawl/sandbox/cputime"
 	"github.com/pawl-run/pawl/sandbox/vm"
 )
 
@@ -31,7 +30,7 @@ type exchange struct {
 	since    time.Time     // when it was last started or stopped
 	spent    time.Duration // of the script's time
 	waited   time.Duration // for reads
-	cpuBegan time.Duration
+	cpuBegan time.Duration // the process's processor time at the start, once cpuKnown is true
 	cpuKnown bool
 	timer    *time.Timer
 	stopAt   time.Time // when a cancelled worker is killed
@@ -58,7 +57,6 @@ func (c *exchange) run(ctx context.Context, ref scriptRef) *sandbox.Error {
 		}
 	}()
 	c.mu.Lock() // the timer may fire at once
-	c.cpuBegan, c.cpuKnown = cputime.Of(c.w.Cmd.Process.Pid)
 	c.running, c.since = true, time.Now()
 	c.timer = time.AfterFunc(superviseEvery, c.supervise)
 	c.mu.Unlock()

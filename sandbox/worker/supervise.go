@@ -40,6 +40,19 @@ func (c *exchange) excess(now time.Time) *sandbox.Error {
 	if c.stopFor != nil && now.After(c.stopAt) {
 		return c.stopFor
 	}
+	wall := c.spent
+	if c.running {
+		wall += now.Sub(c.since)
+	}
+	computed := wall
+	if cpu, ok := cputime.Of(c.w.Cmd.Process.Pid); ok {
+		// Most calls end before they are looked at, and need not pay for a reading at their start. Until the first look
+		// the time that passes counts, but no more of it than a look lies behind the start.
+		if !c.cpuKnown {
+			c.cpuBegan, c.cpuKnown = cpu-min(wall, superviseEvery), true
+		}
+		computed = cpu - c.cpuBegan
+	}
 	if !c.running {
 		return nil
 	}
@@ -52,11 +65,6 @@ func (c *exchange) excess(now time.Time) *sandbox.Error {
 	}
 	if n := threadsOf(c.w.Cmd.Process.Pid); n > maxWorkerThreads {
 		return malformed(fmt.Errorf("it has started %d threads", n))
-	}
-	wall := c.spent + now.Sub(c.since)
-	computed := wall
-	if cpu, ok := cputime.Of(c.w.Cmd.Process.Pid); ok && c.cpuKnown {
-		computed = cpu - c.cpuBegan
 	}
 	// Both times have to be over by the while: on a busy machine a script's processor time runs out
 	// long after the same time has passed, and a worker killed at that moment could not say on which

@@ -1,10 +1,14 @@
 package worker
 
 import (
+	"os"
+	"os/exec"
 	"testing"
 	"time"
 
 	"github.com/pawl-run/pawl/sandbox"
+	"github.com/pawl-run/pawl/sandbox/cputime"
+	"github.com/pawl-run/pawl/sandbox/worker/confine"
 )
 
 // TestExceeded: a script that computes too long, or long enough of the time that passes, is to blame; one
@@ -46,6 +50,41 @@ func TestExceeded(t *testing.T) {
 		if fault != c.fault || code != c.code {
 			t.Errorf("after %s, %s of them computing, and %s more: %s %q, want %s %q", c.wall, c.cpu, c.while, fault,
 				code, c.fault, c.code)
+		}
+	}
+}
+
+// The processor time of a call is read at the first look at it, also while it waits for a read: a script that runs only
+// between the looks would not be charged for what it computes until one of them finds it running.
+func TestTheFirstLookReadsTheProcessorTime(t *testing.T) {
+	t.Parallel()
+	self, err := os.FindProcess(os.Getpid()) // which stands for the worker
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, known := cputime.Of(self.Pid)
+	if !known {
+		t.Skip("the processor time of another process is not known here")
+	}
+	for name, c := range map[string]struct {
+		running bool
+		counts  time.Duration
+	}{"it waits": {false, 4 * time.Millisecond}, "it runs": {true, superviseEvery}} {
+		x := &exchange{pool: &Pool{config: Config{Memory: 1 << 40}}, running: c.running, spent: 4 * time.Millisecond,
+			request: request{limits: sandbox.DefaultLimits},
+			w:       &process{Process: &confine.Process{Cmd: &exec.Cmd{Process: self}}}}
+		now := time.Now()
+		x.since = now.Add(-time.Second) // the look is late
+		if e := x.excess(now); e != nil {
+			t.Errorf("%s: %v", name, e)
+		}
+		after, _ := cputime.Of(self.Pid)
+		if began := x.cpuBegan + c.counts; !x.cpuKnown || began < before || began > after {
+			t.Errorf("%s: at %s to %s of processor time it began at %s", name, before, after, x.cpuBegan)
+		}
+		first := x.cpuBegan
+		if x.excess(now); x.cpuBegan != first {
+			t.Errorf("%s: a later look takes %s for the beginning, not %s", name, x.cpuBegan, first)
 		}
 	}
 }
