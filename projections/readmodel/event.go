@@ -26,6 +26,8 @@ type Event struct {
 	Held *HeldEvent `json:"held"`
 	// Decision is the latest that a person or client has taken on it, null for none.
 	Decision *Decision `json:"decision"`
+	// Reason is why it ended without being consumed, as the person who skipped it has said, or Pawl; null for nothing.
+	Reason *string `json:"reason"`
 	// Workflow is set in lists across workflows.
 	Workflow eventlog.WorkflowName `json:"workflow,omitempty"`
 }
@@ -93,7 +95,7 @@ func EventView(e *projections.TopicEvent, held *HeldEvent) Event {
 	v := Event{
 		Topic: e.Topic, MessageID: e.MessageID, Title: e.Title, Payload: raw(e.Payload), Status: e.Status,
 		PublishedAt: e.CreatedAt, CreatedBy: optional(e.CreatedBy), CausedBy: listed(e.CausedBy),
-		Held: held, Decision: decisionView(e.Decision),
+		Held: held, Decision: decisionView(e.Decision), Reason: optional(e.Reason),
 	}
 	if e.Status == eventlog.EventStatusReserved {
 		v.ReservedBy = optional(e.ReservedBy)
