@@ -93,7 +93,7 @@ func TestHeldIsShownAndEnded(t *testing.T) {
 	var why explain.Why
 	b.do("explainWorkflow", map[string]any{"workflow": "shop"}, &why)
 	for _, says := range []string{"3 of its events wait for a person or a repair", "(logic script.threw:",
-		`behind it waits 1 for key "x"`, "2 events are held", "(precondition http.404:"} {
+		`1 event with the key "x" waits until`, "2 events are held", "(precondition http.404:"} {
 		if !strings.Contains(why.Message, says) {
 			t.Errorf("why does not say %q: %s", says, why.Message)
 		}

@@ -120,10 +120,10 @@ func (w *Why) explainStanding(s *projections.State, st decide.ConsumerStatus) {
 		waits = append(waits, eventlog.Count(st.Offers, "event")+" for a run")
 	}
 	if st.Behind > 0 {
-		waits = append(waits, eventlog.Count(st.Behind, "event")+" behind others of the same key")
+		waits = append(waits, eventlog.Count(st.Behind, "event")+" until an earlier one of the same key has ended")
 	}
 	if len(waits) > 0 {
-		w.add("Consumer %s has waiting: %s.", c.Name, strings.Join(waits, ", "))
+		w.add("At consumer %s wait: %s.", c.Name, strings.Join(waits, ", "))
 	}
 	for _, wait := range st.Waits {
 		switch wait.Reason {

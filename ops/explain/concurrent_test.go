@@ -266,10 +266,11 @@ func TestStandingIsExplained(t *testing.T) {
 		t.Parallel()
 		l := begin(t, eventlog.Consumer{Concurrency: 2, Key: "k"}, "a:x", "b:x", "c:y", "d:z", "e:x")
 		l.check("", false, []string{"2 of its 2 places taken",
-			"Consumer send has waiting: 1 event for a run, 2 events behind others",
+			"At consumer send wait: 1 event for a run, 2 events until an earlier one of the same key has ended.",
 			"All places of send are taken"}, nil)
 		l.fail("a", eventlog.Precondition, "http.404")
-		l.check("", true, []string{`event "a" (“Order a”) of topic in; behind it wait 2 for key "x"`}, nil)
+		l.check("", true, []string{`event "a" (“Order a”) of topic in; 2 events with the key "x" wait until it has ended.`},
+			[]string{"pawl events list --workflow shop --topic in --status pending"})
 	})
 	t.Run("rate", func(t *testing.T) {
 		t.Parallel()

@@ -46,6 +46,7 @@ func (w *Why) explainHeld(s *projections.State) {
 		}
 		if n > 0 {
 			w.canEnd(s, reason, of)
+			w.listBehind(s, of)
 		}
 	}
 }
@@ -120,13 +121,22 @@ func (w *Why) explainGroup(s *projections.State, g heldGroup) {
 			text += "; " + strings.ToLower(remedy[:1]) + strings.TrimSuffix(remedy[1:], ".")
 		}
 	}
-	name := eventName(s, eventlog.EventRef{Topic: first.Topic, MessageID: first.MessageID}) + keyOf(s, first)
+	name := eventName(s, eventlog.EventRef{Topic: first.Topic, MessageID: first.MessageID})
 	if len(g.events) == 1 {
-		w.add("Held since %s for %s: %s.", first.Held.Since, text, name)
+		w.add("Held since %s for %s: %s%s.", first.Held.Since, text, name, keyOf(s, first, "it"))
 		return
 	}
-	w.add("%s held, the oldest since %s, for %s: %s and %d more.", eventlog.Count(len(g.events), "event")+" are",
-		first.Held.Since, text, name, len(g.events)-1)
+	w.add("%s held, the oldest since %s, for %s: %s and %d more%s.", eventlog.Count(len(g.events), "event")+" are",
+		first.Held.Since, text, name, len(g.events)-1, keyOf(s, first, "the first of them"))
+}
+
+// listBehind names the command that lists the events which wait for the named ones because they have the same key.
+func (w *Why) listBehind(s *projections.State, of []heldGroup) {
+	for _, g := range of[:min(len(of), maxGroups)] {
+		if first := g.events[0]; keyOf(s, first, "") != "" {
+			w.once("pawl events list --workflow %s --topic %s --status pending", s.Name, first.Topic)
+		}
+	}
 }
 
 // failureOf is the failure because of which the event is held, as far as it is in memory.
