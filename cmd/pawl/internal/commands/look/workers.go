@@ -2,8 +2,7 @@ package look
 
 import (
 	"fmt"
-	"strings"
-	"text/tabwriter"
+	"slices"
 	"time"
 
 	"github.com/pawl-run/pawl/cmd/pawl/internal/client"
@@ -29,13 +28,17 @@ func (c *Workers) Run(engine *client.Finder, screen term.Screen) error {
 		}
 		fmt.Fprintf(screen.Out, "%s may compute at once, each process with at most %s; %d waiting, %d restarted\n",
 			term.Plural(r.Size, "script"), mebibytes(r.Memory), r.Waiting, r.Restarts)
-		table := tabwriter.NewWriter(screen.Out, 0, 0, 2, ' ', 0)
-		fmt.Fprintln(table, "pid\tstate\tworkflow\thandler\tcalls\tscripts\tmemory\tage")
-		for _, w := range r.Workers {
-			fmt.Fprintln(table, strings.Join([]string{fmt.Sprint(w.PID), w.State, w.Workflow, w.Handler, fmt.Sprint(w.Calls),
-				fmt.Sprint(w.Scripts), mebibytes(w.Memory), time.Since(w.Since).Round(time.Second).String()}, "\t"))
+		var rows term.Page
+		for _, w := range slices.Backward(r.Workers) { // a table shows the last row first
+			rows.Items = append(rows.Items, map[string]any{"pid": fmt.Sprint(w.PID), "state": w.State, "workflow": w.Workflow,
+				"handler": w.Handler, "calls": fmt.Sprint(w.Calls), "scripts": fmt.Sprint(w.Scripts),
+				"memory": mebibytes(w.Memory), "age": time.Since(w.Since).Round(time.Second).String()})
 		}
-		return table.Flush()
+		screen.Table(rows, []term.Column{{Title: "pid", Field: "pid"}, {Title: "state", Field: "state"},
+			{Title: "workflow", Field: "workflow", Spare: 1}, {Title: "handler", Field: "handler", Spare: 2},
+			{Title: "calls", Field: "calls"}, {Title: "scripts", Field: "scripts"}, {Title: "memory", Field: "memory"},
+			{Title: "age", Field: "age"}}, "no process runs scripts now")
+		return nil
 	})
 }
 
