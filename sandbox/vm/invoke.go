@@ -294,6 +294,10 @@ func (inv *invocation) returned(v goja.Value) (json.RawMessage, *sandbox.Error) 
 // notePrepared keeps whether prepare reserves events, and where it returned what cannot be read: the host refuses that
 // (R19), and knows no lines.
 func (inv *invocation) notePrepared(raw json.RawMessage) {
+	if reserves, sure := value.Reserves(raw); sure {
+		inv.reserves = reserves
+		return
+	}
 	var result struct {
 		Reservations []struct {
 			Topic string   `json:"topic"`

@@ -1,8 +1,10 @@
 package vm
 
 import (
+	"bytes"
 	"encoding/json"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/dop251/goja"
@@ -39,6 +41,9 @@ func (inv *invocation) peekOptions(args []goja.Value) (limit int, after string) 
 		After *string  `json:"after"`
 	}
 	raw := inv.encoded(args[1], "call.params", "ctx.peek: the options")
+	if n, ok := onlyLimit(raw); ok {
+		return n, ""
+	}
 	if err := json.Unmarshal(raw, &options); err != nil {
 		inv.abort(sandbox.ScriptFault("call.params",
 			"ctx.peek: the options must look like {limit: 10} or {limit: 10, after: event.messageId}, got %s",
@@ -58,6 +63,16 @@ func (inv *invocation) peekOptions(args []goja.Value) (limit int, after string) 
 		}
 	}
 	return limit, after
+}
+
+// onlyLimit reads the options that handlers give nearly always, {limit: 1}, which need no decoder.
+func onlyLimit(raw json.RawMessage) (limit int, ok bool) {
+	digits, ok := bytes.CutPrefix(raw, []byte(`{"limit":`))
+	if !ok {
+		return 0, false
+	}
+	n, err := strconv.Atoi(string(bytes.TrimSuffix(digits, []byte("}"))))
+	return n, err == nil && n > 0
 }
 
 // peekAfter gives what lies behind an event. The host is asked where that did not go in with the call.

@@ -20,28 +20,15 @@ type Object []jsonMember
 // anything else than an object.
 func Members(raw json.RawMessage) (all Object, ok bool) {
 	j := jsonText{text: string(raw)}
-	if j.next() != '{' {
-		return nil, false
-	}
-	j.at++
-	for j.next() == '"' {
-		name, err := j.literal()
-		if err != nil || j.next() != ':' {
-			return nil, false
-		}
-		j.at++
-		j.space()
+	ok = j.members(func(name string) bool {
 		from := j.at
-		if err := j.skip(); err != nil {
-			return nil, false
+		if j.skip() != nil {
+			return false
 		}
 		all = append(all, jsonMember{name, raw[from:j.at:j.at]})
-		if j.next() != ',' {
-			break
-		}
-		j.at++
-	}
-	return all, j.next() == '}'
+		return true
+	})
+	return all, ok
 }
 
 // Member is the value of a member, nil if there is none.

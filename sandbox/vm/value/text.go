@@ -148,3 +148,64 @@ func (j *jsonText) skip() error {
 	}
 	return errJSONEnd
 }
+
+// members passes over an object that is known to be JSON, and has each member's value read by value, which reports
+// whether to go on. ok is false for anything else, and where value has ended it.
+func (j *jsonText) members(value func(name string) bool) (ok bool) {
+	if j.next() != '{' {
+		return false
+	}
+	j.at++
+	for j.next() == '"' {
+		name, err := j.literal()
+		if err != nil || j.next() != ':' {
+			return false
+		}
+		j.at++
+		j.space()
+		if !value(name) {
+			return false
+		}
+		if j.next() != ',' {
+			break
+		}
+		j.at++
+	}
+	return j.close('}')
+}
+
+// items passes over an array as members does over an object.
+func (j *jsonText) items(value func() bool) (ok bool) {
+	if j.next() != '[' {
+		return false
+	}
+	j.at++
+	for j.next() != ']' {
+		if !value() {
+			return false
+		}
+		if j.next() != ',' {
+			break
+		}
+		j.at++
+	}
+	return j.close(']')
+}
+
+// close passes over a closing bracket, if it is next.
+func (j *jsonText) close(bracket byte) bool {
+	if j.next() != bracket {
+		return false
+	}
+	j.at++
+	return true
+}
+
+// isString passes over a string, if one is next.
+func (j *jsonText) isString() bool {
+	if j.next() != '"' {
+		return false
+	}
+	_, err := j.literal()
+	return err == nil
+}
