@@ -2,7 +2,6 @@ package explain
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/pawl-run/pawl/engine/decide"
 	"github.com/pawl-run/pawl/eventlog"
@@ -48,26 +47,7 @@ func (w *Why) explainWait(s *projections.State, wait decide.Wait) {
 	case decide.ReasonApproval:
 		w.explainApproval(s, wait, m)
 	case decide.ReasonReconcile:
-		w.set("It is not known whether mutation %s was applied; the engine asks its connector again at %s.", wait.Subject,
-			wait.Until)
-		if m != nil {
-			w.Since = m.StartedAt
-		}
-		switch {
-		case m != nil && !m.Call.Reconciles:
-			w.set("It is not known whether %s was applied%s, and its connector cannot be asked. Something of its call may be "+
-				"under way until %s; after that a person decides. Nothing of this call is sent again, and %s.",
-				callName(s, m), because(m.Failure), wait.Until, others(s, m, " until then"))
-		case m != nil && m.Call.Resends():
-			w.set("It is not known whether %s was applied%s; %s, and %s. Once "+
-				"the attempts are used up, or its host may have forgotten the key, a person is asked.",
-				callName(s, m), because(m.Failure), resentWhen(m, wait.Until), others(s, m, " until it is known"))
-		case m != nil:
-			w.set("It is not known whether %s was applied%s; %s. Nothing of this call is sent again, and %s; once the attempts "+
-				"are used up, a person is asked.",
-				callName(s, m), because(m.Failure), askedWhen(m, wait.Until), others(s, m, " until it is known"))
-		}
-		w.offer("pawl mutations show %s", wait.Subject)
+		w.explainReconcile(s, wait, m)
 	case decide.ReasonIndeterminate:
 		w.explainIndeterminate(s, wait, m)
 	case decide.ReasonMaintenance:
@@ -113,51 +93,6 @@ func (w *Why) explainWait(s *projections.State, wait decide.Wait) {
 	}
 }
 
-// others says what becomes of other events while the outcome of a call is not known: a concurrent consumer's call holds
-// only its own event (C5).
-func others(s *projections.State, m *projections.Mutation, until string) string {
-	if run := s.Run(m.Run); run != nil && run.Event != nil {
-		return "the other events go on"
-	}
-	if concurrentGoOn(s) {
-		return "of the workflow only the concurrent consumers run" + until
-	}
-	return "nothing else of the workflow runs" + until
-}
-
-// concurrentGoOn reports whether concurrent consumers run although a plain handler keeps the others waiting (C8).
-func concurrentGoOn(s *projections.State) bool {
-	return !s.Archived && s.Pause == nil && slices.ContainsFunc(s.Definition().Consumers, eventlog.Consumer.Concurrent)
-}
-
-// askedWhen says when a mutation's connector is asked what became of it, and from when on the answer "not applied"
-// is believed.
-func askedWhen(m *projections.Mutation, at eventlog.Instant) string {
-	switch {
-	case m.OverAt > at:
-		return fmt.Sprintf("the engine asks its connector at %s and again later; an answer that it was not applied is "+
-			"believed only from %s on, when its request can no longer be under way", at, m.OverAt)
-	case m.OverAt == at:
-		return fmt.Sprintf("the engine asks its connector at %s, when its request can no longer be under way", at)
-	}
-	return fmt.Sprintf("the engine asks its connector again at %s (%s so far)", at,
-		eventlog.Count(m.ReconcileAttempts, "attempt"))
-}
-
-// resentWhen says when the same call is sent again to find out what became of it (F5).
-func resentWhen(m *projections.Mutation, at eventlog.Instant) string {
-	if m.Resending {
-		return fmt.Sprintf("the same call was sent again with the same key (attempt %d), which its host is promised to know "+
-			"(reconcile.resend), and its answer is awaited until %s", m.ReconcileAttempts, m.Deadline)
-	}
-	when := ""
-	if m.OverAt == at {
-		when = ", when nothing of its request can be under way any more"
-	}
-	return fmt.Sprintf("the same call is sent again at %s%s, with the same key, which its host is promised to know "+
-		"(reconcile.resend; %s so far)", at, when, eventlog.Count(m.ReconcileAttempts, "attempt"))
-}
-
 // pausedBy says how the workflow came to be paused, by which person and when.
 func pausedBy(s *projections.State) string {
 	switch {
@@ -188,95 +123,6 @@ func (w *Why) explainRestored(s *projections.State) {
 func (w *Why) addHold(b *projections.Block) {
 	if b != nil {
 		w.add("The system holds it too (%s): %s `pawl resume` ends both.", b.Reason, holdOf(b))
-	}
-}
-
-func (w *Why) explainIdle(s *projections.State) {
-	pending := pendingEvents(s) - unreadEvents(s)
-	goesOn := "It goes on by itself when an event arrives"
-	if len(s.Definition().Producers) > 0 {
-		goesOn += " or its producers are asked to run"
-		w.offer("pawl run-now %s", s.Name)
-	}
-	switch {
-	case pending == 0 && s.Counts.Discarded > 0:
-		w.set("Workflow %s has only discarded events left: nothing else is due. %s.", s.Name, goesOn)
-		return
-	case pending == 0:
-		w.set("Workflow %s is idle: nothing is due and no event waits for a consumer. %s.", s.Name, goesOn)
-		return
-	}
-	w.set("Workflow %s is idle: nothing is due. %s: no consumer took %s when it last looked. %s.",
-		s.Name, ofItsEvents(pending, "still waits", "still wait"), number(pending, "it", "them"), goesOn)
-	w.addLeft(s, "")
-}
-
-// addLeft names the events that wait although their consumer has looked at them: it has reserved none, and has not
-// asked to look again by itself. except is a consumer for which the explanation says that already.
-func (w *Why) addLeft(s *projections.State, except eventlog.Handler) {
-	found := false
-	for _, c := range s.Definition().Consumers {
-		h := s.Handler(c.Name)
-		if h == nil || c.Concurrent() || c.Name == except || h.DirtyAt > 0 || h.LookedAt == 0 || h.WakeAt > h.LookedAt {
-			continue
-		}
-		for _, topic := range c.Subscribe {
-			left, oldest := 0, ""
-			for q := range s.Queue(topic) {
-				if !q.Visible(h.LookedAt) {
-					continue
-				}
-				e := s.PendingAt(topic, q.Created)
-				if e != nil && e.CreatedAt > h.LookedAt {
-					continue
-				}
-				if left++; left == 1 && e != nil {
-					oldest = fmt.Sprintf(", the oldest is %q%s", eventlog.ClipName(e.MessageID), titled(eventlog.Clip(e.Title, 100)))
-				}
-			}
-			if left == 0 {
-				continue
-			}
-			found = true
-			w.add("%s of topic %s %s: prepare of %s looked at %s and reserved none%s.", eventlog.Count(left, "event"), topic,
-				number(left, "waits", "wait"), c.Name, h.LookedAt, oldest)
-		}
-	}
-	if found {
-		w.offer("pawl events list --workflow %s --status pending", s.Name)
-	}
-}
-
-func (w *Why) explainArchived(s *projections.State) {
-	w.set("Workflow %s is archived: it has stopped for good and takes no events. Its history stays.", s.Name)
-	if pending := pendingEvents(s); pending > 0 {
-		w.add("%s, and no run will take %s: %s can stay so, or be cancelled.",
-			ofItsEvents(pending, "is pending", "are pending"), number(pending, "it", "them"), number(pending, "it", "they"))
-		w.offer("pawl events list --workflow %s --status pending", s.Name)
-		w.offer("pawl cancel %s --where status=pending", s.Name)
-	}
-	if run := s.RetryRun(); run != nil {
-		if reserved := len(s.ReservedBy(run)); reserved > 0 {
-			w.add("%s by run %s, whose next will not be run again: %s can stay so, or be skipped.",
-				ofItsEvents(reserved, "is held", "are held"), run.ID, number(reserved, "it", "they"))
-			w.offer("pawl runs show %s %s", s.Name, run.ID)
-			w.offer("pawl skip %s --where status=reserved", s.Name)
-		}
-	}
-}
-
-// explainUnread names the topics with events that no consumer of the present script takes.
-func (w *Why) explainUnread(s *projections.State) {
-	if s.Archived {
-		return // explainArchived counts what is pending
-	}
-	w.begin(PartUnread)
-	for _, waiting := range s.Waiting {
-		if _, read := s.Definition().Subscriber(waiting.Topic); !read && waiting.Events > 0 {
-			w.add("%s in topic %s, to which no consumer subscribes.",
-				eventlog.Count(waiting.Events, "event")+number(waiting.Events, " waits", " wait"), waiting.Topic)
-			w.once("pawl events list --workflow %s --topic %s", s.Name, waiting.Topic)
-		}
 	}
 }
 
