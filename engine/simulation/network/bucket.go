@@ -14,7 +14,7 @@ import (
 
 // Get implements lease.Bucket.
 func (l *Link) Get(ctx context.Context, key string) (value []byte, revision uint64, err error) {
-	err = l.travel(ctx, ToLeases, func() {
+	err = l.travelAs(ctx, ToLeases, l.turn(key), func() {
 		l.network.mu.Lock()
 		defer l.network.mu.Unlock()
 		value, revision = l.network.values[key], l.network.revisions[key]
@@ -28,7 +28,7 @@ func (l *Link) Get(ctx context.Context, key string) (value []byte, revision uint
 // Put implements lease.Bucket.
 func (l *Link) Put(ctx context.Context, key string, value []byte, revision uint64) (written uint64, err error) {
 	sent := l.network.Elapsed()
-	err = l.travel(ctx, ToLeases, func() {
+	err = l.travelAs(ctx, ToLeases, l.turn(key), func() {
 		l.network.mu.Lock()
 		defer l.network.mu.Unlock()
 		written = l.network.put(key, value, revision, sent)

@@ -102,9 +102,10 @@ type Link struct {
 	cut     [ways]bool
 	dead    bool
 	frozen  bool
-	stopped time.Duration // since when it stands still
-	asked   int           // how many requests have come
-	changed chan struct{} // closed and replaced with each change
+	stopped time.Duration  // since when it stands still
+	asked   int            // how many requests have come
+	turns   map[string]int // how many requests were made, by key
+	changed chan struct{}  // closed and replaced with each change
 }
 
 var (
@@ -116,7 +117,7 @@ var (
 func (n *Network) Join(number int) *Link {
 	// Each has a time of its own on the way, so that what two of them do at once has an order.
 	return &Link{network: n, number: number, latency: time.Millisecond + time.Duration(number)*17*time.Microsecond,
-		changed: make(chan struct{})}
+		changed: make(chan struct{}), turns: map[string]int{}}
 }
 
 // Cut cuts a way, or ends the cut.
@@ -216,11 +217,25 @@ func (l *Link) Pass(ctx context.Context, way Way) error {
 
 // travel carries a request there, has it done, and carries the answer back.
 func (l *Link) travel(ctx context.Context, way Way, do func()) error {
+	return l.travelAs(ctx, way, 0, do)
+}
+
+// turn is by how much a request about the key takes longer than the shortest: those that have waited for a way that was
+// cut set out at once, and arrive one after the other.
+func (l *Link) turn(key string) time.Duration {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.turns[key]++
+	return time.Duration(l.turns[key]%16) * time.Microsecond
+}
+
+// travelAs is travel for a request that takes longer each way.
+func (l *Link) travelAs(ctx context.Context, way Way, longer time.Duration, do func()) error {
 	if err := l.Pass(ctx, way); err != nil {
 		return err
 	}
-	l.network.Rest(l.latency)
+	l.network.Rest(l.latency + longer)
 	do()
-	l.network.Rest(l.latency)
+	l.network.Rest(l.latency + longer)
 	return l.Pass(ctx, way)
 }
