@@ -3,15 +3,24 @@ package main
 import (
 	"context"
 	"os"
+	"slices"
 	"time"
 )
 
 func main() { program{}.main() }
 
 func (p program) main() {
+	if runsEngine(os.Args[1:]) {
+		relaxTimers()
+	}
 	useUTC()
 	ctx := untilInterrupted(context.Background())
 	os.Exit(p.run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr, os.LookupEnv))
+}
+
+// runsEngine reports whether a command line may be one that runs an engine. It is asked before the line is parsed.
+func runsEngine(args []string) bool {
+	return slices.ContainsFunc(args, func(word string) bool { return word == "up" || word == "serve" || word == "bench" })
 }
 
 // useUTC makes the texts that are printed and recorded independent of the machine's time zone. It sets TZ, which Go

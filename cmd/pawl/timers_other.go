@@ -1,0 +1,6 @@
+//go:build !linux
+
+package main
+
+// relaxTimers changes nothing here.
+func relaxTimers() {}
