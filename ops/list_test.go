@@ -3,6 +3,7 @@ package ops
 import (
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -196,5 +197,42 @@ func TestFiguresBeforeTheFirstCount(t *testing.T) {
 		if !strings.Contains(string(body), "\n"+line+"\n") {
 			t.Errorf("there is no %s", line)
 		}
+	}
+}
+
+// TestPaging walks a list in both orders while it grows.
+func TestPaging(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.deploy("shop", "send", eventlog.GrantAllow)
+	b.do("pauseWorkflow", map[string]any{"workflow": "shop"}, nil)
+	b.push("shop", "a", "b", "c", "d", "e")
+	walk := func(order string) string {
+		var seen []string
+		params := map[string]any{"workflow": "shop", "limit": 2, "order": order}
+		for n := 0; ; n++ {
+			var page readmodel.Page[readmodel.Event]
+			b.do("listWorkflowEvents", params, &page)
+			for _, e := range page.Items {
+				seen = append(seen, string(e.MessageID))
+			}
+			if page.Next == nil {
+				return strings.Join(seen, "")
+			}
+			params["cursor"] = *page.Next
+			b.push("shop", order+strconv.Itoa(n)) // arrives between two pages
+		}
+	}
+	if got := walk("desc"); got != "edcba" {
+		t.Errorf("newest first: %s", got)
+	}
+	// What arrived meanwhile comes at the end, and nothing twice.
+	if got := walk("asc"); !strings.HasPrefix(got, "abcdedesc0desc1asc0asc1") || strings.Count(got, "asc0") != 1 {
+		t.Errorf("oldest first: %s", got)
+	}
+	var found readmodel.Page[readmodel.Event]
+	b.do("listEvents", map[string]any{"q": "oRdEr C", "topic": "order.in", "status": "pending"}, &found)
+	if len(found.Items) != 1 || found.Items[0].MessageID != "c" {
+		t.Errorf("found %+v", found.Items)
 	}
 }
