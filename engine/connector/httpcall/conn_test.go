@@ -5,6 +5,7 @@ import (
 	"net"
 	"net/http/httptrace"
 	"testing"
+	"time"
 )
 
 // brokenConn takes n bytes and then fails.
@@ -63,5 +64,19 @@ func TestAConnectionThatDoesNotCountIsNeverProof(t *testing.T) {
 	f.trace().GotConn(httptrace.GotConnInfo{Conn: brokenConn{}})
 	if f.neverLeft() {
 		t.Error("a connection that does not count proved that nothing left")
+	}
+}
+
+// A mutation uses no connection that a server may be about to close: Gunicorn closes idle ones after 2 s, Node and
+// Apache after 5 s.
+func TestMutationsUseNoConnectionThatWasIdleForLong(t *testing.T) {
+	t.Parallel()
+	c, err := New(Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if idle := c.mutations.IdleConnTimeout; idle <= 0 || idle >= 2*time.Second {
+		t.Errorf("a connection may be unused for %s", idle)
 	}
 }

@@ -21,6 +21,10 @@ var methods = map[string]string{
 	"patch": http.MethodPatch, "delete": http.MethodDelete,
 }
 
+// mutationIdle is how long a mutation's connection may have been unused. A server closes such a connection some time,
+// many after 2 or 5 seconds, and a request that leaves at that moment has an unknown outcome.
+const mutationIdle = time.Second
+
 // Connector is the http connector.
 type Connector struct {
 	hosts      hosts
@@ -78,6 +82,7 @@ func New(config Config) (*Connector, error) {
 	}}
 	c.reads, c.mutations, c.alone = newTransport(d), newTransport(d), newTransport(d)
 	c.reads.DisableCompression = false
+	c.mutations.IdleConnTimeout = mutationIdle
 	c.alone.DisableKeepAlives = true
 	c.closed, c.close = context.WithCancel(context.Background())
 
