@@ -71,7 +71,7 @@ func TestAConnectionThatDoesNotCountIsNeverProof(t *testing.T) {
 // Apache after 5 s.
 func TestMutationsUseNoConnectionThatWasIdleForLong(t *testing.T) {
 	t.Parallel()
-	c, err := New(Config{})
+	c, err := New(Config{Hosts: map[string]HostConfig{"api.example.com": {}}})
 	if err != nil {
 		t.Fatal(err)
 	}
