@@ -164,6 +164,7 @@ func (e *Engine) ChangeEvents(ctx context.Context, actor eventlog.Actor, name ev
 			return sum, err
 		}
 		sum.Updated += decision.Bulk.Updated
+		sum.AtRunEnd += decision.Bulk.AtRunEnd
 		sum.Noop = append(sum.Noop, decision.Bulk.Noop...)
 	}
 	return sum, nil

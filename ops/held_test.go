@@ -136,6 +136,29 @@ func TestHeldIsShownAndEnded(t *testing.T) {
 	}
 }
 
+// O7: the answer of a skip tells what ends only once next has run from what is over.
+func TestO7_SkipAtTheEndOfTheRun(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	source := strings.NewReplacer(`subscribe: ["order.in"],`, `subscribe: ["order.in"], concurrency: 4,`,
+		`if (result.status === "applied") {`, `if (true) { throw new Error("next"); } {`).Replace(orders("shop", "send"))
+	b.do("deployWorkflow", map[string]any{"source": source, "filename": "orders.ts",
+		"grants": map[string]any{"*": "allow"}}, nil)
+	b.push("shop", "e1", "e2")
+	b.engine.Rest("shop")
+	var done bulkAnswer
+	b.do("skipEvents", map[string]any{"workflow": "shop", "items": []any{map[string]any{"topic": "order.in",
+		"messageId": "e1"}}}, &done)
+	if done.Updated != 1 || done.AtRunEnd != 1 {
+		t.Errorf("skipped %+v", done)
+	}
+	var job readmodel.Job
+	b.do("skipEvent", map[string]any{"workflow": "shop", "topic": "order.in", "messageId": "e2"}, &job)
+	if job.State != "running" || !job.SkipAtRunEnd || job.Held == nil {
+		t.Errorf("skipped %+v", job)
+	}
+}
+
 // figures wants these lines in the metrics.
 func (b *bundle) figures(lines ...string) {
 	b.t.Helper()

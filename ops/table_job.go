@@ -47,10 +47,11 @@ type (
 		IncludingUnknown bool                 `json:"includingUnknown,omitempty" jsonschema:"redrive also events that ended as skipped after a call that was applied or whose outcome was not known: that may repeat its effect; without it one such event refuses them all (409)"`
 	}
 	bulkAnswer struct {
-		Matched int           `json:"matched" jsonschema:"how many events were chosen"`
-		More    bool          `json:"more" jsonschema:"whether the filter fits more than limit; repeat the request for those"`
-		Updated int           `json:"updated" jsonschema:"how many were changed"`
-		Noop    []decide.Noop `json:"noop" jsonschema:"those that were left as they were, and why"`
+		Matched  int           `json:"matched" jsonschema:"how many events were chosen"`
+		More     bool          `json:"more" jsonschema:"whether the filter fits more than limit; repeat the request for those"`
+		Updated  int           `json:"updated" jsonschema:"how many were changed"`
+		AtRunEnd int           `json:"atRunEnd" jsonschema:"of a skip: how many of the updated ones end only once next has run for them, since their change is made"`
+		Noop     []decide.Noop `json:"noop" jsonschema:"those that were left as they were, and why"`
 	}
 )
 
@@ -134,7 +135,7 @@ func onEvents(id string, action decide.EventAction, summary string) Operation {
 			p.Detail = fmt.Sprintf("%d of %d events were changed, then: %s", done.Updated, len(refs), p.Detail)
 			return answer, &p
 		}
-		answer.Updated, answer.Noop = done.Updated, done.Noop
+		answer.Updated, answer.AtRunEnd, answer.Noop = done.Updated, done.AtRunEnd, done.Noop
 		return answer, err
 	})
 }

@@ -58,9 +58,11 @@ const (
 // BulkResult answers a bulk command.
 type BulkResult struct {
 	// Unknown is how many of the events may have had an effect that a redrive would repeat (O11).
-	Unknown int    `json:"-"`
-	Updated int    `json:"updated"`
-	Noop    []Noop `json:"noop"`
+	Unknown int `json:"-"`
+	Updated int `json:"updated"`
+	// AtRunEnd is how many of the updated ones a skip ends only once what is left of their runs has run (O7).
+	AtRunEnd int    `json:"atRunEnd"`
+	Noop     []Noop `json:"noop"`
 }
 
 // Noop is an event that a bulk command left as it was.

@@ -158,6 +158,10 @@ func (c ChangeEvents) decide(d *decision) error {
 			d.bulk.Noop = append(d.bulk.Noop, Noop{ref.Topic, ref.MessageID, no.Message})
 		} else {
 			d.bulk.Updated++
+			if e := d.event(ref.Topic, ref.MessageID); c.Action == ActionSkip && e != nil &&
+				e.Status == eventlog.EventStatusReserved {
+				d.bulk.AtRunEnd++
+			}
 		}
 	}
 	return nil
@@ -335,7 +339,8 @@ func (d *decision) skipReserved(e *projections.TopicEvent, reason string) *Refus
 	case s.Archived && s.Current != run.ID && run.EndedAt != 0:
 		d.emitNamingIfFirst(skipped) // its run is over and will have no retry
 	case e.SkipRequested:
-		return refuse(Conflict, CodeJobState, "a skip of this event is recorded already; it takes effect when its run ends").
+		return refuse(Conflict, CodeJobState, "a skip of this event is recorded already; it takes effect once next has run "+
+			"for it").
 			hint(hint.RunProgress, s.Name)
 	default:
 		d.emitNamingIfFirst(&eventlog.EventSkipRequested{Topic: e.Topic, MessageID: e.MessageID})

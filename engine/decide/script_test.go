@@ -75,6 +75,9 @@ func (b *bench) outcome(err error) []string {
 	var out []string
 	if b.last.Bulk != nil {
 		out = append(out, fmt.Sprintf("updated %d", b.last.Bulk.Updated))
+		if n := b.last.Bulk.AtRunEnd; n > 0 {
+			out = append(out, fmt.Sprintf("of them %d at the end of the run", n))
+		}
 		for _, no := range b.last.Bulk.Noop {
 			out = append(out, fmt.Sprintf("noop %s/%s: %s", no.Topic, no.MessageID, no.Reason))
 		}

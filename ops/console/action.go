@@ -77,13 +77,14 @@ var actions = []action{
 	{id: "redriveEvent", label: "Redrive", path: []string{"workflow", "topic", "messageId"}, asks: []asked{including},
 		says: "The event is processed anew from its first attempt on."},
 	{id: "skipEvent", label: "Skip", danger: true, path: []string{"workflow", "topic", "messageId"}, asks: []asked{reason},
-		says: "The event ends unprocessed, as skipped."},
+		says: "The event ends unprocessed, as skipped. If its change is made, it ends so once next has run."},
 	{id: "cancelEvent", label: "Cancel", danger: true, path: []string{"workflow", "topic", "messageId"},
 		asks: []asked{reason}, says: "The event's job is cancelled, unless a run is processing it."},
 	{id: "redriveEvents", label: "Redrive", many: true, path: []string{"workflow"}, asks: []asked{including},
 		says: "Each of these events of workflow {workflow} is processed anew from its first attempt on."},
 	{id: "skipEvents", label: "Skip", danger: true, many: true, path: []string{"workflow"}, asks: []asked{reason},
-		says: "Each of these events of workflow {workflow} ends unprocessed, as skipped."},
+		says: "Each of these events of workflow {workflow} ends unprocessed, as skipped. One whose change is made ends so " +
+			"once next has run."},
 	{id: "cancelEvents", label: "Cancel", danger: true, many: true, path: []string{"workflow"}, asks: []asked{reason},
 		says: "The jobs of these events of workflow {workflow} are cancelled."},
 	{id: "resumeSubscription", label: "Resume", path: []string{"name"}, asks: []asked{skip},
@@ -208,6 +209,9 @@ func (v *visit) carryOut(a *action, form url.Values) (said string, changed int, 
 	said = fmt.Sprintf("Done: %d of %d. It is recorded under your name.", done.Updated, done.Matched)
 	if done.Updated == 0 {
 		said = "Nothing was changed."
+	}
+	if done.AtRunEnd > 0 {
+		said += fmt.Sprintf(" Of these, %d end as skipped once next has run.", done.AtRunEnd)
 	}
 	if left := len(done.Noop); left > 0 {
 		said += fmt.Sprintf(" The rest (%d) is as it was: %s.", left, clip(200, done.Noop[0].Reason))

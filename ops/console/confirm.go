@@ -56,11 +56,12 @@ type (
 		Params     json.RawMessage       `json:"params,omitempty"`
 	}
 	manyAnswer struct {
-		Matched int            `json:"matched"`
-		More    bool           `json:"more"`
-		Updated int            `json:"updated"`
-		Items   []mutationItem `json:"items"`
-		Noop    []struct {
+		Matched  int            `json:"matched"`
+		More     bool           `json:"more"`
+		Updated  int            `json:"updated"`
+		AtRunEnd int            `json:"atRunEnd"`
+		Items    []mutationItem `json:"items"`
+		Noop     []struct {
 			ID, MessageID, Code, Reason string
 		} `json:"noop"`
 	}

@@ -181,6 +181,34 @@ func TestC05_HeldEventsAreExplained(t *testing.T) {
 	}
 }
 
+// A bulk command is named only where it ends each event of its group: a skip ends nothing where only next is left (O7).
+func TestC05_BulkCommandsEndTheGroup(t *testing.T) {
+	t.Parallel()
+	l := begin(t, eventlog.Consumer{Concurrency: 8}, "a", "b", "c", "d")
+	next := func(id, code string) {
+		m := l.call(id, true)
+		l.do(decide.SettleMutation{Mutation: m, Outcome: decide.Settlement{Status: decide.Applied, Result: []byte("{}")}})
+		l.do(decide.CommitRun{Run: l.of(id).ID, Failure: &eventlog.Failure{Class: eventlog.Logic, Code: code,
+			Message: "next"}})
+	}
+	next("a", "script.threw")
+	next("b", "script.threw")
+	l.check("", true, []string{"only next is left to run"},
+		[]string{"pawl deploy FILE", "pawl redrive shop --where held=repair"})
+	if said := strings.Join(l.why().Commands, "; "); strings.Contains(said, "pawl skip") {
+		t.Errorf("a skip is named that ends nothing: %s", said)
+	}
+	// Beside it another kind of failure, of which a skip ends all.
+	l.fail("c", eventlog.Logic, "run.timeout")
+	l.check("", true, nil, []string{"pawl redrive shop --where held=repair,class=logic,code=script.threw",
+		"pawl skip shop --where held=repair,class=logic,code=run.timeout"})
+	l.fail("d", eventlog.Logic, "script.threw") // before its change, and still one of three in its group
+	if said := strings.Join(l.why().Commands, "; "); strings.Contains(said, "pawl skip shop --where held=repair,"+
+		"class=logic,code=script.threw") {
+		t.Errorf("a skip is named that ends one of three: %s", said)
+	}
+}
+
 // What cannot be asked for is not said to be asked for: a person decides, and from when on is told (F5).
 func TestF5_WhatCannotBeAsked(t *testing.T) {
 	t.Parallel()

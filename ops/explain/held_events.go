@@ -112,7 +112,7 @@ func (w *Why) explainGroup(s *projections.State, g heldGroup) {
 		if m.OverAt != 0 {
 			text = fmt.Sprintf("a person to decide at %s, when nothing of its call can be under way%s", m.OverAt, why)
 		}
-	case first.Status == eventlog.EventStatusReserved &&
+	case onlyNextIsLeft(first) &&
 		(g.reason == eventlog.HeldRepair || g.reason == eventlog.HeldPerson):
 		text += "; what it had to change outside is settled, and only next is left to run"
 	}
@@ -200,9 +200,11 @@ func (w *Why) canEnd(s *projections.State, reason eventlog.HeldReason, of []held
 			w.once("pawl resume %s", s.Name)
 		}
 		// What ends one kind of failure leaves the others as they are.
-		for _, filter := range filters(of) {
-			w.once("pawl redrive %s%s", events, filter)
-			w.once("pawl skip %s%s", events, filter)
+		for _, part := range parts(of) {
+			w.once("pawl redrive %s%s", events, part.filter)
+			if part.skips {
+				w.once("pawl skip %s%s", events, part.filter)
+			}
 		}
 	}
 }
@@ -210,20 +212,31 @@ func (w *Why) canEnd(s *projections.State, reason eventlog.HeldReason, of []held
 // plainCode is a code that means nothing else to a shell, or in a filter.
 var plainCode = regexp.MustCompile(`^[A-Za-z0-9_.:-]+$`)
 
-// filters are what tells the groups of one reason apart, as the end of a filter; one that is empty fits all of them.
-func filters(groups []heldGroup) []string {
-	if len(groups) == 1 || len(groups) > maxGroups {
-		return []string{""}
-	}
-	var list []string
+// heldPart are held events that one filter fits.
+type heldPart struct {
+	filter string // the end of a filter, after the reason
+	skips  bool   // a skip ends each of them now: none has its change made, with only next left to run (O7)
+}
+
+// parts tells the groups of one reason apart by filters. Where that cannot be done, one part stands for all of them.
+func parts(groups []heldGroup) (list []heldPart) {
+	all := heldPart{skips: true}
+	apart := len(groups) > 1 && len(groups) <= maxGroups
 	for _, g := range groups {
-		if !plainCode.MatchString(g.code) {
-			return []string{""}
-		}
-		list = append(list, fmt.Sprintf(",class=%s,code=%s", g.class, g.code))
+		part := heldPart{fmt.Sprintf(",class=%s,code=%s", g.class, g.code), !slices.ContainsFunc(g.events, onlyNextIsLeft)}
+		list = append(list, part)
+		all.skips = all.skips && part.skips
+		apart = apart && plainCode.MatchString(g.code)
+	}
+	if !apart {
+		return []heldPart{all}
 	}
 	return list
 }
+
+// onlyNextIsLeft reports whether the change of an event that is held for a person or a repair is made. A skip is then
+// recorded, and ends the event and its hold only once next has run (O7).
+func onlyNextIsLeft(e *projections.TopicEvent) bool { return e.Status == eventlog.EventStatusReserved }
 
 // outlookOf joins the outlooks of the calls for which events are held: a command is offered for all of them if it is
 // accepted for at least one. It also says how many calls can still take effect.
@@ -289,7 +302,7 @@ func (b Beside) Ends(w *projections.Workflow, e *projections.TopicEvent, run *pr
 		}
 	}
 	can("pawl redrive %s", event)
-	if e.Status == eventlog.EventStatusPending { // otherwise its change is made, and only next is left to run
+	if !onlyNextIsLeft(e) {
 		can("pawl skip %s", event)
 	}
 	return commands

@@ -59,6 +59,8 @@ type Job struct {
 	FinalizedAt eventlog.Instant `json:"finalizedAt"`
 	// Held is what keeps its event from going on, null for nothing.
 	Held *HeldEvent `json:"held"`
+	// SkipAtRunEnd says that a person has skipped its event, which ends so once next has run for it (O7).
+	SkipAtRunEnd bool `json:"skipAtRunEnd,omitempty"`
 	// Workflow is set in lists across workflows.
 	Workflow eventlog.WorkflowName `json:"workflow,omitempty"`
 }
@@ -109,6 +111,7 @@ func JobView(e *projections.TopicEvent, d *eventlog.Definition, held *HeldEvent)
 		Topic: e.Topic, MessageID: e.MessageID, Title: e.Title, State: e.Job(), Attempt: e.Attempt(),
 		Attempts: make([]JobAttempt, len(e.Attempts)), PublishedAt: e.CreatedAt,
 		ScheduledAt: e.ScheduledAt, FinalizedAt: e.FinalizedAt, Held: held,
+		SkipAtRunEnd: e.SkipRequested && e.Status == eventlog.EventStatusReserved,
 	}
 	if c, ok := d.Subscriber(e.Topic); ok {
 		v.Consumer, v.MaxAttempts = &c.Name, c.MaxAttempts

@@ -14,10 +14,11 @@ import (
 
 // changedJobs is the answer of a bulk operation.
 type changedJobs struct {
-	Matched int       `json:"matched"`
-	More    bool      `json:"more"` // of a count: there are more than one request would change
-	Updated int       `json:"updated"`
-	Noop    []leftJob `json:"noop"`
+	Matched  int       `json:"matched"`
+	More     bool      `json:"more"` // of a count: there are more than one request would change
+	Updated  int       `json:"updated"`
+	AtRunEnd int       `json:"atRunEnd"` // of the updated ones: those that end only once next has run (O7)
+	Noop     []leftJob `json:"noop"`
 }
 
 type leftJob struct {
@@ -69,7 +70,7 @@ func (c *jobsAction) change(engine *client.Finder, screen term.Screen, operation
 	if err != nil {
 		return err
 	}
-	return printChanged(screen, connected, sum, done)
+	return printChanged(screen, connected, sum, done, c.Name)
 }
 
 // changeAll changes the events, each once. If it used the filter again and again instead, it would change those several
@@ -98,6 +99,7 @@ func (c *jobsAction) changeAll(connected *client.Connection, operation string, p
 		}
 		sum.Matched += part.Matched
 		sum.Updated += part.Updated
+		sum.AtRunEnd += part.AtRunEnd
 		sum.Noop = append(sum.Noop, part.Noop...)
 		return nil
 	})
@@ -125,13 +127,17 @@ func inPace(events []jobRef, at int, pause func() error, send func([]jobRef) err
 }
 
 // printChanged prints what was changed and what was not; partial success is no error (J4).
-func printChanged(screen term.Screen, c *client.Connection, sum changedJobs, done string) error {
+func printChanged(screen term.Screen, c *client.Connection, sum changedJobs, done, workflow string) error {
 	if c.JSON {
 		if err := printValue(screen, sum); err != nil {
 			return err
 		}
 	} else {
-		fmt.Fprintf(screen.Out, "%s: %d of %s\n", done, sum.Updated, term.Plural(sum.Matched, "event"))
+		fmt.Fprintf(screen.Out, "%s: %d of %s\n", done, sum.Updated-sum.AtRunEnd, term.Plural(sum.Matched, "event"))
+		if sum.AtRunEnd > 0 {
+			fmt.Fprintf(screen.Out, "%s once next has run: %s; pawl why %s says what that waits for\n", done,
+				term.Plural(sum.AtRunEnd, "event"), workflow)
+		}
 		const most = 20
 		for i, left := range sum.Noop {
 			if i == most {
