@@ -38,8 +38,8 @@ func (p *Pool) Invoke(ctx context.Context, call sandbox.Invocation, host sandbox
 		fault.PlaceAt(c.w.places()[then.Key()])
 		c.prepared.Mutate = &sandbox.MutateResult{Failure: then.Where(fault)}
 		return *c.prepared, nil
-	case fault != nil && c != nil && call.ThenMutate && c.endedSoon(fault):
-		call.ThenMutate = false // which of the two handlers it was is not known: each is called by itself
+	case c != nil && c.handlerUnknown(fault):
+		call.ThenMutate = false // so that each of the two handlers is called by itself
 		return p.Invoke(ctx, call, host)
 	case fault != nil:
 		if c != nil {
@@ -114,8 +114,12 @@ func (p *Pool) exchange(ctx context.Context, q request) (*exchange, *sandbox.Err
 		c, fault = p.attempt(ctx, q)
 	}
 	if c != nil && fault != nil && q.call != nil && fault.Code != "script.cancelled" {
-		p.config.Logger.Warn("a worker process ended with its script", "workflow", q.call.Workflow, "handler",
-			c.title(),
+		handler := c.title()
+		if c.handlerUnknown(fault) {
+			then := q.call.Mutate()
+			handler += " or " + then.Title() + ", each of which is now called by itself"
+		}
+		p.config.Logger.Warn("a worker process ended with its script", "workflow", q.call.Workflow, "handler", handler,
 			"code", fault.Code, "message", fault.Message, "pid", c.w.Cmd.Process.Pid)
 	}
 	return c, fault

@@ -3,7 +3,9 @@ package worker
 import (
 	"os"
 	"regexp"
+	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/pawl-run/pawl/sandbox"
 	"github.com/pawl-run/pawl/sandbox/worker/confine"
@@ -16,10 +18,17 @@ var (
 	saysStack = regexp.MustCompile(`stack exceeds|stack overflow`)
 )
 
+// exitCrash is the exit code with which the Go runtime ends a program that it cannot go on with.
+const exitCrash = 2
+
+// faultSignals are those that a process gets for what it does itself. All others come from outside.
+var faultSignals = []string{syscall.SIGABRT.String(), syscall.SIGBUS.String(), syscall.SIGFPE.String(),
+	syscall.SIGILL.String(), syscall.SIGSEGV.String(), syscall.SIGTRAP.String()}
+
 // deathOf says why a worker died in the middle of a call. Killed by this engine: for that reason.
 // Killed from outside: the script is not to blame, and nothing was sent, since a call that mutate names
-// travels in the result that never came. Anything else was the script's doing: the worker runs
-// nothing but that script.
+// travels in the result that never came. Nor is it to blame for an end that the worker chose itself: a script can only
+// make it crash or take too much memory. These are the script's doing: the worker runs nothing but that script.
 func deathOf(p *process, memory int64) *sandbox.Error {
 	if reason := p.killedFor(); reason != nil {
 		copied := *reason
@@ -32,10 +41,10 @@ func deathOf(p *process, memory int64) *sandbox.Error {
 		return sandbox.WorkerLost("the worker process was killed from outside while the script ran; " +
 			"nothing was sent, " +
 			"and it can run again")
-	case signal == "terminated", signal == "interrupt", signal == "hangup":
+	case signal != "" && !slices.Contains(faultSignals, signal):
 		return sandbox.WorkerLost("the worker process was ended from outside (%s) while the script ran; nothing was "+
 			"sent, and it can run again", signal)
-	case code == confine.ExitMemory, saysMemory.MatchString(said), signal == "segmentation fault" &&
+	case code == confine.ExitMemory, saysMemory.MatchString(said), signal == syscall.SIGSEGV.String() &&
 		!saysStack.MatchString(said):
 		// The runtime often cannot even say that its memory was refused before it faults.
 		return tooMuchMemory(memory)
@@ -48,6 +57,10 @@ func deathOf(p *process, memory int64) *sandbox.Error {
 	why := p.Cmd.ProcessState.String()
 	if line, _, _ := strings.Cut(strings.TrimSpace(said), "\n"); line != "" {
 		why += ", " + sandbox.Clip(line, 300)
+	}
+	if signal == "" && code != exitCrash {
+		return sandbox.WorkerLost("the worker process gave up while the script ran (%s); nothing was sent, and it can "+
+			"run again", why)
 	}
 	return sandbox.ScriptFault("script.crashed", "the interpreter crashed while it ran the script (%s)", why)
 }

@@ -22,8 +22,10 @@
 //     worker only in its result. A worker that ends before it has read all of a call has run nothing of it: the call
 //     goes to another worker, once, and only Report tells. On systems other than Linux this holds only if the call
 //     could not be written at all. Where a worker ends in a mutate that has followed prepare in one call, the result of
-//     prepare is kept, and mutate has failed. Where a script ends its worker before that could tell which of the two
-//     runs, each is called by itself.
+//     prepare is kept, and mutate has failed. Where a script ends its worker before that has told which of the two
+//     runs, each is called by itself, and so has limits of its own: such a script ends one more worker.
+//   - Signals that ask a worker to end are ignored. A service manager may send them to all processes of a service, and
+//     the engine still needs its workers then: it lets its runs end. It ends them itself.
 //   - Where there are two slots or more, workflows that compute long leave one to those that do not.
 //     A call that waits for a connector's read holds a process, but no slot.
 //   - A workflow whose calls have lately waited long for reads is slow. All slow workflows together hold at most
@@ -37,5 +39,5 @@
 //
 // Not guaranteed: that logs written before a worker was killed are kept, nor that more of the place is
 // known where one native function was killed than the handler it was called in. Of a worker that is killed from
-// outside in the first moments of a mutate that follows prepare, prepare is said to have failed (worker.lost).
+// outside in a mutate that follows prepare, before it has told so, prepare is said to have failed (worker.lost).
 package worker

@@ -17,16 +17,15 @@ func (c *exchange) withKill(fault *sandbox.Error) *sandbox.Error {
 	return fault
 }
 
-// soon is more than a worker takes to tell that it is at mutate: prepare then ends within quickPrepare of package vm,
-// and the watchdog looks every 2 ms.
-const soon = 200 * time.Millisecond
-
-// endedSoon reports whether the script has ended its worker before that could have told which handler runs. The call
-// may be made again: nothing outside has seen anything of it.
-func (c *exchange) endedSoon(fault *sandbox.Error) bool {
+// handlerUnknown reports whether the script has ended its worker and it is not known which handler ran: mutate may
+// follow prepare in this call, and the worker has not said that it does. How long the call took says nothing: on a busy
+// machine the watchdog of the worker, which says it, may get no processor for as long as the script has one. The call
+// may be made again, since nothing outside has seen anything of it. After a read, mutate does not follow.
+func (c *exchange) handlerUnknown(fault *sandbox.Error) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return fault.Fault == sandbox.FaultScript && c.reads == 0 && c.spent < soon
+	return fault != nil && fault.Fault == sandbox.FaultScript && c.call != nil && c.call.ThenMutate &&
+		c.prepared == nil && c.reads == 0
 }
 
 // broken ends the worker and says why the exchange cannot go on.

@@ -68,8 +68,14 @@ func dyingWorker(arguments []string) error {
 		err = unix.Kill(os.Getpid(), unix.SIGKILL)
 	case "faulted":
 		err = unix.Kill(os.Getpid(), unix.SIGSEGV)
+	case "terminated":
+		err = unix.Kill(os.Getpid(), unix.SIGTERM)
 	case "left":
 		os.Exit(confine.ExitMemory)
+	case "crashed":
+		panic("as a mistake in the interpreter would")
+	case "gave up":
+		os.Exit(1) // as for a frame that it cannot read
 	}
 	if err != nil {
 		return err
@@ -144,7 +150,8 @@ func TestTakenCallIsNotGivenAgain(t *testing.T) {
 		fault sandbox.Fault
 		code  string
 	}{"killed": {sandbox.FaultTransient, "worker.lost"}, "faulted": {sandbox.FaultScript, "limit.memory"},
-		"left": {sandbox.FaultScript, "limit.memory"}} {
+		"terminated": {sandbox.FaultTransient, "worker.lost"}, "left": {sandbox.FaultScript, "limit.memory"},
+		"crashed": {sandbox.FaultScript, "script.crashed"}, "gave up": {sandbox.FaultTransient, "worker.lost"}} {
 		t.Run(how, func(t *testing.T) {
 			t.Parallel()
 			p := dying(t, how, -1)

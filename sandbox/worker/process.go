@@ -155,6 +155,9 @@ func (p *process) alive() bool {
 	}
 }
 
+// gone reports whether the process has ended, also where that was not yet taken note of.
+func (p *process) gone() bool { return !p.alive() || ended(p.Cmd.Process.Pid) }
+
 func (p *process) has(id uint64) bool {
 	return slices.ContainsFunc(p.loaded, func(l loadedScript) bool { return l.id == id })
 }

@@ -45,6 +45,17 @@ func memoryOf(pid int) (bytesHeld int64, ok bool) {
 	return (resident - shared) * int64(os.Getpagesize()), err == nil && errShared == nil
 }
 
+// ended reports whether a child of this process has ended. It takes no note of that: the child can still be waited for.
+func ended(pid int) bool {
+	for {
+		var how unix.Siginfo
+		err := unix.Waitid(unix.P_PID, pid, &how, unix.WEXITED|unix.WNOHANG|unix.WNOWAIT, nil)
+		if err != unix.EINTR {
+			return err == unix.ECHILD || err == nil && how.Signo != 0
+		}
+	}
+}
+
 // threadsOf is how many threads a process has, 0 where it is not known.
 func threadsOf(pid int) int {
 	text, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")

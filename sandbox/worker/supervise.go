@@ -29,7 +29,10 @@ func (c *exchange) supervise() {
 	if c.over {
 		return
 	}
-	if e := c.excess(time.Now()); e != nil {
+	// A process that is gone is judged by how it ended. It keeps no clock that could be read, and where the engine was
+	// stopped for a while, more time has passed than the process had. That is asked last: the process has then lived
+	// for as long as was counted.
+	if e := c.excess(time.Now()); e != nil && !c.w.gone() {
 		c.w.kill(e)
 		return
 	}

@@ -36,6 +36,7 @@ const maxFromEngine = 1 << 30
 // files, sockets, other processes, the environment. It returns when in ends, which it does when the
 // parent ends; the process should then end too.
 func Run(in io.Reader, out io.Writer) error {
+	confine.IgnoreEnd()
 	reexecFailed := confine.Reexec()
 	if time.Local.String() != "UTC" { // as the environment says, where that is how it is said
 		time.Local = time.UTC

@@ -13,6 +13,7 @@ import (
 	"runtime"
 	"runtime/debug"
 	"strings"
+	"syscall"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -207,6 +208,26 @@ func TestKilledFromOutside(t *testing.T) {
 	if m, err := p.Parse(t.Context(), source("now be killed"), nil); err == nil || !strings.Contains(err.Error(),
 		"signal: killed") {
 		t.Errorf("%+v, %v", m, err)
+	}
+}
+
+// A process that is asked to end, as all processes of a service may be, lives on until its engine ends it, and no mail
+// is blamed for the signal.
+func TestAskedToEnd(t *testing.T) {
+	p := newParser(t, program("parser"))
+	for range 2 {
+		m, err := p.Parse(t.Context(), source("Subject: hi\r\n\r\ntext\r\n"), nil)
+		if err != nil || m.Malformed || m.Subject != "hi" {
+			t.Fatalf("%+v, %v", m.Head, err)
+		}
+		for range 2 {
+			if err := p.idle[0].Cmd.Process.Signal(syscall.SIGTERM); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if len(p.idle) != 1 || p.idle[0].mails != 2 {
+		t.Errorf("%d processes, the first with %d mails", len(p.idle), p.idle[0].mails)
 	}
 }
 

@@ -29,6 +29,7 @@ const (
 // processes, the environment. It returns when in ends, which it does when the parent ends; the process
 // should then end too.
 func Serve(in io.Reader, out io.Writer) error {
+	confine.IgnoreEnd()
 	reexecFailed := confine.Reexec()
 	time.Local = time.UTC
 	os.Clearenv()
