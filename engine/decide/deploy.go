@@ -101,7 +101,25 @@ func (c Deploy) decide(d *decision) error {
 		d.countDeployAsRepair()
 	}
 	d.freeAtDeploy(plain)
+	d.endProbingOfOthers(before)
 	return nil
+}
+
+// endProbingOfOthers ends the probing of consumers that were not concurrent before the deploy or are not after it:
+// nothing of theirs is a probe, so nothing else would end it, and a later version with concurrency would begin with it
+// (C7).
+func (d *decision) endProbingOfOthers(before *eventlog.Definition) {
+	var ended []*projections.Handler // collected first: each fact changes the state
+	for name, h := range d.state().Handlers() {
+		was, _ := before.Consumer(name)
+		is, _ := d.state().Definition().Consumer(name)
+		if h.Probing != nil && !(was.Concurrent() && is.Concurrent()) {
+			ended = append(ended, h)
+		}
+	}
+	for _, h := range ended {
+		d.endProbing(h)
+	}
 }
 
 // RefuseMoved refuses a script that was made for another version than the one that runs.

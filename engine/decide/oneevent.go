@@ -198,8 +198,8 @@ func (d *decision) ownEvent(run *projections.Run) *projections.TopicEvent {
 	return nil
 }
 
-// freeAtResume frees what waits for a person, ends probing, and begins the count of uncertain calls anew (C3, C5, F8).
-// With budget it begins the counts of failed repairs anew, too (F9).
+// freeAtResume frees what waits for a person, ends back-offs, and begins the count of uncertain calls anew (C3, C5,
+// F8). With budget it begins the counts of failed repairs anew, too (F9).
 func (d *decision) freeAtResume(budget bool) {
 	for _, e := range d.heldEvents() {
 		if e.Held.Reason == eventlog.HeldPerson {
@@ -208,10 +208,10 @@ func (d *decision) freeAtResume(budget bool) {
 	}
 	for _, c := range d.state().Definition().Consumers {
 		h := d.state().Handler(c.Name)
-		if h == nil || !c.Concurrent() {
+		if h == nil {
 			continue
 		}
-		d.endProbing(h)
+		d.endBackoffs(h)
 		if len(h.Uncertain) > 0 {
 			d.emit(&eventlog.HandlerUncertainCounted{Handler: c.Name})
 		}

@@ -78,6 +78,28 @@ func (c Resume) decide(d *decision) error {
 	return nil
 }
 
+// endBackoffs makes due at once what a concurrent consumer tries again by itself, and ends its probing: a person says
+// that the target works again, whatever it has asked for (F8, F13). What fails next waits as long as it would have.
+func (d *decision) endBackoffs(h *projections.Handler) {
+	waits := func(ref eventlog.EventRef) bool {
+		e := d.event(ref.Topic, ref.MessageID)
+		return e != nil && e.BacksOff() && e.ScheduledAt > d.env.Now
+	}
+	if h.Probing == nil && slices.ContainsFunc(d.state().ScheduledFor(h.Name), waits) {
+		d.emit(&eventlog.HandlerProbingEnded{Handler: h.Name}) // one fact for all, however many they are
+	}
+	d.endProbing(h)
+	var later []*projections.Run // collected first: each fact changes their order
+	for run, at := range d.state().Returning(h.Name) {
+		if run.Owes && at > d.env.Now {
+			later = append(later, run)
+		}
+	}
+	for _, run := range later {
+		d.emit(&eventlog.RunRetryOwed{Run: run.ID, Attempt: run.Tries, Attention: run.Attention != 0})
+	}
+}
+
 // decide of Archive lets nothing leave any more: a call that awaits approval is refused, a run
 // that has not come to its call is aborted. What may have left already is settled as always, and a run past its
 // mutation completes (O6, O7).

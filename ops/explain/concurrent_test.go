@@ -368,7 +368,7 @@ func TestStandingIsExplained(t *testing.T) {
 		l := begin(t, eventlog.Consumer{Concurrency: 1}, "a")
 		l.fail("a", eventlog.Transient, "http.connect")
 		l.check(decide.ReasonBackoff, false, []string{"Consumer send of workflow shop has nothing to do until"},
-			[]string{"pawl jobs list --workflow shop --state retryable"})
+			[]string{"pawl jobs list --workflow shop --state retryable", "pawl resume shop"})
 		for range 6 {
 			l.now = l.now.Add(time.Hour)
 			l.do(decide.Tick{})

@@ -2,6 +2,7 @@ package explain
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/pawl-run/pawl/engine/decide"
 	"github.com/pawl-run/pawl/eventlog"
@@ -132,6 +133,9 @@ func (w *Why) explainBackoff(s *projections.State, wait decide.Wait) {
 		w.set("Consumer %s of workflow %s has nothing to do until %s. Then it goes on by itself with an event that has "+
 			"failed, or that its prepare has put off.", c.Name, name, wait.Until)
 		w.offer("pawl jobs list --workflow %s --state retryable", name)
+		if resumeTries(s, c.Name) {
+			w.offer("pawl resume %s", name)
+		}
 		return
 	}
 	if s.Backoff == nil || wait.Subject != "" {
@@ -180,6 +184,20 @@ func (w *Why) explainBackoff(s *projections.State, wait decide.Wait) {
 	}
 	w.offer("pawl resume %s", name)
 	w.explainHeldEvents(s, run, "resume")
+}
+
+// resumeTries reports whether something of the concurrent consumer waits that a resume makes due at once: it backs off
+// after a transient failure (F8). Of an event in the store alone that is not known, and a resume does no harm.
+func resumeTries(s *projections.State, consumer eventlog.Handler) bool {
+	for run := range s.Returning(consumer) {
+		if run.Owes && run.RetryAt != 0 {
+			return true
+		}
+	}
+	return slices.ContainsFunc(s.ScheduledFor(consumer), func(ref eventlog.EventRef) bool {
+		e := s.Event(ref.Topic, ref.MessageID)
+		return e == nil || e.BacksOff()
+	})
 }
 
 // attemptOf says which attempt of the job comes next, as in "2 of 4 (maxAttempts: 3 retries)".
