@@ -84,3 +84,35 @@ func TestTypingsNameTheReasons(t *testing.T) {
 		t.Errorf("the typings have %v, want %v", typed, named)
 	}
 }
+
+// One run of a handler is one, although more events wait for a plain or a concurrent consumer; the next comes with the
+// next step.
+func TestOneRunAndNoMore(t *testing.T) {
+	t.Parallel()
+	for name, declared := range map[string]string{"plain": "", "concurrent": "concurrency: 4,"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			script := `export default Pawl.workflow({ name: "n", topics: { in: {} }, consumers: {
+  c: Pawl.consumer({ subscribe: ["in"], ` + declared + `
+    async prepare(ctx) {
+      const [e] = await ctx.peek("in", { limit: 1 });
+      if (!e) return { reservations: [], data: null };
+      return { reservations: [{ topic: "in", ids: [e.id] }], data: e.id, ui: { title: e.id } };
+    },
+    async mutate(ctx, { data }) { await ctx.csv.appendRow({ file: "n.csv", values: [data] }); },
+  }),
+} });`
+			pushed := `t.push("in", { messageId: "a" }); t.push("in", { messageId: "b" }); t.push("in", { messageId: "c" });`
+			one := func(id string) string {
+				return `t.run("c"); t.expectCall("csv.appendRow", { file: "n.csv", values: ["` + id + `"] }); t.expectNoCalls();`
+			}
+			if said, _ := run(t, script, ofCase(pushed+one("a"))); said != "" {
+				t.Errorf("one run: %s", said)
+			}
+			if said, _ := run(t, script, ofCase(pushed+one("a")+one("b")+
+				`t.run(); t.expectCall("csv.appendRow", { file: "n.csv", values: ["c"] });`)); said != "" {
+				t.Errorf("one run, one more and the rest: %s", said)
+			}
+		})
+	}
+}

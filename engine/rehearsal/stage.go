@@ -61,7 +61,8 @@ type stage struct {
 	held  bool              // what is pushed waits
 
 	mu     sync.Mutex
-	once   eventlog.Handler // the workflow is held again with the end of its next run; empty for none
+	once   eventlog.Handler // one run of it is awaited, beside which no other begins; empty for none
+	runs   map[eventlog.RunID]eventlog.Handler
 	logged []string
 	failed *eventlog.Failure // of the newest run that failed
 }
@@ -92,7 +93,8 @@ func open(ctx context.Context, cfg Config, s *Suite, c *Case, scripts sandbox.Ex
 	if !c.Clock.IsZero() {
 		start = c.Clock
 	}
-	on := &stage{c: c, log: memlog.New(memlog.Config{}), store: st, clock: clock.NewManual(start), outside: newOutside()}
+	on := &stage{c: c, log: memlog.New(memlog.Config{}), store: st, clock: clock.NewManual(start), outside: newOutside(),
+		runs: map[eventlog.RunID]eventlog.Handler{}}
 	registry, err := on.outside.registry(cfg.Connectors, s.Tools)
 	if err != nil {
 		return nil, errors.Join(err, st.Close())
@@ -157,7 +159,7 @@ func (s *stage) restartIfDead(ctx context.Context) (bool, error) {
 
 // decide is the engine's decision, but for four things: a deploy brings the state that a case gives, holds the
 // workflow, and has no interval run at once; the end of that hold is the end of a pause and of nothing else; and the
-// end of the one run that is awaited holds the workflow again.
+// one run that is awaited holds the workflow again with its start, so that no other begins beside it or behind it.
 func (s *stage) decide(state *projections.State, w eventlog.WorkflowName, env decide.Env,
 	cmd decide.Command) (decide.Decision, error) {
 	switch cmd.(type) {
@@ -183,28 +185,43 @@ func (s *stage) decide(state *projections.State, w eventlog.WorkflowName, env de
 			return decide.Decision{Kind: resumed.FactType(), Facts: []eventlog.Fact{resumed}}, nil
 		}
 	}
+	handler := s.awaited()
+	if handler == "" || state.Pause != nil {
+		return decide.Decide(state, w, env, cmd)
+	}
+	env.Runs = nil // one run begins, however many have a place
 	d, err := decide.Decide(state, w, env, cmd)
-	if handler := s.awaited(); err == nil && handler != "" && endsRunOf(state, handler, d.Facts) {
+	if err == nil && slices.ContainsFunc(d.Facts, s.endsRunOf(handler)) {
+		env.Standstill = decide.EngineStandstill // it had begun before it was awaited, and is the one: none begins behind it
+		d, err = decide.Decide(state, w, env, cmd)
+	}
+	if err == nil && (slices.ContainsFunc(d.Facts, startsRunOf(handler)) ||
+		slices.ContainsFunc(d.Facts, s.endsRunOf(handler))) {
 		d.Facts = append(d.Facts, &eventlog.WorkflowPaused{})
 	}
 	return d, err
 }
 
-// endsRunOf reports whether the facts end a run of the handler.
-func endsRunOf(state *projections.State, handler eventlog.Handler, facts []eventlog.Fact) bool {
-	return slices.ContainsFunc(facts, func(f eventlog.Fact) bool {
-		var id eventlog.RunID
+func startsRunOf(handler eventlog.Handler) func(eventlog.Fact) bool {
+	return func(f eventlog.Fact) bool {
+		started, ok := f.(*eventlog.RunStarted)
+		return ok && started.Handler == handler
+	}
+}
+
+// endsRunOf reports of a fact whether it ends a run of the handler.
+func (s *stage) endsRunOf(handler eventlog.Handler) func(eventlog.Fact) bool {
+	return func(f eventlog.Fact) bool {
+		s.mu.Lock()
+		defer s.mu.Unlock()
 		switch f := f.(type) {
 		case *eventlog.RunCommitted:
-			id = f.Run
+			return s.runs[f.Run] == handler
 		case *eventlog.RunFailed:
-			id = f.Run
-		default:
-			return false
+			return s.runs[f.Run] == handler
 		}
-		run := state.Run(id)
-		return run != nil && run.Handler == handler
-	})
+		return false
+	}
 }
 
 // awaited is the handler whose next run is awaited, empty for none.
@@ -219,13 +236,23 @@ func (s *stage) observe(r eventlog.Record) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, f := range r.Facts {
-		if failed, ok := f.(*eventlog.RunFailed); ok {
-			failure := failed.Failure
+		switch f := f.(type) {
+		case *eventlog.RunStarted:
+			s.runs[f.Run] = f.Handler
+		case *eventlog.RunCommitted:
+			s.over(f.Run)
+		case *eventlog.RunFailed:
+			failure := f.Failure
 			s.failed = &failure
+			s.over(f.Run)
 		}
-		if _, paused := f.(*eventlog.WorkflowPaused); paused {
-			s.once = ""
-		}
+	}
+}
+
+// over takes in that a run has ended. The caller holds mu.
+func (s *stage) over(run eventlog.RunID) {
+	if s.once != "" && s.runs[run] == s.once {
+		s.once = ""
 	}
 }
 
