@@ -110,3 +110,23 @@ func TestC1_AnEventThatIsNowhere(t *testing.T) {
 		t.Errorf("decided with %v", err)
 	}
 }
+
+// What is approved and waits for its place is said to be that, not to await approval (C3, O5).
+func TestC03_ApprovedWaitsForItsPlace(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	for _, line := range []string{"deploy n=1 grant=ask", "push a b", "prepare a run=R1", "mutate call run=R1",
+		"approve R1"} {
+		if err := b.command(line); err != nil {
+			t.Fatalf("%s: %v", line, err)
+		}
+	}
+	for line, verb := range map[string]string{"approve R1": "approved", "reject R1": "rejected"} {
+		var refusal *decide.Refusal
+		want := "mutation R1 is approved and waits for its place, and then leaves by itself; it cannot be " + verb +
+			" any more"
+		if err := b.command(line); !errors.As(err, &refusal) || refusal.Message != want {
+			t.Errorf("%s: %v", line, err)
+		}
+	}
+}
