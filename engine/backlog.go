@@ -178,7 +178,7 @@ func (b backlog) Events(topic eventlog.Topic, ids []string) ([]*projections.Topi
 	rows, err := a.engine.Config.Store.Get(a.name, away)
 	if err != nil {
 		return nil, &eventlog.Failure{ // F11
-			Class: eventlog.Transient, Code: "storage.read",
+			Class: eventlog.Transient, Code: eventlog.CodeStorageRead,
 			Message: "events cannot be read from the local store: " + eventlog.ClipText(err.Error()),
 		}
 	}

@@ -49,7 +49,7 @@ func (a *aggregate) failSlowRun(ctx context.Context, cmd decide.Command, cause e
 		return nil
 	}
 	_, err := a.record(ctx, decide.FailRun{Run: run.ID, Failure: eventlog.Failure{
-		Class: eventlog.Transient, Code: "storage.slow",
+		Class: eventlog.Transient, Code: eventlog.CodeStorageSlow,
 		Message: fmt.Sprintf("the log took longer than %s to confirm a write; check the broker and its disk",
 			a.engine.Config.Policies.Storage.Wait),
 	}}, eventlog.System, cause)

@@ -66,8 +66,8 @@ func (c *calls) exchange(s started, pinned eventlog.Operation, isPinned bool,
 	} else {
 		settlement.Outcome, open = c.perform(s.Mutation, call)
 		f := settlement.Outcome.Failure
-		heldBack := f != nil && f.Code == eventlog.CodeHeldBack // sql's and files' own bounds
-		if (refused.Load() || heldBack) && settlement.Outcome.Status == decide.Failed {
+		ours := f != nil && f.OwnFault() // a bound of sql or files, or a deadline that had passed
+		if (refused.Load() || ours) && settlement.Outcome.Status == decide.Failed {
 			settlement.By = eventlog.ResolvedByNeverSent
 		}
 	}
@@ -248,7 +248,7 @@ func (c *calls) stillOurs(call started) *eventlog.Failure {
 
 func unsent(m *projections.Mutation, why string) *eventlog.Failure {
 	return &eventlog.Failure{
-		Class: eventlog.Transient, Code: "mutation.neverSent",
+		Class: eventlog.Transient, Code: eventlog.CodeNeverSent,
 		Message: fmt.Sprintf("%s.%s was not sent: %s", m.Call.Connector, m.Call.Operation, why),
 	}
 }

@@ -1,6 +1,7 @@
 package eventlog
 
 import (
+	"slices"
 	"time"
 )
 
@@ -24,9 +25,36 @@ const (
 	Internal Class = "internal"
 )
 
-// CodeHeldBack is the code of a call that was not sent within its time because of a bound in this engine's own
-// configuration, such as the rate of a host. It says nothing of the target (C7).
-const CodeHeldBack = "call.heldBack"
+// Codes of failures of which neither the script nor the target is the cause, but this engine or the machine it runs on:
+// see Failure.OwnFault.
+const (
+	// CodeHeldBack: a call was not sent within its time because of a bound in this engine's own configuration, such as
+	// the rate of a host.
+	CodeHeldBack = "call.heldBack"
+	// CodeDeadline: the deadline of a call had passed before anything of it was sent, since the engine stood still.
+	CodeDeadline = "call.deadline"
+	// CodeCancelled: the engine gave a call up, since it was ending.
+	CodeCancelled = "call.cancelled"
+	// CodeNeverSent: the right to send a call had passed before it left.
+	CodeNeverSent = "mutation.neverSent"
+	// CodeProcessStopped: the process ended while a call was in flight. Its outcome was not known then.
+	CodeProcessStopped = "mutation.uncertain"
+	// CodeScriptCancelled: the engine stopped a handler before it ended.
+	CodeScriptCancelled = "script.cancelled"
+	// CodeWorkerLost: the process in which a handler ran was ended from outside, or none could be started.
+	CodeWorkerLost = "worker.lost"
+	// CodeDisconnected: there is no connection to NATS, the engine's own broker, so that a call of a service cannot leave.
+	CodeDisconnected = "service.disconnected"
+	// CodeStorageRead: the local store could not be read.
+	CodeStorageRead = "storage.read"
+	// CodeStorageReserve: too little disk space was free for a call to begin.
+	CodeStorageReserve = "storage.reserve"
+	// CodeStorageSlow: the log took too long to confirm a write.
+	CodeStorageSlow = "storage.slow"
+)
+
+var ownFaults = []string{CodeHeldBack, CodeDeadline, CodeCancelled, CodeNeverSent, CodeProcessStopped,
+	CodeScriptCancelled, CodeWorkerLost, CodeDisconnected, CodeStorageRead, CodeStorageReserve, CodeStorageSlow}
 
 // MaxMessage bounds a failure's message in bytes: it becomes part of the log.
 const MaxMessage = 4 << 10
@@ -48,5 +76,10 @@ type Failure struct {
 	// the facts of that decision say when the next try is due.
 	RetryAfter time.Duration `msgpack:"-" json:"-"`
 }
+
+// OwnFault reports whether Pawl itself or its machine is the cause, or a bound that its operator has set. Such a failure
+// says nothing of the event and nothing of the target: it counts no attempt of a job, it is no part of a row, and it
+// never holds anything (J6, F11, C7).
+func (f *Failure) OwnFault() bool { return slices.Contains(ownFaults, f.Code) }
 
 func (f *Failure) Error() string { return f.Code + ": " + f.Message }

@@ -140,11 +140,11 @@ const (
 	// CodeKey: a mutation without an idempotency key.
 	CodeKey = "call.key"
 	// CodeDeadline: the deadline had passed before anything was sent.
-	CodeDeadline = "call.deadline"
+	CodeDeadline = eventlog.CodeDeadline
 	// CodeTimeout: no answer in time.
 	CodeTimeout = "call.timeout"
 	// CodeCancelled: the caller gave the call up.
-	CodeCancelled = "call.cancelled"
+	CodeCancelled = eventlog.CodeCancelled
 	// CodeNotApplied: the target says that the call did not take effect and never will, when it is asked or when the call
 	// is sent again to find out.
 	CodeNotApplied = "call.notApplied"

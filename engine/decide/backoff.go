@@ -40,9 +40,9 @@ const probeAfter = 3
 // up, and the workflow goes on, unless it is the third run in a row that fails so on other events.
 func (d *decision) charge(run *projections.Run, held []*projections.TopicEvent, limit int, f eventlog.Failure) {
 	probing := d.probing(run.Handler)
-	inRow := d.failuresInRow(run, held, f)
+	inRow, own := d.failuresInRow(run, held, f), d.own(f)
 	for _, e := range held {
-		counts := d.countsAttempt(run, e, f, probing)
+		counts := !own && d.countsAttempt(run, e, f, probing)
 		switch {
 		case e.SkipRequested:
 			d.emit(&eventlog.EventSkipped{Topic: e.Topic, MessageID: e.MessageID, Run: run.ID})
@@ -61,7 +61,12 @@ func (d *decision) charge(run *projections.Run, held []*projections.TopicEvent, 
 		}
 	}
 	h := d.state().Handler(run.Handler)
-	if h == nil || h.Failures == inRow {
+	switch {
+	case own && f.RetryAfter == 0 && !d.state().Archived:
+		// It may meet every event alike: without this pause each event that waits would be tried once, without one.
+		d.backOff(run.ID, f, 1, maxBetweenProbes)
+		return
+	case own, h == nil, h.Failures == inRow:
 		return
 	}
 	d.emit(&eventlog.HandlerFailuresCounted{Handler: run.Handler, Runs: inRow})
@@ -83,7 +88,7 @@ func (d *decision) backOff(run eventlog.RunID, f eventlog.Failure, least int, lo
 		attempt = max(least, attempt+1)
 	}
 	attention := attempt >= max(p.Retries, 1)
-	if attention && p.Then == schedule.Hold {
+	if attention && d.holds(f) {
 		d.block(eventlog.BlockTransient, run, "%s in a row, the last: %s", eventlog.Count(attempt, "transient failure"),
 			f.Message)
 		return
@@ -99,6 +104,8 @@ func (d *decision) failuresInRow(run *projections.Run, held []*projections.Topic
 	switch {
 	case h == nil:
 		return 0
+	case d.own(f):
+		return h.Failures // it neither belongs to the row nor ends it
 	case f.Class != eventlog.Transient && h.Failures < probeAfter:
 		return 0
 	case f.Class != eventlog.Transient:
@@ -183,7 +190,11 @@ const (
 // the event.
 func (d *decision) targetsFault(run *projections.Run, e *projections.TopicEvent, f eventlog.Failure) bool {
 	h := d.state().Handler(run.Handler)
-	if h == nil || d.err != nil || d.neverSent || f.Code == eventlog.CodeHeldBack {
+	if h == nil || d.err != nil {
+		return false
+	}
+	if d.outOfRow || d.own(f) {
+		d.probeLater(run, h, f)
 		return false
 	}
 	if h.Probing != nil {
@@ -248,6 +259,28 @@ func (d *decision) probeNext(handler eventlog.Handler, f eventlog.Failure, attem
 	wait := max(min(p.Delay(attempt, d.env.Jitter), maxBetweenProbes), retryAfter(f))
 	d.emit(&eventlog.HandlerProbeScheduled{Handler: handler, Class: f.Class, Message: f.Message, Attempt: attempt,
 		At: d.env.Now.Add(wait), Attention: f.Class != eventlog.Transient || attempt >= max(p.Retries, 1)})
+}
+
+// probeLater puts the next probe off after one that says nothing of the target: it counts no probe, and it must not be
+// followed by the next at once.
+func (d *decision) probeLater(run *projections.Run, h *projections.Handler, f eventlog.Failure) {
+	if h.Probing == nil || run.StartRevision <= h.Probing.Began {
+		return
+	}
+	next := *h.Probing
+	wait := max(min(d.env.Policies.Transient.Delay(next.Attempt, d.env.Jitter), maxBetweenProbes), retryAfter(f))
+	d.emit(&eventlog.HandlerProbeScheduled{Handler: run.Handler, Class: next.Class, Message: next.Message,
+		Attempt: next.Attempt, At: d.env.Now.Add(wait), Attention: next.Attention != 0})
+}
+
+// own reports whether neither the event nor the target is to blame for the failure. Then it counts no attempt, it is no
+// part of a row and it holds nothing; it only spaces the tries (J6, F11, C7).
+func (d *decision) own(f eventlog.Failure) bool { return d.ours || f.OwnFault() }
+
+// holds reports whether so many transient failures hold what has failed (F8). Faults of our own never do: what was
+// stopped by one goes on when it is over (J6).
+func (d *decision) holds(f eventlog.Failure) bool {
+	return d.env.Policies.Transient.Then == schedule.Hold && !d.own(f)
 }
 
 // retryAfter is how long the target wants to be left alone, at most an hour (F13).

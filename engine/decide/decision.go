@@ -149,8 +149,10 @@ type decision struct {
 	pushed   []PushResult
 	bulk     *BulkResult
 	queue    *Queued
-	// neverSent is set where a call has never left: its failure says nothing of the target (C7).
-	neverSent bool
+	// ours is set where the failure is no fault of the event nor of the target, whatever its code: see own.
+	ours bool
+	// outOfRow is set where a call has never left or its run had ended before: its failure is no part of a row (C7).
+	outOfRow bool
 	// deadPayloads is how many bytes of payloads are discarded (J7).
 	deadPayloads int
 	// runs are the fresh ids that are left.

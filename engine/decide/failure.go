@@ -38,6 +38,7 @@ func (c FailRun) decide(d *decision) error {
 		f.Class = eventlog.Transient
 	}
 	f.Class = closed(f.Class)
+	d.ours = true
 	d.kind = "run.failed"
 	d.emit(&eventlog.RunFailed{Run: run.ID, Status: StatusOf(f.Class), Failure: f})
 	if run.Event != nil {
@@ -87,7 +88,7 @@ func (c Recover) abandoned(d *decision, run *projections.Run) bool {
 func (d *decision) crash(run *projections.Run) {
 	m := d.state().Mutation(run.Mutation)
 	if run.Mutation != "" && m != nil && m.Status == eventlog.MutationStatusInFlight {
-		f := failure(eventlog.Transient, "mutation.uncertain", "the process stopped while %s.%s was in flight",
+		f := failure(eventlog.Transient, eventlog.CodeProcessStopped, "the process stopped while %s.%s was in flight",
 			m.Call.Connector, m.Call.Operation)
 		d.leaveUncertain(run, m, *f, 0)
 		return
@@ -149,7 +150,7 @@ func aborted(run *projections.Run, format string, args ...any) *eventlog.RunFail
 // transient back-off, since a settlement makes no new hold, or at once if a person said so (F5, O1). It does not count
 // toward three failures in a row (C7).
 func (d *decision) undoOne(run *projections.Run, f eventlog.Failure) {
-	d.neverSent = true
+	d.outOfRow = true
 	if f.Class != "" {
 		f.Class = eventlog.Transient
 	}

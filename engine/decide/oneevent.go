@@ -46,7 +46,7 @@ func (d *decision) oweNext(run *projections.Run, f eventlog.Failure) {
 		// outside.
 		wait, attempt, attention := d.nextTry(run.Tries, f)
 		owed.At, owed.Attempt, owed.Attention = d.env.Now.Add(wait), attempt, attention
-		if attention && e != nil && d.env.Policies.Transient.Then == schedule.Hold {
+		if attention && e != nil && d.holds(f) {
 			owed.At, hold = 0, eventlog.HeldPerson
 		}
 	case f.Class == eventlog.Logic:
@@ -77,8 +77,8 @@ func (d *decision) releaseOne(run *projections.Run, f eventlog.Failure) {
 		released.Uncounted = run.Phase == eventlog.PhasePreparing
 		d.emit(released)
 	case f.Class == eventlog.Transient:
-		counts := f.RetryAfter == 0
-		if limit != nil {
+		counts := f.RetryAfter == 0 && !d.own(f)
+		if limit != nil && counts {
 			counts = d.countsAttempt(run, e, f, d.state().Handler(run.Handler).Probing != nil)
 		}
 		if limit != nil && counts && e.Failures >= *limit {
@@ -86,7 +86,7 @@ func (d *decision) releaseOne(run *projections.Run, f eventlog.Failure) {
 			return
 		}
 		wait, _, attention := d.nextTry(e.Tries, f)
-		if attention && d.env.Policies.Transient.Then == schedule.Hold {
+		if attention && d.holds(f) {
 			d.emit(released)
 			d.holdEvent(run, e, eventlog.HeldPerson)
 			return

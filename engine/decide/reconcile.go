@@ -210,7 +210,7 @@ func uncertainty(f *eventlog.Failure) eventlog.Failure {
 	if f != nil {
 		return *f
 	}
-	return *failure(eventlog.Transient, "mutation.uncertain", "the call's outcome is not known")
+	return *failure(eventlog.Transient, "mutation.notKnown", "the call's outcome is not known")
 }
 
 // joined bounds two messages in one: where both are long, each has half of the room.

@@ -169,10 +169,14 @@ func (d *decision) failed(run *projections.Run, m *projections.Mutation, c Settl
 	fact := &eventlog.MutationFailed{Mutation: m.ID, Run: run.ID, Failure: f, ResolvedBy: c.By}
 	d.emit(fact)
 	defer func() { d.kind = fact.FactType() }()
-	if d.neverSent = c.By == eventlog.ResolvedByNeverSent; !d.neverSent {
+	neverSent := c.By == eventlog.ResolvedByNeverSent
+	if d.outOfRow = neverSent; !neverSent {
 		d.countCertain(run, m)
 	}
-	if active && d.neverSent && f.Code == Aborted {
+	// A call that was open when its process ended is a crash, also when it turns out later that it did not happen (J6).
+	call := c.callFailure(run)
+	d.ours = neverSent && f.Class == eventlog.Transient || call != nil && call.OwnFault()
+	if active && neverSent && f.Code == Aborted {
 		d.abort(d.state().Run(run.ID), "%s", f.Message)
 		return
 	}
@@ -252,16 +256,22 @@ func (d *decision) askAgain(run *projections.Run, m *projections.Mutation, c Set
 // found is the failure that a reconcile found out. Its message begins with that of the call itself, which a person has
 // to look at. Its class and code are those of the finding, which decides what follows.
 func (c SettleMutation) found(run *projections.Run, f eventlog.Failure) eventlog.Failure {
-	if c.By != eventlog.ResolvedByReconcile {
-		return f
-	}
-	call := c.CallFailure
-	if call == nil && run.Status == eventlog.RunStatusPausedReconcile {
-		call = run.Failure // the run has ended with it, and keeps it
-	}
+	call := c.callFailure(run)
 	if call == nil || call.Message == "" {
 		return f
 	}
 	f.Message = joined(strings.TrimSuffix(call.Message, "."), "; reconcile: ", f.Message)
 	return f
+}
+
+// callFailure is what the call itself came to, where a reconcile has found out what became of it; nil where nothing is
+// known of that.
+func (c SettleMutation) callFailure(run *projections.Run) *eventlog.Failure {
+	switch {
+	case c.By != eventlog.ResolvedByReconcile:
+		return nil
+	case c.CallFailure == nil && run.Status == eventlog.RunStatusPausedReconcile:
+		return run.Failure // the run has ended with it, and keeps it
+	}
+	return c.CallFailure
 }

@@ -15,10 +15,10 @@ func classify(err error) *eventlog.Failure {
 	var fault *sandbox.Error
 	if !errors.As(err, &fault) {
 		if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
-			return failed(eventlog.Transient, "script.cancelled", "the handler was stopped before it ended")
+			return failed(eventlog.Transient, eventlog.CodeScriptCancelled, "the handler was stopped before it ended")
 		}
 		if errors.Is(err, ErrPaging) {
-			return failed(eventlog.Transient, "storage.read", err.Error()) // F11
+			return failed(eventlog.Transient, eventlog.CodeStorageRead, err.Error()) // F11
 		}
 		return failed(eventlog.Internal, "internal", err.Error())
 	}

@@ -46,7 +46,7 @@ func (h *host) eventsOf(ctx context.Context, query sandbox.IDsQuery) (json.RawMe
 	answer := []byte{'['}
 	for ids := range slices.Chunk(query.IDs, readAtOnce) {
 		if err := ctx.Err(); err != nil {
-			return nil, failed(eventlog.Transient, "storage.read", "the local store takes too long: "+err.Error())
+			return nil, failed(eventlog.Transient, eventlog.CodeStorageRead, "the local store takes too long: "+err.Error())
 		}
 		events, err := h.caller.workflow.Events(topic, ids)
 		if err != nil {

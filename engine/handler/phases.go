@@ -182,7 +182,8 @@ func (c *Caller) finishMutate(
 	}
 	if err := c.cfg.DiskSpace(); err != nil {
 		// A mutation that starts must also be able to settle.
-		return decide.FinishMutate{Run: run.ID, Failure: failed(eventlog.Transient, "storage.reserve", err.Error())}
+		return decide.FinishMutate{Run: run.ID,
+			Failure: failed(eventlog.Transient, eventlog.CodeStorageReserve, err.Error())}
 	}
 	intent := connector.Call{
 		Workflow: c.name, Run: run.ID, Connector: op.Connector, Operation: op.Operation, Params: out.Call.Params,

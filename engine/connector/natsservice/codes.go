@@ -15,7 +15,7 @@ import (
 // `service.<its code>`, e.g. `service.404`.
 const (
 	// CodeDisconnected: there is no connection to NATS.
-	CodeDisconnected = "service.disconnected"
+	CodeDisconnected = eventlog.CodeDisconnected
 	// CodeAbsent: no instance of the service runs.
 	CodeAbsent = "service.absent"
 	// CodeTooBig: the parameters are bigger than the server takes.
