@@ -274,13 +274,13 @@ func (d *decision) probeLater(run *projections.Run, h *projections.Handler, f ev
 }
 
 // own reports whether neither the event nor the target is to blame for the failure. Then it counts no attempt, it is no
-// part of a row and it holds nothing; it only spaces the tries (J6, F11, C7).
+// part of a row; it only spaces the tries (J6, F11, C7).
 func (d *decision) own(f eventlog.Failure) bool { return d.ours || f.OwnFault() }
 
-// holds reports whether so many transient failures hold what has failed (F8). Faults of our own never do: what was
-// stopped by one goes on when it is over (J6).
+// holds reports whether so many transient failures in a row hold what has failed (F8). What has only lost its process
+// runs again as often as needed (J6).
 func (d *decision) holds(f eventlog.Failure) bool {
-	return d.env.Policies.Transient.Then == schedule.Hold && !d.own(f)
+	return d.env.Policies.Transient.Then == schedule.Hold && !d.crashed && f.Code != eventlog.CodeWorkerLost
 }
 
 // retryAfter is how long the target wants to be left alone, at most an hour (F13).

@@ -149,8 +149,9 @@ type decision struct {
 	pushed   []PushResult
 	bulk     *BulkResult
 	queue    *Queued
-	// ours is set where the failure is no fault of the event nor of the target, whatever its code: see own.
-	ours bool
+	// ours is set where the failure is no fault of the event nor of the target, whatever its code: see own. crashed is set
+	// where it is that of a call that was open when its process ended (J6).
+	ours, crashed bool
 	// outOfRow is set where a call has never left or its run had ended before: its failure is no part of a row (C7).
 	outOfRow bool
 	// deadPayloads is how many bytes of payloads are discarded (J7).

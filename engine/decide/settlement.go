@@ -175,7 +175,8 @@ func (d *decision) failed(run *projections.Run, m *projections.Mutation, c Settl
 	}
 	// A call that was open when its process ended is a crash, also when it turns out later that it did not happen (J6).
 	call := c.callFailure(run)
-	d.ours = neverSent && f.Class == eventlog.Transient || call != nil && call.OwnFault()
+	d.crashed = call != nil && call.OwnFault()
+	d.ours = d.crashed || neverSent && f.Class == eventlog.Transient
 	if active && neverSent && f.Code == Aborted {
 		d.abort(d.state().Run(run.ID), "%s", f.Message)
 		return

@@ -56,6 +56,8 @@ func TestBugsAreFound(t *testing.T) {
 			simulation.Config{Unbounded: true}},
 		{"a receiver's Retry-After counted against the job", simulation.BusyReceivers, "(F13)",
 			simulation.Config{Decide: rewriting(countBusy)}},
+		{"a crash counted against the job", simulation.Resends, "only the engine is to blame",
+			simulation.Config{Decide: rewriting(countCrash)}},
 		{"phase tested before mutation state", simulation.LostAnswers, "R16",
 			simulation.Config{Decide: rewriting(phaseFirst)}},
 		{"pending retry cleared", simulation.LostCallers, "that no run holds",
@@ -318,6 +320,20 @@ func countBusy(_ *projections.State, facts []eventlog.Fact) []eventlog.Fact {
 			counted := *f
 			counted.Uncounted = false
 			facts[i] = &counted
+		}
+	}
+	return facts
+}
+
+// countCrash takes a call that was open when its process ended, and that did not happen, for a failure of the job.
+func countCrash(s *projections.State, facts []eventlog.Fact) []eventlog.Fact {
+	for _, f := range facts {
+		m, ok := f.(*eventlog.MutationFailed)
+		if !ok || m.ResolvedBy != eventlog.ResolvedByReconcile {
+			continue
+		}
+		if run := s.Run(m.Run); run != nil && run.Failure != nil && run.Failure.Code == eventlog.CodeProcessStopped {
+			return countBusy(s, facts)
 		}
 	}
 	return facts

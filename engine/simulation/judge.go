@@ -18,6 +18,7 @@ type book struct {
 	seqs     []uint64
 	phases   map[eventlog.RunID]eventlog.Phase
 	ended    map[eventlog.RunID]bool
+	cutOff   map[eventlog.RunID]bool // whose process ended while its call was open
 	awaiting map[eventlog.RunID]bool
 	consumed map[eventlog.EventRef]bool
 	// again are the consumed events that a person let happen again: their consumption was lost.
@@ -160,7 +161,7 @@ func (j *judge) book(w eventlog.WorkflowName) *book {
 	if !ok {
 		b = &book{
 			name: w, phases: map[eventlog.RunID]eventlog.Phase{}, ended: map[eventlog.RunID]bool{},
-			awaiting: map[eventlog.RunID]bool{},
+			awaiting: map[eventlog.RunID]bool{}, cutOff: map[eventlog.RunID]bool{},
 			consumed: map[eventlog.EventRef]bool{}, open: map[eventlog.MutationID]eventlog.RunID{},
 			keys:    map[eventlog.MutationID]string{},
 			written: map[*node]uint64{}, wakes: newWakes(), again: map[eventlog.EventRef]bool{},

@@ -19,7 +19,7 @@ func (j *judge) failedConcurrent(b *book, r eventlog.Record, f *eventlog.RunFail
 		h.uncertain = append(slices.Clip(h.uncertain), m)
 	}
 	if f.Status == eventlog.RunStatusCrashed || f.Status == eventlog.RunStatusPausedReconcile ||
-		b.phases[f.Run].PastMutation() || f.Failure.Code == "storage.slow" {
+		b.phases[f.Run].PastMutation() {
 		return // nothing of it says anything of the target
 	}
 	about := func(why string) {
@@ -31,8 +31,9 @@ func (j *judge) failedConcurrent(b *book, r eventlog.Record, f *eventlog.RunFail
 		probe, ok := f.(*eventlog.HandlerProbeScheduled)
 		return ok && probe.Handler == run.handler
 	})
+	own := neverSent(r, f.Run) || ownFault(f.Failure)
 	ofTarget := slices.Contains([]eventlog.Class{eventlog.Transient, eventlog.Auth, eventlog.Permission,
-		eventlog.Internal}, f.Failure.Class) && !neverSent(r, f.Run)
+		eventlog.Internal}, f.Failure.Class) && !own
 	if h.probing != nil && ofTarget {
 		if end != "event.released" || held {
 			about("its consumer probes: it is " + string(end))
@@ -44,7 +45,7 @@ func (j *judge) failedConcurrent(b *book, r eventlog.Record, f *eventlog.RunFail
 	}
 	trips := false
 	var others []eventlog.EventRef
-	if first := a.attemptsOf(run.event).failed <= a.deployed; h.probing == nil && first && !neverSent(r, f.Run) {
+	if first := a.attemptsOf(run.event).failed <= a.deployed; h.probing == nil && first && !own {
 		others, trips = h.fails(run, f.Failure.Class, ofTarget)
 	}
 	switch {
@@ -52,7 +53,7 @@ func (j *judge) failedConcurrent(b *book, r eventlog.Record, f *eventlog.RunFail
 		about("is the third in a row, and its consumer does not probe")
 	case trips && (end != "event.released" || held):
 		about("is the third in a row: it is " + string(end))
-	case !trips && probes:
+	case !trips && probes && (!own || h.probing == nil):
 		about("is not the third in a row, and its consumer probes")
 	case !trips && end == "event.released" && !held && run.version == after.Version:
 		about("nothing holds it")
@@ -109,6 +110,45 @@ func fate(r eventlog.Record, ref eventlog.EventRef) (end eventlog.FactType, held
 		}
 	}
 	return end, held
+}
+
+// ownFault reports whether the failure is of the engine or its machine: of its storage, of a process of its own, or of
+// a call that it kept from leaving.
+func ownFault(f eventlog.Failure) bool {
+	switch f.Code {
+	case "storage.slow", "storage.read", "storage.reserve", "worker.lost", "script.cancelled", "call.cancelled",
+		"call.deadline", "call.heldBack", "mutation.neverSent":
+		return true
+	}
+	return false
+}
+
+// spared: no job is charged with what was only the engine's fault: a call that was open when its process ended and that
+// did not happen (J6), a fault of its storage (F11), a call that never left.
+func (j *judge) spared(b *book, r eventlog.Record, f eventlog.Fact) {
+	var id eventlog.RunID
+	switch f := f.(type) {
+	case *eventlog.EventDiscarded:
+		id = f.Run
+	case *eventlog.EventRetryScheduled:
+		if f.Uncounted {
+			return
+		}
+		id = f.Run
+	default:
+		return
+	}
+	for _, other := range r.Facts {
+		m, ok := other.(*eventlog.MutationFailed)
+		crashed := ok && m.Run == id && m.ResolvedBy == eventlog.ResolvedByReconcile && b.cutOff[id]
+		unsent := ok && m.Run == id && m.ResolvedBy == eventlog.ResolvedByNeverSent && m.Failure.Class == eventlog.Transient
+		ended, ok := other.(*eventlog.RunFailed)
+		own := ok && ended.Run == id && ownFault(ended.Failure)
+		if crashed || unsent || own {
+			j.sim.violate("run %s of %s counts against a job, and only the engine is to blame: %s (J6, F11)",
+				j.sim.alias(string(id)), b.name, f.FactType())
+		}
+	}
 }
 
 // neverSent reports whether the record says that the request of the run's call never left.

@@ -65,6 +65,7 @@ func (j *judge) record(r eventlog.Record) {
 		s.did(string(f.FactType()))
 		j.fact(b, r, f, before)
 		j.leftAlone(b, r, f, before)
+		j.spared(b, r, f)
 		b.wakes.fact(b, f)
 	}
 	j.followConsumers(b, r, after)
@@ -132,6 +133,7 @@ func (j *judge) fact(b *book, r eventlog.Record, f eventlog.Fact, before *projec
 	case *eventlog.RunFailed:
 		j.end(b, f.Run)
 		j.failedIn(b, f)
+		b.cutOff[f.Run] = f.Status == eventlog.RunStatusPausedReconcile && r.Cause.Kind == "restart"
 	case *eventlog.RunCrashed:
 		j.end(b, f.Run)
 		for _, other := range r.Facts {
