@@ -34,6 +34,8 @@ func classify(err error) *eventlog.Failure {
 		if errors.As(fault.Cause, &cause) {
 			f.Class, f.Code, f.Message = cause.Class, cause.Code, eventlog.ClipText(cause.Message)
 			f.RetryAfter = cause.RetryAfter
+		} else if errors.Is(fault.Cause, ErrPaging) {
+			f.Class, f.Code = eventlog.Transient, eventlog.CodeStorageRead // F11
 		}
 	default:
 		f.Class = eventlog.Internal

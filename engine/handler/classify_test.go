@@ -61,3 +61,32 @@ func TestF13_ClassifyKeepsWhenToComeAgain(t *testing.T) {
 		t.Errorf("classified as %+v", f)
 	}
 }
+
+// J6, F11: what the sandbox says of its own processes is a fault of our own; what the script has caused is not.
+func TestJ6_ClassifyOwnFaults(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		err error
+		own bool
+	}{
+		"a worker that was ended":     {sandbox.WorkerLost("it was killed"), true},
+		"a handler that was stopped":  {sandbox.Cancelled(t.Context(), sandbox.CallCancelled), true},
+		"a store that cannot be read": {fmt.Errorf("read: %w", ErrPaging), true},
+		"nor within a call of ctx.peek": {
+			&sandbox.Error{Fault: sandbox.FaultRead, Cause: fmt.Errorf("read: %w", ErrPaging)}, true,
+		},
+		"too much memory":             {sandbox.LimitFault("limit.memory", "it needs more"), false},
+		"an interpreter that crashed": {sandbox.ScriptFault("script.crashed", "it crashed"), false},
+		"reads that took too long": {
+			&sandbox.Error{Fault: sandbox.FaultTransient, Code: "limit.reads", Message: "too long"}, false,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := classify(c.err)
+			if f.OwnFault() != c.own || c.own && f.Class != eventlog.Transient {
+				t.Errorf("%+v: a fault of our own: %v, want %v", f, f.OwnFault(), c.own)
+			}
+		})
+	}
+}
