@@ -77,9 +77,9 @@ type Failure struct {
 	RetryAfter time.Duration `msgpack:"-" json:"-"`
 }
 
-// OwnFault reports whether Pawl itself or its machine is the cause, or a bound that its operator has set. Such a failure
-// says nothing of the event and nothing of the target: it counts no attempt of a job, and it is no part of a row (J6,
-// F11, C7).
+// OwnFault reports whether Pawl itself or its machine is the cause, or a bound that its operator has set. Such a
+// failure says nothing of the event and nothing of the target: it counts no attempt of a job, and it is no part of a
+// row (J6, F11, C7).
 func (f *Failure) OwnFault() bool { return slices.Contains(ownFaults, f.Code) }
 
 func (f *Failure) Error() string { return f.Code + ": " + f.Message }

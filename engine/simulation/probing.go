@@ -199,7 +199,8 @@ func (j *judge) proves(b *book, r eventlog.Record, run *concurrentRun) {
 	}
 }
 
-// probesNoMore: only such a commit or a resume ends the probing, and then all transient back-offs are due (C7).
+// probesNoMore: only such a commit, a resume or a deploy that makes the consumer plain ends the probing, and then all
+// transient back-offs are due (C7).
 func (j *judge) probesNoMore(b *book, r eventlog.Record, f *eventlog.HandlerProbingEnded, after *projections.State) {
 	a := &b.consumers
 	h := a.handler(f.Handler)
@@ -211,11 +212,11 @@ func (j *judge) probesNoMore(b *book, r eventlog.Record, f *eventlog.HandlerProb
 		}
 		return run != nil && !run.retry && run.start > h.probing.began
 	})
-	if !proven && r.Cause.ID != "resume" {
+	c, _ := after.Definition().Consumer(f.Handler)
+	if !proven && r.Cause.ID != "resume" && (r.Kind != "workflow.deployed" || c.Concurrent()) {
 		j.sim.violate("%s of %s probes no more, and nothing has shown that its target works (C7)", f.Handler, b.name)
 	}
 	h.probing, h.streak = nil, nil
-	c, _ := after.Definition().Consumer(f.Handler)
 	for ref, hidden := range a.hidden {
 		if hidden.transient && c.Subscribes(ref.Topic) {
 			delete(a.hidden, ref)
