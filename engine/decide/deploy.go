@@ -75,6 +75,7 @@ func (c Deploy) decide(d *decision) error {
 	if forgotten && c.Grants == nil {
 		grants = askingFor(&c.Definition, grants)
 	}
+	d.endProbingOfPlain(&c.Definition)
 	d.emitNaming(&eventlog.WorkflowDeployed{
 		Version: s.Version.Next(c.Repair), Filename: c.Filename, Source: c.Source, SourceHash: c.SourceHash,
 		Definition: c.Definition, Grants: grants, Repair: c.Repair, Note: c.Note,
@@ -101,18 +102,17 @@ func (c Deploy) decide(d *decision) error {
 		d.countDeployAsRepair()
 	}
 	d.freeAtDeploy(plain)
-	d.endProbingOfOthers(before)
 	return nil
 }
 
-// endProbingOfOthers ends the probing of consumers that were not concurrent before the deploy or are not after it:
-// nothing of theirs is a probe, so nothing else would end it, and a later version with concurrency would begin with it
-// (C7).
-func (d *decision) endProbingOfOthers(before *eventlog.Definition) {
+// endProbingOfPlain ends the probing of consumers that are not concurrent before the deploy or after it: nothing of
+// theirs is a probe, so nothing else would end it, and a later version with concurrency would begin with it (C7). It
+// comes before the deploy: only what is a concurrent consumer's still is made due with it.
+func (d *decision) endProbingOfPlain(next *eventlog.Definition) {
 	var ended []*projections.Handler // collected first: each fact changes the state
 	for name, h := range d.state().Handlers() {
-		was, _ := before.Consumer(name)
-		is, _ := d.state().Definition().Consumer(name)
+		was, _ := d.state().Definition().Consumer(name)
+		is, _ := next.Consumer(name)
 		if h.Probing != nil && !(was.Concurrent() && is.Concurrent()) {
 			ended = append(ended, h)
 		}
