@@ -37,7 +37,8 @@ func closed(class eventlog.Class) eventlog.Class {
 const probeAfter = 3
 
 // charge counts the failure of a run against its jobs (J2): each backs off, or is discarded once its attempts are used
-// up, and the workflow goes on, unless it is the third run in a row that fails so on other events.
+// up. The workflow goes on at once, unless this is the third run in a row that fails on different events, or Pawl is to
+// blame and the failure does not say when to come again: then the workflow backs off.
 func (d *decision) charge(run *projections.Run, held []*projections.TopicEvent, limit int, f eventlog.Failure) {
 	probing := d.probing(run.Handler)
 	inRow, own := d.failuresInRow(run, held, f), d.own(f)
@@ -63,7 +64,7 @@ func (d *decision) charge(run *projections.Run, held []*projections.TopicEvent, 
 	h := d.state().Handler(run.Handler)
 	switch {
 	case own && f.RetryAfter == 0 && !d.state().Archived:
-		// It may meet every event alike: without this pause each event that waits would be tried once, without one.
+		// The cause may last and meet every event: without this pause all waiting events would be tried at once.
 		d.backOff(run.ID, f, 1, maxBetweenProbes)
 		return
 	case own, h == nil, h.Failures == inRow:
@@ -261,24 +262,24 @@ func (d *decision) probeNext(handler eventlog.Handler, f eventlog.Failure, attem
 		At: d.env.Now.Add(wait), Attention: f.Class != eventlog.Transient || attempt >= max(p.Retries, 1)})
 }
 
-// probeLater puts the next probe off after one that says nothing of the target: it counts no probe, and it must not be
-// followed by the next at once.
+// probeLater puts the next probe off after a run that says nothing of the target. Such a run does not count as a probe,
+// but the next one must not follow at once.
 func (d *decision) probeLater(run *projections.Run, h *projections.Handler, f eventlog.Failure) {
 	if h.Probing == nil || run.StartRevision <= h.Probing.Began {
 		return
 	}
-	next := *h.Probing
-	wait := max(min(d.env.Policies.Transient.Delay(next.Attempt, d.env.Jitter), maxBetweenProbes), retryAfter(f))
-	d.emit(&eventlog.HandlerProbeScheduled{Handler: run.Handler, Class: next.Class, Message: next.Message,
-		Attempt: next.Attempt, At: d.env.Now.Add(wait), Attention: next.Attention != 0})
+	p := h.Probing
+	wait := max(min(d.env.Policies.Transient.Delay(p.Attempt, d.env.Jitter), maxBetweenProbes), retryAfter(f))
+	d.emit(&eventlog.HandlerProbeScheduled{Handler: run.Handler, Class: p.Class, Message: p.Message,
+		Attempt: p.Attempt, At: d.env.Now.Add(wait), Attention: p.Attention != 0})
 }
 
-// own reports whether neither the event nor the target is to blame for the failure. Then it counts no attempt, it is no
-// part of a row; it only spaces the tries (J6, F11, C7).
+// own reports whether neither the event nor the target is to blame for the failure. Such a failure counts no attempt
+// and is no part of a row. It only makes the next try wait (J6, F11, C7).
 func (d *decision) own(f eventlog.Failure) bool { return d.ours || f.OwnFault() }
 
-// holds reports whether so many transient failures in a row hold what has failed (F8). What has only lost its process
-// runs again as often as needed (J6).
+// holds reports whether what has failed is held once it needs attention (F8). What has only lost its process is never
+// held: it runs again as often as needed (J6).
 func (d *decision) holds(f eventlog.Failure) bool {
 	return d.env.Policies.Transient.Then == schedule.Hold && !d.crashed && f.Code != eventlog.CodeWorkerLost
 }

@@ -149,8 +149,8 @@ type decision struct {
 	pushed   []PushResult
 	bulk     *BulkResult
 	queue    *Queued
-	// ours is set where the failure is no fault of the event nor of the target, whatever its code: see own. crashed is set
-	// where it is that of a call that was open when its process ended (J6).
+	// ours is set where the failure is the fault neither of the event nor of the target, whatever its code: see own.
+	// crashed is set where the failure is that of a call that was open when its process ended (J6).
 	ours, crashed bool
 	// outOfRow is set where a call has never left or its run had ended before: its failure is no part of a row (C7).
 	outOfRow bool

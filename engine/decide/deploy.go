@@ -105,9 +105,9 @@ func (c Deploy) decide(d *decision) error {
 	return nil
 }
 
-// endProbingOfPlain ends the probing of consumers that are not concurrent before the deploy or after it: nothing of
-// theirs is a probe, so nothing else would end it, and a later version with concurrency would begin with it (C7). It
-// comes before the deploy: only what is a concurrent consumer's still is made due with it.
+// endProbingOfPlain ends the probing of consumers that are not concurrent before the deploy or after it. No run of a
+// plain consumer is a probe, so nothing else would end it, and a later version with concurrency would begin with it
+// (C7). Call it before the deploy is emitted: the fact makes back-offs due only while their consumer is concurrent.
 func (d *decision) endProbingOfPlain(next *eventlog.Definition) {
 	var ended []*projections.Handler // collected first: each fact changes the state
 	for name, h := range d.state().Handlers() {

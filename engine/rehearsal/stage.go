@@ -61,8 +61,8 @@ type stage struct {
 	held  bool              // what is pushed waits
 
 	mu     sync.Mutex
-	once   eventlog.Handler // one run of it is awaited, beside which no other begins; empty for none
-	runs   map[eventlog.RunID]eventlog.Handler
+	once   eventlog.Handler                    // one run of it is awaited, beside which no other begins; empty for none
+	runs   map[eventlog.RunID]eventlog.Handler // all that have begun, and whose they are
 	logged []string
 	failed *eventlog.Failure // of the newest run that failed
 }
@@ -202,6 +202,7 @@ func (s *stage) decide(state *projections.State, w eventlog.WorkflowName, env de
 	return d, err
 }
 
+// startsRunOf returns a function that reports whether a fact starts a run of the handler.
 func startsRunOf(handler eventlog.Handler) func(eventlog.Fact) bool {
 	return func(f eventlog.Fact) bool {
 		started, ok := f.(*eventlog.RunStarted)
@@ -209,7 +210,7 @@ func startsRunOf(handler eventlog.Handler) func(eventlog.Fact) bool {
 	}
 }
 
-// endsRunOf reports of a fact whether it ends a run of the handler.
+// endsRunOf returns a function that reports whether a fact ends a run of the handler.
 func (s *stage) endsRunOf(handler eventlog.Handler) func(eventlog.Fact) bool {
 	return func(f eventlog.Fact) bool {
 		s.mu.Lock()
@@ -249,7 +250,7 @@ func (s *stage) observe(r eventlog.Record) {
 	}
 }
 
-// over takes in that a run has ended. The caller holds mu.
+// over ends the wait for the one run if this is it. The caller holds mu.
 func (s *stage) over(run eventlog.RunID) {
 	if s.once != "" && s.runs[run] == s.once {
 		s.once = ""

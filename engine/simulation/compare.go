@@ -137,7 +137,7 @@ func (j *judge) explained(n *node, state *projections.State, w eventlog.Workflow
 		return
 	}
 	if n.failing && len(s.gate.waiting(func(other *node) bool { return other == n })) > 0 {
-		return // it ends because of a full disk, and a call of another workflow that ends too keeps it until its turn
+		return // it is ending because its disk is full, and something that waits at the gate keeps it from that
 	}
 	if own := j.book(w).written[n]; own > state.Head.Revision {
 		s.violate("engine %d is at revision %d of %s and does nothing, and has written up to %d itself", n.number,

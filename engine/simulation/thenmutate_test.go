@@ -52,7 +52,7 @@ func TestMutateWithItsPrepareIsTheSameHistory(t *testing.T) {
 		}
 	}
 	if followed == 0 {
-		t.Error("mutate was called with no prepare")
+		t.Error("no prepare was followed by its mutate in the same call")
 	}
 }
 

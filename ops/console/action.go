@@ -211,7 +211,7 @@ func (v *visit) carryOut(a *action, form url.Values) (said string, changed int, 
 		said = "Nothing was changed."
 	}
 	if done.AtRunEnd > 0 {
-		said += fmt.Sprintf(" Of these, %d end as skipped once next has run.", done.AtRunEnd)
+		said += fmt.Sprintf(" Not ended yet: %d; they end as skipped once next has run.", done.AtRunEnd)
 	}
 	if left := len(done.Noop); left > 0 {
 		said += fmt.Sprintf(" The rest (%d) is as it was: %s.", left, clip(200, done.Noop[0].Reason))

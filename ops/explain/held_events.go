@@ -133,7 +133,7 @@ func (w *Why) explainGroup(s *projections.State, g heldGroup) {
 // listBehind names the command that lists the events which wait for the named ones because they have the same key.
 func (w *Why) listBehind(s *projections.State, of []heldGroup) {
 	for _, g := range of[:min(len(of), maxGroups)] {
-		if first := g.events[0]; keyOf(s, first, "") != "" {
+		if first := g.events[0]; s.Behind(first, 1) > 0 {
 			w.once("pawl events list --workflow %s --topic %s --status pending", s.Name, first.Topic)
 		}
 	}
@@ -218,7 +218,7 @@ type heldPart struct {
 	skips  bool   // a skip ends each of them now: none has its change made, with only next left to run (O7)
 }
 
-// parts tells the groups of one reason apart by filters. Where that cannot be done, one part stands for all of them.
+// parts gives each group of one reason a filter of its own. Where that cannot be done, one part stands for all of them.
 func parts(groups []heldGroup) (list []heldPart) {
 	all := heldPart{skips: true}
 	apart := len(groups) > 1 && len(groups) <= maxGroups

@@ -26,7 +26,8 @@ type Event struct {
 	Held *HeldEvent `json:"held"`
 	// Decision is the latest that a person or client has taken on it, null for none.
 	Decision *Decision `json:"decision"`
-	// Reason is why it ended without being consumed, as the person who skipped it has said, or Pawl; null for nothing.
+	// Reason is why it ended without being consumed: the comment of the person who skipped or cancelled it, or what the
+	// script or Pawl says; null where nothing was said.
 	Reason *string `json:"reason"`
 	// Workflow is set in lists across workflows.
 	Workflow eventlog.WorkflowName `json:"workflow,omitempty"`

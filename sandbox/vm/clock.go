@@ -30,8 +30,8 @@ func newScriptClock(limits sandbox.Limits, cpu func() time.Duration, stops func(
 }
 
 // unread is how long a script may run before its processor time is read for the first time. The reading is a system
-// call, and most calls end before it. Until then the time that passes counts, but never more than this: where the
-// machine is busy, a script is ended before its limit by a hundredth of it at most.
+// call, and most calls end before it. Until then the time that passes counts as processor time, but never more than
+// this: on a busy machine a script is ended at most a hundredth of its limit too early.
 func (c *scriptClock) unread() time.Duration { return c.limits.CPU / 100 }
 
 // left is how long the clock may run until something is to be done: the first reading, or the end of the script.
@@ -56,7 +56,7 @@ func (c *scriptClock) run() {
 	defer c.mu.Unlock()
 	c.running, c.since = true, time.Now()
 	if c.spent >= c.unread() {
-		c.first(c.spent) // not only when the timer fires: a short stretch ends before
+		c.first(c.spent) // the timer may never do it, since a short stretch ends before it fires
 	}
 	if c.timer == nil {
 		c.timer = time.AfterFunc(c.left(), c.expire)

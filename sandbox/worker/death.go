@@ -27,8 +27,8 @@ var faultSignals = []string{syscall.SIGABRT.String(), syscall.SIGBUS.String(), s
 
 // deathOf says why a worker died in the middle of a call. Killed by this engine: for that reason.
 // Killed from outside: the script is not to blame, and nothing was sent, since a call that mutate names
-// travels in the result that never came. Nor is it to blame for an end that the worker chose itself: a script can only
-// make it crash or take too much memory. These are the script's doing: the worker runs nothing but that script.
+// travels in the result that never came. A crash, or too much memory, is the script's doing: the worker runs nothing
+// but that script. A script can do no more than that, so it is not to blame where the worker has given up by itself.
 func deathOf(p *process, memory int64) *sandbox.Error {
 	if reason := p.killedFor(); reason != nil {
 		copied := *reason

@@ -29,9 +29,9 @@ func (c *exchange) supervise() {
 	if c.over {
 		return
 	}
-	// A process that is gone is judged by how it ended. It keeps no clock that could be read, and where the engine was
-	// stopped for a while, more time has passed than the process had. That is asked last: the process has then lived
-	// for as long as was counted.
+	// A process that is gone is judged by how it ended. Its processor time cannot be read any more, and where the
+	// engine was stopped for a while, more time has passed than the process had. Whether it is gone is asked after the
+	// clocks were read: a process that still lives then has had all the time that was counted.
 	if e := c.excess(time.Now()); e != nil && !c.w.gone() {
 		c.w.kill(e)
 		return
@@ -49,8 +49,8 @@ func (c *exchange) excess(now time.Time) *sandbox.Error {
 	}
 	computed := wall
 	if cpu, ok := cputime.Of(c.w.Cmd.Process.Pid); ok {
-		// Most calls end before they are looked at, and need not pay for a reading at their start. Until the first look
-		// the time that passes counts, but no more of it than a look lies behind the start.
+		// Most calls end before they are looked at, and need not pay for a reading at their start. Of the time before
+		// the first look at most superviseEvery counts as processor time.
 		if !c.cpuKnown {
 			c.cpuBegan, c.cpuKnown = cpu-min(wall, superviseEvery), true
 		}

@@ -21,8 +21,8 @@ var methods = map[string]string{
 	"patch": http.MethodPatch, "delete": http.MethodDelete,
 }
 
-// mutationIdle is how long a mutation's connection may have been unused. A server closes such a connection some time,
-// many after 2 or 5 seconds, and a request that leaves at that moment has an unknown outcome.
+// mutationIdle is how long a connection may have been unused before a mutation leaves over it. Servers close unused
+// connections, many after 2 or 5 seconds, and a request that leaves at that moment has an unknown outcome.
 const mutationIdle = time.Second
 
 // Connector is the http connector.

@@ -7,8 +7,8 @@ import (
 )
 
 // Reserves reports whether a result of prepare, which the interpreter wrote, reserves events. sure is false where the
-// result has not the usual shape. Then encoding/json has to tell, as it is what the host reads the result with: it also
-// takes other spellings of the names. It is slower, and nearly all results have the usual shape.
+// result does not have the usual shape. The caller then has to decode it with encoding/json, as the host does, which
+// also takes other spellings of the names. That is slower, and nearly all results have the usual shape.
 func Reserves(result json.RawMessage) (reserves, sure bool) {
 	if bytes.Count(result, []byte{'{'})+bytes.Count(result, []byte{'['}) > maxNesting {
 		return false, false // it may be too deep for encoding/json
@@ -34,11 +34,11 @@ func (j *jsonText) reservation() (some, ok bool) {
 	ok = j.members(func(name string) bool {
 		switch {
 		case name == "topic":
-			return j.isString()
+			return j.skipString()
 		case name == "ids":
 			return j.items(func() bool {
 				some = true
-				return j.isString()
+				return j.skipString()
 			})
 		}
 		return !strings.EqualFold(name, "topic") && !strings.EqualFold(name, "ids") && j.skip() == nil

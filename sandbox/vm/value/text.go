@@ -201,8 +201,8 @@ func (j *jsonText) close(bracket byte) bool {
 	return true
 }
 
-// isString passes over a string, if one is next.
-func (j *jsonText) isString() bool {
+// skipString passes over a string, if one is next.
+func (j *jsonText) skipString() bool {
 	if j.next() != '"' {
 		return false
 	}

@@ -11,8 +11,8 @@
 // what is missing; a process that cannot accept that must not go on.
 //
 // Start starts such a process from outside, with two pipes, what it says on standard error, and nothing of this
-// process's environment. A Watch, inside it, ends it when it holds more memory than allowed. With IgnoreEnd its parent
-// alone ends it, and no signal that asks it to end.
+// process's environment. A Watch, inside it, ends it when it holds more memory than allowed. With IgnoreEnd it
+// ignores the signals that ask a process to end: its parent alone ends it.
 //
 // A process with the C library linked allocates thread stacks that count as private memory. Reexec
 // makes such a process start again with small ones; it does nothing in a process without C.
