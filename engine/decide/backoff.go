@@ -63,8 +63,9 @@ func (d *decision) charge(run *projections.Run, held []*projections.TopicEvent, 
 	}
 	h := d.state().Handler(run.Handler)
 	switch {
-	case own && f.RetryAfter == 0 && !d.state().Archived:
-		// The cause may last and meet every event: without this pause all waiting events would be tried at once.
+	case own && (f.RetryAfter == 0 || probing) && !d.state().Archived:
+		// The cause may last and meet every event: without this pause all waiting events would be tried at once. It was
+		// no probe, and the next one comes no sooner than after a probe.
 		d.backOff(run.ID, f, 1, maxBetweenProbes)
 		return
 	case own, h == nil, h.Failures == inRow:
