@@ -20,14 +20,17 @@ const timerSlack = time.Millisecond
 func relaxTimers() {
 	runtime.LockOSThread() // the slack is that of a thread
 	defer runtime.UnlockOSThread()
-	now, err := unix.PrctlRetInt(unix.PR_GET_TIMERSLACK, 0, 0, 0, 0)
-	if err != nil || time.Duration(now) >= timerSlack {
-		return
-	}
-	if unix.Prctl(unix.PR_SET_TIMERSLACK, uintptr(timerSlack), 0, 0, 0) != nil {
+	if timersAreRelaxed() || unix.Prctl(unix.PR_SET_TIMERSLACK, uintptr(timerSlack), 0, 0, 0) != nil ||
+		!timersAreRelaxed() { // the system ignores it for real-time scheduling, and the second start would be as this one
 		return
 	}
 	if self, err := os.Executable(); err == nil { // by its path, which gives the process its name
 		_ = unix.Exec(self, os.Args, os.Environ())
 	}
+}
+
+// timersAreRelaxed reports whether the timers of this thread may be late by timerSlack.
+func timersAreRelaxed() bool {
+	slack, err := unix.PrctlRetInt(unix.PR_GET_TIMERSLACK, 0, 0, 0, 0)
+	return err == nil && time.Duration(slack) >= timerSlack
 }

@@ -1,10 +1,13 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
+	"strings"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -29,6 +32,24 @@ func TestTimersMayBeLate(t *testing.T) {
 	out, err := cmd.CombinedOutput()
 	if want := "start\nstart\n1000000 <nil> " + name[:min(len(name), 15)] + "\n\n"; err != nil || string(out) != want {
 		t.Errorf("it printed %q (%v), want %q", out, err, want)
+	}
+}
+
+// TestRealTimeTimersStayExact: a program with a real-time policy, for which the system ignores the slack, is started
+// once.
+func TestRealTimeTimersStayExact(t *testing.T) {
+	runtime.LockOSThread() // never unlocked: the thread ends with the test, and nothing else gets its policy
+	policy := unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_RR, Priority: 1}
+	if err := unix.SchedSetAttr(0, &policy, 0); err != nil {
+		t.Skipf("this process may not have a real-time policy: %v", err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), longest)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, os.Args[0])
+	cmd.Args = []string{"timers"}
+	out, err := cmd.CombinedOutput()
+	if err != nil || strings.Count(string(out), "start") != 1 {
+		t.Errorf("it printed %q (%v), want one start", out, err)
 	}
 }
 
