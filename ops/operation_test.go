@@ -419,8 +419,7 @@ func TestFieldNames(t *testing.T) {
 			"status userPaused version",
 		"listWorkflowRuns": "endedAt error eventCount events handler handlerType id mutation mutationOutcome phase " +
 			"prepareResult retryOf session startedAt status version workflow",
-		"listWorkflowEvents": "causedBy createdBy decision held messageId payload publishedAt reason reservedBy status " +
-			"title topic",
+		"listWorkflowEvents": "causedBy createdBy decision held messageId payload publishedAt reservedBy status title topic",
 		"listWorkflowJobs": "attempt attempts consumer error finalizedAt held maxAttempts messageId publishedAt " +
 			"scheduledAt state title topic",
 		"listWorkflowMutations": "comment connector decision error eventCount events id operation params paramsHash " +

@@ -50,7 +50,7 @@ type (
 		Matched  int           `json:"matched" jsonschema:"how many events were chosen"`
 		More     bool          `json:"more" jsonschema:"whether the filter fits more than limit; repeat the request for those"`
 		Updated  int           `json:"updated" jsonschema:"how many were changed"`
-		AtRunEnd int           `json:"atRunEnd" jsonschema:"of a skip: how many of the updated ones end only once next has run for them, since their change is made"`
+		AtRunEnd int           `json:"atRunEnd,omitempty" jsonschema:"of a skip: how many of the updated ones end only once next has run for them, since their change is made"`
 		Noop     []decide.Noop `json:"noop" jsonschema:"those that were left as they were, and why"`
 	}
 )

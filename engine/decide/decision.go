@@ -61,7 +61,7 @@ type BulkResult struct {
 	Unknown int `json:"-"`
 	Updated int `json:"updated"`
 	// AtRunEnd is how many of the updated ones a skip ends only once what is left of their runs has run (O7).
-	AtRunEnd int    `json:"atRunEnd"`
+	AtRunEnd int    `json:"atRunEnd,omitempty"`
 	Noop     []Noop `json:"noop"`
 }
 

@@ -59,7 +59,7 @@ type (
 		Matched  int            `json:"matched"`
 		More     bool           `json:"more"`
 		Updated  int            `json:"updated"`
-		AtRunEnd int            `json:"atRunEnd"`
+		AtRunEnd int            `json:"atRunEnd,omitempty"`
 		Items    []mutationItem `json:"items"`
 		Noop     []struct {
 			ID, MessageID, Code, Reason string

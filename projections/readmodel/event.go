@@ -27,8 +27,8 @@ type Event struct {
 	// Decision is the latest that a person or client has taken on it, null for none.
 	Decision *Decision `json:"decision"`
 	// Reason is why it ended without being consumed: the comment of the person who skipped or cancelled it, or what the
-	// script or Pawl says; null where nothing was said.
-	Reason *string `json:"reason"`
+	// script or Pawl says; left out where nothing was said.
+	Reason *string `json:"reason,omitempty"`
 	// Workflow is set in lists across workflows.
 	Workflow eventlog.WorkflowName `json:"workflow,omitempty"`
 }

@@ -17,7 +17,7 @@ type changedJobs struct {
 	Matched  int       `json:"matched"`
 	More     bool      `json:"more"` // of a count: there are more than one request would change
 	Updated  int       `json:"updated"`
-	AtRunEnd int       `json:"atRunEnd"` // of the updated ones: those that end only once next has run (O7)
+	AtRunEnd int       `json:"atRunEnd,omitempty"` // of the updated ones: those that end only once next has run (O7)
 	Noop     []leftJob `json:"noop"`
 }
 
