@@ -45,8 +45,7 @@ func TestFieldNames(t *testing.T) {
 		{readmodel.Run{}, "id workflow version handler handlerType session phase status retryOf mutationOutcome error " +
 			"prepareResult mutation startedAt endedAt events eventCount"},
 		{readmodel.Failure{}, "class code message line"},
-		{readmodel.Event{}, "topic messageId title payload status publishedAt reservedBy createdBy causedBy held decision " +
-			"reason"},
+		{readmodel.Event{}, "topic messageId title payload status publishedAt reservedBy createdBy causedBy held decision"},
 		{readmodel.Job{}, "topic messageId title consumer state attempt attempts error maxAttempts publishedAt scheduledAt " +
 			"finalizedAt held"},
 		{readmodel.JobAttempt{}, "n run at endedAt error"},
@@ -113,8 +112,7 @@ func TestViews(t *testing.T) {
 		{readmodel.EventView(&projections.TopicEvent{Topic: "in", MessageID: "m", Title: "t",
 			Payload: json.RawMessage(`{"x":null}`), Status: eventlog.EventStatusReserved, ReservedBy: "R", CreatedAt: at}, nil),
 			`{"topic":"in","messageId":"m","title":"t","payload":{"x":null},"status":"reserved",
-			"publishedAt":"2026-01-01T00:00:00Z","reservedBy":"R","createdBy":null,"causedBy":[],"held":null,"decision":null,
-			"reason":null}`},
+			"publishedAt":"2026-01-01T00:00:00Z","reservedBy":"R","createdBy":null,"causedBy":[],"held":null,"decision":null}`},
 		{readmodel.EventView(&projections.TopicEvent{Topic: "in", MessageID: "m", Title: "t",
 			Status: eventlog.EventStatusSkipped, ReservedBy: "R", CreatedBy: "P", CausedBy: []eventlog.InputID{"I"},
 			Reason: "sold out", Decision: &projections.Decision{What: projections.DecidedSkip,
