@@ -7,7 +7,8 @@
 // configuration, 3 for finished although a workflow needs a person, 4 when no engine was reached.
 // A result that could not be written is a failure. The first interrupt lets handlers end and writes
 // everything down, the second ends the process at once. An engine goes on if its output is not read any more, and
-// treats the end of its terminal as a first interrupt.
+// treats the end of its terminal as a first interrupt. On Linux a command that runs an engine starts itself once more
+// in the same process, before it does anything (timers_linux.go).
 //
 // Not guaranteed: the text that people read. Programs use --json, which prints the answers of the HTTP
 // interface, or that interface itself.

@@ -57,7 +57,7 @@ func TestAProcessThatIsGoneIsNotLate(t *testing.T) {
 	}
 }
 
-// killAndWatch kills a process from outside and returns once it has ended. Nobody has waited for it then.
+// killAndWatch kills a process from outside and returns once it has ended. Its parent has not waited for it then.
 func killAndWatch(t *testing.T, cmd *exec.Cmd) {
 	t.Helper()
 	if err := unix.Kill(cmd.Process.Pid, unix.SIGKILL); err != nil {
