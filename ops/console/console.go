@@ -57,7 +57,7 @@ type Config struct {
 type Console struct {
 	cfg      Config
 	mux      *http.ServeMux
-	views    map[string]*template.Template
+	views    func() map[string]*template.Template // read when a browser first asks: most engines meet none
 	activity *activity
 }
 

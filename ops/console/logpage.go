@@ -145,7 +145,7 @@ func (c *Console) logRows(w http.ResponseWriter, r *http.Request) {
 		fields["from"] = last
 	}
 	fields["follow"], fields["limit"] = true, shownAtOnce
-	row, all := c.views["log"].Lookup("logrow"), fields["workflow"] == nil
+	row, all := c.views()["log"].Lookup("logrow"), fields["workflow"] == nil
 	for r.Context().Err() == nil && c.cfg.Life.Err() == nil && c.cfg.Guard.Open(v.caller) {
 		part, err := ask[logPart](v, "readLog", fields)
 		if err != nil || part.Next == nil {

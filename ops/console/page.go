@@ -149,7 +149,7 @@ func (c *Console) render(w http.ResponseWriter, v *visit, status int, view strin
 		p.Note = v.note(w)
 	}
 	var out bytes.Buffer
-	t := c.views[view]
+	t := c.views()[view]
 	if t == nil {
 		panic("there is no view " + view)
 	}

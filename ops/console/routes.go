@@ -4,14 +4,15 @@ import (
 	"io/fs"
 	"net/http"
 	"strings"
+	"sync"
 
 	"github.com/pawl-run/pawl/ops/rpc"
 )
 
-// New makes a Console. It panics on a template that does not parse, which every test finds.
+// New makes a Console. It panics at the first page on a template that does not parse, which every test of a page finds.
 func New(cfg Config) *Console {
 	c := &Console{cfg: cfg, mux: http.NewServeMux(), activity: newActivity(cfg.Log, cfg.Now)}
-	c.views = parse()
+	c.views = sync.OnceValue(parse)
 	c.routes()
 	return c
 }
