@@ -75,9 +75,6 @@ type commandLine struct {
 
 	AsyncAPI rest.AsyncAPI `cmd:"" name:"asyncapi" group:"rest" help:"Print the AsyncAPI document of the feed."`
 
-	Worker    run.Worker    `cmd:"" hidden:""`
-	ParseMail run.ParseMail `cmd:"" hidden:""`
-
 	ToolProcess run.ToolProcess `cmd:"" name:"tool-process" hidden:""`
 
 	Completion rest.Completion `cmd:"" group:"rest" help:"Print a completion script for a shell."`

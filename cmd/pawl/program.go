@@ -15,6 +15,7 @@ import (
 	"github.com/pawl-run/pawl/cmd/pawl/internal/client"
 	"github.com/pawl-run/pawl/cmd/pawl/internal/commands/look"
 	"github.com/pawl-run/pawl/cmd/pawl/internal/commands/rest"
+	"github.com/pawl-run/pawl/cmd/pawl/internal/commands/run"
 	"github.com/pawl-run/pawl/cmd/pawl/internal/config"
 	"github.com/pawl-run/pawl/cmd/pawl/internal/exit"
 	"github.com/pawl-run/pawl/cmd/pawl/internal/storage"
@@ -56,7 +57,14 @@ func end(ctx context.Context, screen term.Screen, err error, out *term.Output) i
 // helped ends a command line that asked for help only.
 type helped struct{}
 
+// processes are what an engine starts of its own program. They run without the grammar: it would be a quarter of what
+// lives in a worker's memory, and its collector would look through that again and again.
+var processes = map[string]func() error{"worker": run.Worker{}.Run, "parse-mail": run.ParseMail{}.Run}
+
 func (p program) execute(ctx context.Context, screen term.Screen, args []string) (err error) {
+	if len(args) == 1 && processes[args[0]] != nil {
+		return processes[args[0]]()
+	}
 	var line commandLine
 	grammar, err := newGrammar(&line, screen)
 	if err != nil {
