@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"os"
+	"runtime"
 	"slices"
 	"time"
 )
@@ -10,6 +11,7 @@ import (
 func main() { program{}.main() }
 
 func (p program) main() {
+	runtime.MemProfileRate = 0 // nothing here writes a profile of the memory, and samples for one take time
 	if runsEngine(os.Args[1:]) {
 		relaxTimers()
 	}

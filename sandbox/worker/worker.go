@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"runtime"
 	"runtime/debug"
 	"sync"
 	"time"
@@ -44,7 +43,6 @@ func Run(in io.Reader, out io.Writer) error {
 	os.Clearenv()
 	debug.SetMaxStack(maxWorkerStack)
 	debug.SetMaxThreads(maxWorkerThreads)
-	runtime.MemProfileRate = 0 // nothing in a worker writes a profile of its memory, and samples for one take time
 
 	w := &worker{in: newFrameReader(in), out: out, pack: newPacker(), sources: make(map[uint64]sandbox.Source),
 		ended: make(chan error), placed: make(map[uint64]map[sandbox.HandlerKey]bool)}
