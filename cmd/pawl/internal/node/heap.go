@@ -12,8 +12,12 @@ import (
 // grow and shrink with the load, above all the messages that the embedded server wrote to the log in the last ten
 // seconds; by default the process would be twice as large as these.
 const (
-	// garbageRoom is how much garbage a heap may hold before it is collected, in bytes.
-	garbageRoom = 32 << 20
+	// leastRoom is how much garbage a heap may hold before it is collected, in bytes. Where more is allocated in roomPeriod
+	// that is the room, at most mostRoom: each collection looks at all that lives, and with the least room alone a busy
+	// engine spent a sixth of its processor time on that.
+	leastRoom  = 32 << 20
+	mostRoom   = 96 << 20
+	roomPeriod = 3 * heapPeriod / 2
 	// leastPercent is the least garbage that a large heap may hold, in percent of what lives: less costs too much
 	// processor time.
 	leastPercent = 33
@@ -32,17 +36,16 @@ const (
 	restLong  = int(15 * time.Second / heapPeriod)
 )
 
-// gcPercent is how much a heap may grow over its live part before it is collected, in percent.
-func gcPercent(live uint64) int {
-	if live <= garbageRoom {
-		return 100
-	}
-	return max(int(100*garbageRoom/live), leastPercent)
+// gcPercent is how much a heap may grow over its live part before it is collected, in percent, where so many bytes were
+// allocated in the last heapPeriod.
+func gcPercent(live, allocated uint64) int {
+	room := min(max(allocated*uint64(roomPeriod)/uint64(heapPeriod), leastRoom), mostRoom)
+	return max(int(100*room/max(live, leastRoom)), leastPercent)
 }
 
-// tendHeap keeps the memory of the process close to its live heap, until ctx ends. It does nothing when the environment
+// TendHeap keeps the memory of the process close to its live heap, until ctx ends. It does nothing when the environment
 // configures the collector.
-func tendHeap(ctx context.Context) {
+func TendHeap(ctx context.Context) {
 	for _, name := range []string{"GOGC", "GOMEMLIMIT"} {
 		if _, set := os.LookupEnv(name); set {
 			return
@@ -74,7 +77,7 @@ func readHeap() heapSize {
 		allocated: s[3].Value.Uint64()}
 }
 
-// heap is the state of tendHeap.
+// heap is the state of TendHeap.
 type heap struct {
 	trim    func()
 	percent int
@@ -83,11 +86,12 @@ type heap struct {
 }
 
 func (h *heap) look(now heapSize) {
-	if p := gcPercent(now.live); p < h.percent-5 || p > h.percent+5 {
+	allocated := now.allocated - h.last.allocated
+	if p := gcPercent(now.live, allocated); p < h.percent-5 || p > h.percent+5 {
 		h.percent = p
 		debug.SetGCPercent(p)
 	}
-	if now.allocated-h.last.allocated > restBytes {
+	if allocated > restBytes {
 		h.rests = 0
 	} else {
 		h.rests++

@@ -5,16 +5,22 @@ import (
 	"testing"
 )
 
-// A small heap may double, one of some size has a fixed room for garbage, a large one a third.
+// A small heap may double, one of some size has a fixed room for garbage, a large one a third. Where much is allocated,
+// the room is larger, within bounds.
 func TestHeapRoom(t *testing.T) {
 	t.Parallel()
 	const mib = 1 << 20
 	for _, c := range []struct {
-		live uint64
-		want int
-	}{{0, 100}, {10 * mib, 100}, {32 * mib, 100}, {64 * mib, 50}, {80 * mib, 40}, {256 * mib, 33}, {1024 * mib, 33}} {
-		if got := gcPercent(c.live); got != c.want {
-			t.Errorf("%d MiB may grow by %d %%, want %d", c.live/mib, got, c.want)
+		live, allocated uint64
+		want            int
+	}{
+		{0, 0, 100}, {10 * mib, 0, 100}, {32 * mib, 0, 100}, {64 * mib, 0, 50}, {80 * mib, 0, 40}, {256 * mib, 0, 33},
+		{1024 * mib, 0, 33}, {64 * mib, 20 * mib, 50}, {64 * mib, 32 * mib, 75}, {64 * mib, 64 * mib, 150},
+		{64 * mib, 1024 * mib, 150}, {10 * mib, 1024 * mib, 300}, {1024 * mib, 1024 * mib, 33},
+	} {
+		if got := gcPercent(c.live, c.allocated); got != c.want {
+			t.Errorf("%d MiB may grow by %d %% where %d MiB are allocated in a period, want %d", c.live/mib, got,
+				c.allocated/mib, c.want)
 		}
 	}
 }

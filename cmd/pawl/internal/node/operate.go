@@ -55,7 +55,7 @@ func Operate(
 	sayTerms(screen, logger, s)
 	heapCtx, leaveHeap := context.WithCancel(context.WithoutCancel(ctx))
 	defer leaveHeap()
-	go tendHeap(heapCtx)
+	go TendHeap(heapCtx)
 	d, err := storage.Open(ctx, s, with, logger)
 	if err != nil {
 		return err
