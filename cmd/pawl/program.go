@@ -57,9 +57,9 @@ func end(ctx context.Context, screen term.Screen, err error, out *term.Output) i
 // helped ends a command line that asked for help only.
 type helped struct{}
 
-// processes are what an engine starts of its own program. They run without the grammar: it would be a quarter of what
-// lives in a worker's memory, and its collector would look through that again and again.
-var processes = map[string]func() error{"worker": run.Worker{}.Run, "parse-mail": run.ParseMail{}.Run}
+// processes are those that an engine starts of its own program and that live long. They run without the grammar: it
+// would be a quarter of what lives in a worker's memory, and the collector would look through it again and again.
+var processes = map[string]func() error{"worker": run.Worker, "parse-mail": run.ParseMail}
 
 func (p program) execute(ctx context.Context, screen term.Screen, args []string) (err error) {
 	if len(args) == 1 && processes[args[0]] != nil {

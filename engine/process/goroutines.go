@@ -14,8 +14,8 @@ const maxIdle = 256
 // and keeps the stack that it has grown: growing it anew cost one part in twenty of a busy engine's processor time.
 type Goroutines struct {
 	mu sync.Mutex
-	// idle has those that wait. The last one is the next to work: its stack is still in the processor's caches, and the
-	// stacks that a quiet engine does not need stay unused.
+	// idle holds the channels of the goroutines that wait. The last one is the next to work: its stack is still in the
+	// processor's caches, and the stacks that a quiet engine does not need stay unused.
 	idle []chan func()
 }
 
@@ -27,7 +27,7 @@ func (g *Goroutines) Go(life context.Context, f func()) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if last := len(g.idle) - 1; last >= 0 {
-		g.idle[last] <- f // there is room: it waits for one work
+		g.idle[last] <- f // it has room: a goroutine that waits was given nothing
 		g.idle = g.idle[:last]
 		return
 	}

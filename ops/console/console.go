@@ -57,7 +57,7 @@ type Config struct {
 type Console struct {
 	cfg      Config
 	mux      *http.ServeMux
-	views    func() map[string]*template.Template // read when a browser first asks: most engines meet none
+	views    func() map[string]*template.Template // read when a browser first asks: most engines never serve one
 	activity *activity
 }
 

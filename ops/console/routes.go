@@ -9,7 +9,7 @@ import (
 	"github.com/pawl-run/pawl/ops/rpc"
 )
 
-// New makes a Console. It panics at the first page on a template that does not parse, which every test of a page finds.
+// New makes a Console. A template that does not parse panics at the first page, which every test of a page finds.
 func New(cfg Config) *Console {
 	c := &Console{cfg: cfg, mux: http.NewServeMux(), activity: newActivity(cfg.Log, cfg.Now)}
 	c.views = sync.OnceValue(parse)

@@ -73,7 +73,7 @@ func (c *Bench) Run(ctx context.Context, screen term.Screen, with storage.Parts)
 		s.NATSListen = "127.0.0.1:0" // for the follower
 	}
 	s.Connectors.HTTP = &httpcall.Config{Hosts: map[string]httpcall.HostConfig{world.sink: {Private: true}}}
-	go node.TendHeap(ctx) // as in every engine
+	go node.TendHeap(ctx) // as up and serve do
 	d, err := storage.Open(ctx, s, with, logger)
 	if err != nil {
 		return err

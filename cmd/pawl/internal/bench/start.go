@@ -35,6 +35,7 @@ func (c *Start) Run(ctx context.Context, screen term.Screen, with storage.Parts)
 	began := time.Now()
 	s := config.Settings{Data: c.Data, HTTP: "127.0.0.1:0", Policies: schedule.Default()}
 	logger := slog.New(slog.NewTextHandler(screen.Err, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	go node.TendHeap(ctx) // as up and serve do
 	d, err := storage.Open(ctx, s, with, logger)
 	if err != nil {
 		return err

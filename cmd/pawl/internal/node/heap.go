@@ -10,14 +10,15 @@ import (
 
 // The collector by default lets a heap double before it looks for garbage. An engine's live heap is mostly caches that
 // grow and shrink with the load, above all the messages that the embedded server wrote to the log in the last ten
-// seconds; by default the process would be twice as large as these.
+// seconds; by default the process of a quiet engine would be twice as large as these. A busy engine may take more: each
+// collection looks at all that lives, and with leastRoom alone a busy engine finished a seventh fewer items.
 const (
-	// leastRoom is how much garbage a heap may hold before it is collected, in bytes. Where more is allocated in roomPeriod
-	// that is the room, at most mostRoom: each collection looks at all that lives, and with the least room alone a busy
-	// engine spent a sixth of its processor time on that.
-	leastRoom  = 32 << 20
-	mostRoom   = 96 << 20
-	roomPeriod = 3 * heapPeriod / 2
+	// leastRoom is how much garbage a heap of leastRoom or more may hold before it is collected, in bytes. A smaller heap
+	// may hold the same part of its size.
+	leastRoom = 32 << 20
+	// mostRoom takes the place of leastRoom where so much is allocated that a heap would be collected more than about
+	// three times a second.
+	mostRoom = 96 << 20
 	// leastPercent is the least garbage that a large heap may hold, in percent of what lives: less costs too much
 	// processor time.
 	leastPercent = 33
@@ -36,15 +37,15 @@ const (
 	restLong  = int(15 * time.Second / heapPeriod)
 )
 
-// gcPercent is how much a heap may grow over its live part before it is collected, in percent, where so many bytes were
-// allocated in the last heapPeriod.
+// gcPercent is how much a heap may grow over its live part before it is collected, in percent. live is what lives, and
+// allocated is what was allocated in the last heapPeriod, in bytes.
 func gcPercent(live, allocated uint64) int {
-	room := min(max(allocated*uint64(roomPeriod)/uint64(heapPeriod), leastRoom), mostRoom)
+	room := min(max(allocated*3/2, leastRoom), mostRoom) // no more than three collections a second, within the bounds
 	return max(int(100*room/max(live, leastRoom)), leastPercent)
 }
 
-// TendHeap keeps the memory of the process close to its live heap, until ctx ends. It does nothing when the environment
-// configures the collector.
+// TendHeap keeps the garbage of the process within the bounds of gcPercent, until ctx ends. It does nothing when the
+// environment configures the collector.
 func TendHeap(ctx context.Context) {
 	for _, name := range []string{"GOGC", "GOMEMLIMIT"} {
 		if _, set := os.LookupEnv(name); set {

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// A small heap may double, one of some size has a fixed room for garbage, a large one a third. Where much is allocated,
-// the room is larger, within bounds.
+// Where little is allocated, a small heap may double, one of some size has a fixed room for garbage, a large one a
+// third. Where much is allocated, the room is larger, within bounds.
 func TestHeapRoom(t *testing.T) {
 	t.Parallel()
 	const mib = 1 << 20

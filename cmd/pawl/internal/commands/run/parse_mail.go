@@ -7,11 +7,9 @@ import (
 	"github.com/pawl-run/pawl/engine/connector/mailparse"
 )
 
-// ParseMail is the process that parses mails. An engine starts it; people have no use for it.
-type ParseMail struct{}
-
-// Run serves an engine until the engine ends.
-func (ParseMail) Run() error {
+// ParseMail is the process that parses mails: it serves an engine until the engine ends. An engine starts it; people have
+// no use for it.
+func ParseMail() error {
 	if err := mailparse.Serve(os.Stdin, os.Stdout); err != nil {
 		return exit.Failed("this command is started by an engine, not by hand", err)
 	}
