@@ -7,8 +7,8 @@ import (
 	"github.com/pawl-run/pawl/engine/connector/mailparse"
 )
 
-// ParseMail is the process that parses mails: it serves an engine until the engine ends. An engine starts it; people have
-// no use for it.
+// ParseMail is the process that parses mails: it serves an engine until the engine ends. An engine starts it; people
+// have no use for it.
 func ParseMail() error {
 	if err := mailparse.Serve(os.Stdin, os.Stdout); err != nil {
 		return exit.Failed("this command is started by an engine, not by hand", err)
