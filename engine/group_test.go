@@ -288,19 +288,19 @@ func TestC10_CallersThatHaveGoneLeaveNothing(t *testing.T) {
 	before := runtime.NumGoroutine()
 	ctx, leave := context.WithCancel(t.Context())
 	var all sync.WaitGroup
-	for i := range 200 {
+	for i := range 400 {
 		all.Go(func() {
 			if err := push(ctx, fmt.Sprint(i)); !errors.Is(err, engine.ErrNothingRecorded) {
 				t.Errorf("a push that was given up: %v", err)
 			}
 		})
 	}
-	for e.Waiting("orders") < 200 {
+	for e.Waiting("orders") < 400 {
 		runtime.Gosched()
 	}
 	leave()
 	all.Wait()
-	for runtime.NumGoroutine() > before+70 { // until the test times out; at most 64 goroutines stay for the next work
+	for runtime.NumGoroutine() > before+262 { // until the test times out; at most 256 goroutines stay for the next work
 		runtime.Gosched()
 	}
 	close(log.gather)
