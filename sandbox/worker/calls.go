@@ -35,7 +35,7 @@ func (p *Pool) Invoke(ctx context.Context, call sandbox.Invocation, host sandbox
 	switch {
 	case fault != nil && c != nil && c.prepared != nil: // prepare has ended well; the fault is that of mutate
 		then := call.Mutate()
-		fault.PlaceAt(c.w.places()[then.Key()])
+		fault.PlaceAt(c.script.places[then.Key()])
 		c.prepared.Mutate = &sandbox.MutateResult{Failure: then.Where(fault)}
 		return *c.prepared, nil
 	case c != nil && c.handlerUnknown(fault):
@@ -43,7 +43,7 @@ func (p *Pool) Invoke(ctx context.Context, call sandbox.Invocation, host sandbox
 		return p.Invoke(ctx, call, host)
 	case fault != nil:
 		if c != nil {
-			fault.PlaceAt(c.w.places()[call.Key()])
+			fault.PlaceAt(c.script.places[call.Key()])
 		}
 		return sandbox.Result{}, call.Where(fault)
 	case failed != nil:
@@ -147,8 +147,9 @@ func (p *Pool) attempt(ctx context.Context, q request) (*exchange, *sandbox.Erro
 			Message: sandbox.Clip(err.Error(), sandbox.MaxMessage), Cause: err}
 	}
 	c := &exchange{pool: p, w: w, key: key, request: q}
-	ref := w.load(id, q.source)
 	p.mu.Lock()
+	var ref scriptRef
+	c.script, ref = w.loaded.use(id, q.source)
 	p.serial++
 	c.serial = p.serial
 	p.busy[w] = c

@@ -12,13 +12,20 @@ func (p *Pool) dispatch() {
 		now := time.Now()
 		w := p.scheduler.pick(now, func(w *waiter) bool {
 			return w.process || len(p.idle) > 0 || p.warming == 0 && p.mayStart()
-		})
+		}, p.near)
 		if w == nil {
 			return
 		}
 		p.scheduler.assign(w, now)
 		w.assigned <- p.idleProcess(w)
 	}
+}
+
+// near reports whether the waiter would lose nothing if it went on now: a process that is idle has its script, or none
+// has it.
+func (p *Pool) near(w *waiter) bool {
+	has := func(x *process) bool { return x.loaded.has(w.script) }
+	return w.process || slices.ContainsFunc(p.idle, has) || !slices.ContainsFunc(p.all, has)
 }
 
 func (p *Pool) mayStart() bool { return len(p.all)+p.starting < p.config.MaxWorkers }
@@ -35,7 +42,7 @@ func (p *Pool) idleProcess(w *waiter) assignment {
 		return assignment{start: true}
 	}
 	i := len(p.idle) - 1
-	for i > 0 && !p.idle[i].has(w.script) {
+	for i > 0 && !p.idle[i].loaded.has(w.script) {
 		i--
 	}
 	chosen := p.idle[i]

@@ -15,6 +15,7 @@ import (
 type exchange struct {
 	pool   *Pool
 	w      *process
+	script *loadedScript
 	key    string // of the workflow that the time is counted for
 	serial uint64
 	// ctx is the context of the reads, and ends with the exchange. It is made for the first read: most calls read nothing.
@@ -143,7 +144,7 @@ func (c *exchange) serveUntilResult(ctx context.Context, ref scriptRef) *sandbox
 			if serial != c.serial || c.call == nil {
 				return c.broken(fmt.Errorf("%w: the place of a handler that was not called", errMalformed))
 			}
-			c.w.places()[c.call.Key()] = at
+			c.script.places[c.call.Key()] = at
 		case framePrepared:
 			if err := c.notePrepared(u); err != nil {
 				return c.broken(err)

@@ -51,7 +51,7 @@ func (c *exchange) notePrepared(u *unpacker) error {
 		return err
 	}
 	then := c.call.Mutate()
-	c.w.places()[then.Key()] = at
+	c.script.places[then.Key()] = at
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.prepared = &result

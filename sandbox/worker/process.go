@@ -1,9 +1,9 @@
 package worker
 
 import (
+	"container/list"
 	"fmt"
 	"os/exec"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -15,7 +15,7 @@ import (
 // Bounds of what one worker keeps compiled. Compiled scripts are memory of the worker: many of them
 // would count against the script that happens to run.
 const (
-	maxLoaded      = 256
+	maxLoaded      = 512
 	maxLoadedBytes = 1 << 20
 )
 
@@ -38,25 +38,17 @@ type process struct {
 	pack    *packer
 
 	ready  ready
-	loaded []loadedScript // the most recently used last
+	loaded loaded
 
 	since    time.Time
 	starting time.Duration // how long it took until it was ready
 	used     time.Time     // last given back
 	calls    atomic.Uint64 // for reports
-	scripts  atomic.Int64  // length of loaded, for reports
 	level    atomic.Value  // confine.Level once it is ready, for reports
 
 	mu      sync.Mutex
 	reason  *sandbox.Error // why it was killed, from any goroutine
 	retired bool
-}
-
-type loadedScript struct {
-	id   uint64
-	size int
-	// places are where its handlers are written, as far as the worker has said.
-	places map[sandbox.HandlerKey]sandbox.Place
 }
 
 // startProcess starts a worker and waits until it is ready. It must be called by a goroutine that is
@@ -66,7 +58,8 @@ func startProcess(cmd *exec.Cmd) (*process, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &process{Process: started, frames: newFrameReader(started.Out), pack: newPacker(), since: time.Now()}, nil
+	return &process{Process: started, frames: newFrameReader(started.Out), pack: newPacker(), loaded: newLoaded(),
+		since: time.Now()}, nil
 }
 
 // handshake tells the worker its limits and waits for its answer.
@@ -158,38 +151,42 @@ func (p *process) alive() bool {
 // gone reports whether the process has ended, also where that was not yet taken note of.
 func (p *process) gone() bool { return !p.alive() || ended(p.Cmd.Process.Pid) }
 
-func (p *process) has(id uint64) bool {
-	return slices.ContainsFunc(p.loaded, func(l loadedScript) bool { return l.id == id })
+// loaded is what one worker has compiled. The pool's lock guards it.
+type loaded struct {
+	scripts map[uint64]*list.Element
+	recent  *list.List // of *loadedScript, the most recently used first
+	size    int        // of the texts, in bytes
 }
 
-// load names a script to the worker: with its text if it is not there, and with what has to make
-// room for it.
-func (p *process) load(id uint64, source *sandbox.Source) scriptRef {
+// loadedScript belongs to the exchange that uses the process, but for its id and size.
+type loadedScript struct {
+	id   uint64
+	size int
+	// places are where its handlers are written, as far as the worker has said.
+	places map[sandbox.HandlerKey]sandbox.Place
+}
+
+func newLoaded() loaded { return loaded{scripts: make(map[uint64]*list.Element), recent: list.New()} }
+
+func (l *loaded) has(id uint64) bool { return l.scripts[id] != nil }
+
+// use names a script to the worker: with its text if it is not there, and with what has to make room for it.
+func (l *loaded) use(id uint64, source *sandbox.Source) (*loadedScript, scriptRef) {
 	ref := scriptRef{id: id}
-	loaded := loadedScript{id: id}
-	loaded.size = len(source.Code) + len(source.Filename)
-	if i := slices.IndexFunc(p.loaded, func(l loadedScript) bool { return l.id == id }); i >= 0 {
-		loaded.places = p.loaded[i].places
-		p.loaded = slices.Delete(p.loaded, i, i+1)
-	} else {
-		ref.source = source
-		loaded.places = make(map[sandbox.HandlerKey]sandbox.Place)
+	if known := l.scripts[id]; known != nil {
+		l.recent.MoveToFront(known)
+		return known.Value.(*loadedScript), ref
 	}
-	p.loaded = append(p.loaded, loaded)
-	total := 0
-	for _, l := range p.loaded {
-		total += l.size
+	ref.source = source
+	script := &loadedScript{id: id, size: len(source.Code) + len(source.Filename),
+		places: make(map[sandbox.HandlerKey]sandbox.Place)}
+	l.scripts[id] = l.recent.PushFront(script)
+	l.size += script.size
+	for l.recent.Len() > 1 && (l.recent.Len() > maxLoaded || l.size > maxLoadedBytes) {
+		oldest := l.recent.Remove(l.recent.Back()).(*loadedScript)
+		delete(l.scripts, oldest.id)
+		l.size -= oldest.size
+		ref.forget = append(ref.forget, oldest.id)
 	}
-	for len(p.loaded) > 1 && (len(p.loaded) > maxLoaded || total > maxLoadedBytes) {
-		total -= p.loaded[0].size
-		ref.forget = append(ref.forget, p.loaded[0].id)
-		p.loaded = p.loaded[1:]
-	}
-	p.scripts.Store(int64(len(p.loaded)))
-	return ref
-}
-
-// places are where the handlers of the script are written that was loaded last.
-func (p *process) places() map[sandbox.HandlerKey]sandbox.Place {
-	return p.loaded[len(p.loaded)-1].places
+	return script, ref
 }

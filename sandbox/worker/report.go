@@ -56,7 +56,7 @@ func (p *Pool) Report() Report {
 	for _, w := range p.all {
 		worker := ProcessReport{PID: w.Cmd.Process.Pid, Sandbox: string(w.sandbox()), State: "idle",
 			Calls:   w.calls.Load(),
-			Scripts: int(w.scripts.Load()), Since: w.since}
+			Scripts: w.loaded.recent.Len(), Since: w.since}
 		if c := p.busy[w]; c != nil {
 			worker.State = c.state()
 			if c.call != nil {

@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"container/list"
 	"slices"
 	"time"
 )
@@ -14,6 +15,10 @@ import (
 //
 // The processes, which a call holds also while it waits for reads. A workflow whose calls wait long is
 // slow for a while: slow ones together, and any one workflow, leave some of the processes to others.
+//
+// Turns bend a little for what the processes know. A process that does not have a script compiles it first, which takes
+// longer than most calls, and holds only so many. Of the next few workflows in turn, one whose script is at hand
+// therefore goes before those whose script is elsewhere.
 const (
 	heavyFrom = 250 * time.Millisecond
 	// short is what a call may compute without being charged.
@@ -31,6 +36,9 @@ const (
 	// slowHalfLife is that of the time waited: a slow workflow is still known as one when its
 	// schedule brings it back.
 	slowHalfLife = 5 * time.Minute
+
+	// lookAhead is how many workflows are looked at, in the order of their turns, for a script that is at hand.
+	lookAhead = 128
 )
 
 // usage is what one workflow uses, and has used lately.
@@ -81,6 +89,7 @@ type assignment struct {
 type line struct {
 	key     string
 	waiters []*waiter
+	passed  int // how often another workflow, whose turn was later, went before it
 }
 
 // scheduler holds the slots and their users. The caller holds the lock.
@@ -89,12 +98,13 @@ type scheduler struct {
 	share       int // of the slots, of one workflow
 	processes   int // that slow workflows together, or one workflow, may hold
 	usages      map[string]*usage
-	lines       []*line // in the order of their turns
+	turns       *list.List               // of *line, in the order of their turns
+	lines       map[string]*list.Element // of turns, by the workflow
 }
 
 func newScheduler(slots, processes int) *scheduler {
 	return &scheduler{slots: slots, free: slots, share: max(1, slots-1), processes: processes - min(slots, processes/2),
-		usages: make(map[string]*usage)}
+		usages: make(map[string]*usage), turns: list.New(), lines: make(map[string]*list.Element)}
 }
 
 func (s *scheduler) usage(key string, now time.Time) *usage {
@@ -134,62 +144,96 @@ func (s *scheduler) mayHold(a *usage, now time.Time) bool {
 
 // join puts a call at the end of its workflow's line.
 func (s *scheduler) join(w *waiter) {
-	at := s.line(w.key)
-	if at < 0 {
-		at = len(s.lines)
-		s.lines = append(s.lines, &line{key: w.key})
+	turn := s.lines[w.key]
+	if turn == nil {
+		turn = s.turns.PushBack(&line{key: w.key})
+		s.lines[w.key] = turn
 	}
-	s.lines[at].waiters = append(s.lines[at].waiters, w)
+	l := lineOf(turn)
+	l.waiters = append(l.waiters, w)
 }
 
-// line finds the line of a workflow, -1 for none.
-func (s *scheduler) line(key string) int {
-	return slices.IndexFunc(s.lines, func(l *line) bool { return l.key == key })
-}
+func lineOf(turn *list.Element) *line { return turn.Value.(*line) }
 
 // waiting is how many calls wait.
 func (s *scheduler) waiting() (n int) {
-	for _, l := range s.lines {
-		n += len(l.waiters)
+	for _, turn := range s.lines {
+		n += len(lineOf(turn).waiters)
 	}
 	return n
 }
 
+// candidate is a call that could get a slot now. used is what its workflow has used, zero if that is little.
+type candidate struct {
+	turn   *list.Element
+	waiter *waiter
+	used   time.Duration
+}
+
+// candidate is that of a workflow's line, if it has one.
+func (s *scheduler) candidate(turn *list.Element, now time.Time, possible func(*waiter) bool) (candidate, bool) {
+	l := lineOf(turn)
+	a := s.usage(l.key, now)
+	oldest := now.Sub(l.waiters[0].since)
+	if !s.admits(a, oldest) {
+		return candidate{}, false
+	}
+	i := slices.IndexFunc(l.waiters, func(w *waiter) bool { return possible(w) && (w.process || s.mayHold(a, now)) })
+	if i < 0 {
+		return candidate{}, false
+	}
+	c := candidate{turn: turn, waiter: l.waiters[i]}
+	if a.heavy() && oldest < longestHeavyWait {
+		c.used = a.used
+	}
+	return c, true
+}
+
 // pick chooses the call that gets a slot next: first those of workflows that use little, in turns, then the heavy
-// ones by what they have used. possible says which waiters could go on with a slot.
-func (s *scheduler) pick(now time.Time, possible func(*waiter) bool) *waiter {
-	best, bestUsed := -1, time.Duration(0)
-	var chosen *waiter
-	for i, l := range s.lines {
-		a := s.usage(l.key, now)
-		oldest := now.Sub(l.waiters[0].since)
-		if !s.admits(a, oldest) {
-			continue
+// ones by what they have used. possible says which waiters could go on with a slot, near whose script is at hand.
+func (s *scheduler) pick(now time.Time, possible, near func(*waiter) bool) *waiter {
+	var chosen candidate
+	for turn := s.turns.Front(); turn != nil; turn = turn.Next() {
+		c, ok := s.candidate(turn, now, possible)
+		if ok && (chosen.turn == nil || c.used < chosen.used) {
+			chosen = c
 		}
-		next := slices.IndexFunc(l.waiters, func(w *waiter) bool {
-			return possible(w) && (w.process || s.mayHold(a, now))
-		})
-		if next < 0 {
-			continue
-		}
-		used := a.used
-		if !a.heavy() || oldest >= longestHeavyWait {
-			used = 0
-		}
-		if best < 0 || used < bestUsed {
-			best, bestUsed, chosen = i, used, l.waiters[next]
-		}
-		if used == 0 {
-			break // no later one comes before it
+		if ok && c.used == 0 {
+			chosen = s.nearest(c, now, possible, near)
+			break
 		}
 	}
-	if best < 0 {
+	if chosen.turn == nil {
 		return nil
 	}
-	l := s.lines[best]
-	s.lines = append(slices.Delete(s.lines, best, best+1), l) // its turn is over
-	s.remove(chosen)
-	return chosen
+	l := lineOf(chosen.turn)
+	l.passed = 0
+	s.turns.MoveToBack(chosen.turn) // its turn is over
+	s.remove(chosen.waiter)
+	return chosen.waiter
+}
+
+// nearest is the call whose turn it is, or the next one that is near, if that is not far behind. No workflow is passed
+// by more often than there are workflows that wait, so it waits at most about twice as long.
+func (s *scheduler) nearest(first candidate, now time.Time, possible, near func(*waiter) bool) candidate {
+	if lineOf(first.turn).passed >= s.turns.Len() || near(first.waiter) {
+		return first
+	}
+	turn := first.turn
+	for range lookAhead {
+		if turn = turn.Next(); turn == nil {
+			break
+		}
+		c, ok := s.candidate(turn, now, possible)
+		if !ok || c.used > 0 || !near(c.waiter) {
+			continue
+		}
+		for passed := first.turn; passed != turn; passed = passed.Next() {
+			lineOf(passed).passed++
+		}
+		return c
+	}
+	return first
 }
 
 // assign books what a waiter is assigned: a slot, and a process if it has none.
@@ -225,7 +269,7 @@ func (s *scheduler) returnProcess(key string, waited time.Duration, now time.Tim
 
 // forget drops a workflow with nothing to remember, as nearly all are.
 func (s *scheduler) forget(key string, a *usage) {
-	if a.running == 0 && a.holding == 0 && a.used < heavyFrom/8 && a.waited < slowFrom/8 && s.line(key) < 0 {
+	if a.running == 0 && a.holding == 0 && a.used < heavyFrom/8 && a.waited < slowFrom/8 && s.lines[key] == nil {
 		delete(s.usages, key)
 	}
 }
@@ -242,17 +286,18 @@ func (s *scheduler) leave(w *waiter) bool {
 }
 
 func (s *scheduler) remove(w *waiter) bool {
-	at := s.line(w.key)
-	if at < 0 {
+	turn := s.lines[w.key]
+	if turn == nil {
 		return false
 	}
-	l := s.lines[at]
+	l := lineOf(turn)
 	i := slices.Index(l.waiters, w)
 	if i < 0 {
 		return false
 	}
 	if l.waiters = slices.Delete(l.waiters, i, i+1); len(l.waiters) == 0 {
-		s.lines = slices.Delete(s.lines, at, at+1)
+		s.turns.Remove(turn)
+		delete(s.lines, w.key)
 	}
 	return true
 }
