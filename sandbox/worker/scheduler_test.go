@@ -56,8 +56,8 @@ func TestHeavyWorkflowsWait(t *testing.T) {
 	}
 }
 
-// TestScriptsAtHandGoFirst: of the workflows whose turn is soon, one whose script is at hand goes before those that would
-// have to be compiled, which still keep their order, and no heavy one.
+// TestScriptsAtHandGoFirst: of the workflows whose turn is soon, one whose script is at hand goes before those whose
+// script would have to be compiled. These keep their order, and a heavy one waits behind them.
 func TestScriptsAtHandGoFirst(t *testing.T) {
 	t.Parallel()
 	now := time.Unix(1e9, 0)
