@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"math"
 	"os"
 	"path/filepath"
 	"runtime/pprof"
@@ -32,7 +33,7 @@ import (
 // synced.
 type Bench struct {
 	Seconds     float64 `help:"Seconds per stage." default:"8"`
-	InFlight    []int   `help:"Items in flight, one workflow each." default:"1,64,256"`
+	InFlight    []int   `help:"Items in flight, one workflow each; 1000 are the most." default:"1,64,256"`
 	OneWorkflow int     `help:"Items in flight of the stages with one workflow, whose consumer has that concurrency; 0 leaves these out, 256 is the most." default:"64"`
 	Dir         string  `help:"Directory whose disk is measured; a temporary one is made in it and removed." default:"." type:"path"`
 	Feed        bool    `help:"Publish the feed meanwhile, as up does with --feed, and follow it from the other process."`
@@ -53,8 +54,35 @@ type benchStage struct {
 	PeakMemory int64
 }
 
+// mostInFlight leaves room among the connections that an engine keeps open: each item in flight is pushed over its own.
+const mostInFlight = 1000
+
+// check says what of the command line cannot be measured.
+func (c *Bench) check() error {
+	wrong := func(flag string, given any, fix string) error {
+		return exit.Misconfigured(fix, "--%s %v cannot be measured", flag, given)
+	}
+	for _, n := range c.InFlight {
+		if n < 1 || n > mostInFlight {
+			return wrong("in-flight", n, fmt.Sprintf("name numbers from 1 to %d", mostInFlight))
+		}
+	}
+	switch {
+	case c.OneWorkflow < 0 || c.OneWorkflow > eventlog.MaxConcurrency:
+		return wrong("one-workflow", c.OneWorkflow, fmt.Sprintf("name a number from 0 to %d", eventlog.MaxConcurrency))
+	case !(c.Seconds > 0) || c.Seconds > math.MaxInt32: // also what is not a number
+		return wrong("seconds", c.Seconds, "name how many seconds each stage takes, such as 3")
+	case !(c.Rate >= 0):
+		return wrong("rate", c.Rate, "name how many items a second, 0 for as many as go through")
+	}
+	return nil
+}
+
 // Run measures each stage and prints its result.
 func (c *Bench) Run(ctx context.Context, screen term.Screen, with storage.Parts) error {
+	if err := c.check(); err != nil {
+		return err
+	}
 	dir, err := os.MkdirTemp(c.Dir, ".pawl-bench-")
 	if err != nil {
 		return exit.Failed("choose another with --dir DIR", fmt.Errorf("create a directory for the measurement: %w", err))
