@@ -8,8 +8,8 @@ import (
 	"github.com/pawl-run/pawl/cmd/pawl/internal/exit"
 )
 
-// TestWhatCannotBeMeasured: a number that makes no measurement is a mistake of the command line, said before anything is
-// started.
+// TestWhatCannotBeMeasured: a number that makes no measurement is a mistake of the command line. It is said before
+// anything is started.
 func TestWhatCannotBeMeasured(t *testing.T) {
 	t.Parallel()
 	for flag, c := range map[string]Bench{
