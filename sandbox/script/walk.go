@@ -8,8 +8,8 @@ import (
 )
 
 var (
-	nodeType = reflect.TypeFor[ast.Node]()
-	treePath = reflect.TypeFor[ast.Program]().PkgPath()
+	nodeType   = reflect.TypeFor[ast.Node]()
+	astPackage = reflect.TypeFor[ast.Program]().PkgPath()
 )
 
 // Walk visits a node and all below it, in the order of the text; visit says whether to go below. The
@@ -33,26 +33,25 @@ func walkWithin(n, parent ast.Node, visit func(n, parent ast.Node) bool) {
 	walkParts(v, n, visit)
 }
 
-// part is a value of the tree below which nodes may be.
+// part says how a field, or an element of a slice, leads to nodes.
 type part struct {
-	how   how
+	kind  kind
 	field int   // of the struct that the part is a field of
 	each  *part // what an element of a slice is
 }
 
-// how a part leads to nodes.
-type how int
+type kind int
 
 const (
-	leaf    how = iota // not at all
-	isNode             // it is one, or nil
-	atNode             // its address is one
-	isParts            // a struct whose fields lead to nodes
-	atParts            // its address, or nil
+	leaf    kind = iota // no nodes
+	isNode              // a node or nil
+	atNode              // a struct whose address is a node
+	isParts             // a struct that is no node; its fields lead to nodes
+	atParts             // a pointer to such a struct, or nil
 	isSlice
 )
 
-// parts are those of each struct type of the tree. To find them out takes longer than to walk them.
+// parts caches the fields of each struct type that lead to nodes. To find them takes longer than to visit them.
 var parts sync.Map // of reflect.Type → []part
 
 func partsOf(t reflect.Type) []part {
@@ -64,7 +63,7 @@ func partsOf(t reflect.Type) []part {
 		for i := range t.NumField() {
 			// DeclarationList repeats the variables that the body declares.
 			field := t.Field(i)
-			if p := partOf(field.Type); field.IsExported() && field.Name != "DeclarationList" && p.how != leaf {
+			if p := partOf(field.Type); field.IsExported() && field.Name != "DeclarationList" && p.kind != leaf {
 				p.field = i
 				found = append(found, p)
 			}
@@ -77,25 +76,25 @@ func partsOf(t reflect.Type) []part {
 func partOf(t reflect.Type) part {
 	switch t.Kind() {
 	case reflect.Slice:
-		if each := partOf(t.Elem()); each.how != leaf {
-			return part{how: isSlice, each: &each}
+		if each := partOf(t.Elem()); each.kind != leaf {
+			return part{kind: isSlice, each: &each}
 		}
 	case reflect.Interface:
 		if t.Implements(nodeType) {
-			return part{how: isNode}
+			return part{kind: isNode}
 		}
 	case reflect.Pointer:
 		if t.Implements(nodeType) {
-			return part{how: isNode}
+			return part{kind: isNode}
 		}
-		if t.Elem().PkgPath() == treePath {
-			return part{how: atParts} // a part of a node that is no node itself
+		if t.Elem().PkgPath() == astPackage {
+			return part{kind: atParts} // a part of a node that is no node itself
 		}
 	case reflect.Struct:
 		if reflect.PointerTo(t).Implements(nodeType) {
-			return part{how: atNode}
+			return part{kind: atNode}
 		}
-		return part{how: isParts}
+		return part{kind: isParts}
 	}
 	return part{}
 }
@@ -107,7 +106,7 @@ func walkParts(v reflect.Value, parent ast.Node, visit func(n, parent ast.Node) 
 }
 
 func (p part) walk(v reflect.Value, parent ast.Node, visit func(n, parent ast.Node) bool) {
-	switch p.how {
+	switch p.kind {
 	case isSlice:
 		for i := range v.Len() {
 			p.each.walk(v.Index(i), parent, visit)

@@ -21,8 +21,8 @@ func (p *Pool) dispatch() {
 	}
 }
 
-// near reports whether the waiter would lose nothing if it went on now: a process that is idle has its script, or none
-// has it.
+// near reports whether a waiter has no reason to let others go first: it has a process, an idle process has its script,
+// or no process has it.
 func (p *Pool) near(w *waiter) bool {
 	has := func(x *process) bool { return x.loaded.has(w.script) }
 	return w.process || slices.ContainsFunc(p.idle, has) || !slices.ContainsFunc(p.all, has)

@@ -38,7 +38,7 @@ type process struct {
 	pack    *packer
 
 	ready  ready
-	loaded loaded
+	loaded loaded // guarded by the pool's lock
 
 	since    time.Time
 	starting time.Duration // how long it took until it was ready
@@ -158,7 +158,7 @@ type loaded struct {
 	size    int        // of the texts, in bytes
 }
 
-// loadedScript belongs to the exchange that uses the process, but for its id and size.
+// loadedScript is one of these. id and size never change; places belongs to the exchange that uses the process.
 type loadedScript struct {
 	id   uint64
 	size int
@@ -170,7 +170,8 @@ func newLoaded() loaded { return loaded{scripts: make(map[uint64]*list.Element),
 
 func (l *loaded) has(id uint64) bool { return l.scripts[id] != nil }
 
-// use names a script to the worker: with its text if it is not there, and with what has to make room for it.
+// use marks a script as the one used last. It returns what the request says of it: the text, if the worker does not have
+// it, and the scripts that the worker must forget to make room.
 func (l *loaded) use(id uint64, source *sandbox.Source) (*loadedScript, scriptRef) {
 	ref := scriptRef{id: id}
 	if known := l.scripts[id]; known != nil {

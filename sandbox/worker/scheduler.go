@@ -2,7 +2,6 @@ package worker
 
 import (
 	"container/list"
-	"slices"
 	"time"
 )
 
@@ -16,9 +15,9 @@ import (
 // The processes, which a call holds also while it waits for reads. A workflow whose calls wait long is
 // slow for a while: slow ones together, and any one workflow, leave some of the processes to others.
 //
-// Turns bend a little for what the processes know. A process that does not have a script compiles it first, which takes
-// longer than most calls, and holds only so many. Of the next few workflows in turn, one whose script is at hand
-// therefore goes before those whose script is elsewhere.
+// The order of turns is not strict. A process that does not have a script compiles it first, which takes longer than most
+// calls, and a process keeps a limited number of scripts. So of the next workflows in turn, the first one goes that no
+// other process would serve better: an idle process has its script, or no process has it.
 const (
 	heavyFrom = 250 * time.Millisecond
 	// short is what a call may compute without being charged.
@@ -36,9 +35,6 @@ const (
 	// slowHalfLife is that of the time waited: a slow workflow is still known as one when its
 	// schedule brings it back.
 	slowHalfLife = 5 * time.Minute
-
-	// lookAhead is how many workflows are looked at, in the order of their turns, for a script that is at hand.
-	lookAhead = 128
 )
 
 // usage is what one workflow uses, and has used lately.
@@ -85,13 +81,6 @@ type assignment struct {
 	start   bool
 }
 
-// line has the calls of one workflow that wait, in order of arrival.
-type line struct {
-	key     string
-	waiters []*waiter
-	passed  int // how often another workflow, whose turn was later, went before it
-}
-
 // scheduler holds the slots and their users. The caller holds the lock.
 type scheduler struct {
 	slots, free int
@@ -126,114 +115,18 @@ func (s *scheduler) admits(a *usage, waited time.Duration) bool {
 }
 
 // mayHold reports whether a workflow may hold one more process.
-func (s *scheduler) mayHold(a *usage, now time.Time) bool {
-	if a.holding >= s.processes {
-		return false
-	}
-	if !a.slow() {
-		return true
-	}
-	held := 0
-	for _, other := range s.usages {
-		if other.decay(now); other.slow() {
-			held += other.holding
-		}
-	}
-	return held < s.processes
+func (s *scheduler) mayHold(a *usage, heldBySlow func() int) bool {
+	return a.holding < s.processes && (!a.slow() || heldBySlow() < s.processes)
 }
 
-// join puts a call at the end of its workflow's line.
-func (s *scheduler) join(w *waiter) {
-	turn := s.lines[w.key]
-	if turn == nil {
-		turn = s.turns.PushBack(&line{key: w.key})
-		s.lines[w.key] = turn
-	}
-	l := lineOf(turn)
-	l.waiters = append(l.waiters, w)
-}
-
-func lineOf(turn *list.Element) *line { return turn.Value.(*line) }
-
-// waiting is how many calls wait.
-func (s *scheduler) waiting() (n int) {
-	for _, turn := range s.lines {
-		n += len(lineOf(turn).waiters)
-	}
-	return n
-}
-
-// candidate is a call that could get a slot now. used is what its workflow has used, zero if that is little.
-type candidate struct {
-	turn   *list.Element
-	waiter *waiter
-	used   time.Duration
-}
-
-// candidate is that of a workflow's line, if it has one.
-func (s *scheduler) candidate(turn *list.Element, now time.Time, possible func(*waiter) bool) (candidate, bool) {
-	l := lineOf(turn)
-	a := s.usage(l.key, now)
-	oldest := now.Sub(l.waiters[0].since)
-	if !s.admits(a, oldest) {
-		return candidate{}, false
-	}
-	i := slices.IndexFunc(l.waiters, func(w *waiter) bool { return possible(w) && (w.process || s.mayHold(a, now)) })
-	if i < 0 {
-		return candidate{}, false
-	}
-	c := candidate{turn: turn, waiter: l.waiters[i]}
-	if a.heavy() && oldest < longestHeavyWait {
-		c.used = a.used
-	}
-	return c, true
-}
-
-// pick chooses the call that gets a slot next: first those of workflows that use little, in turns, then the heavy
-// ones by what they have used. possible says which waiters could go on with a slot, near whose script is at hand.
-func (s *scheduler) pick(now time.Time, possible, near func(*waiter) bool) *waiter {
-	var chosen candidate
-	for turn := s.turns.Front(); turn != nil; turn = turn.Next() {
-		c, ok := s.candidate(turn, now, possible)
-		if ok && (chosen.turn == nil || c.used < chosen.used) {
-			chosen = c
-		}
-		if ok && c.used == 0 {
-			chosen = s.nearest(c, now, possible, near)
-			break
+// heldBySlow is how many processes the slow workflows hold together. It looks at every workflow, so a pick asks once.
+func (s *scheduler) heldBySlow(now time.Time) (held int) {
+	for _, a := range s.usages {
+		if a.decay(now); a.slow() {
+			held += a.holding
 		}
 	}
-	if chosen.turn == nil {
-		return nil
-	}
-	l := lineOf(chosen.turn)
-	l.passed = 0
-	s.turns.MoveToBack(chosen.turn) // its turn is over
-	s.remove(chosen.waiter)
-	return chosen.waiter
-}
-
-// nearest is the call whose turn it is, or the next one that is near, if that is not far behind. No workflow is passed
-// by more often than there are workflows that wait, so it waits at most about twice as long.
-func (s *scheduler) nearest(first candidate, now time.Time, possible, near func(*waiter) bool) candidate {
-	if lineOf(first.turn).passed >= s.turns.Len() || near(first.waiter) {
-		return first
-	}
-	turn := first.turn
-	for range lookAhead {
-		if turn = turn.Next(); turn == nil {
-			break
-		}
-		c, ok := s.candidate(turn, now, possible)
-		if !ok || c.used > 0 || !near(c.waiter) {
-			continue
-		}
-		for passed := first.turn; passed != turn; passed = passed.Next() {
-			lineOf(passed).passed++
-		}
-		return c
-	}
-	return first
+	return held
 }
 
 // assign books what a waiter is assigned: a slot, and a process if it has none.
@@ -281,23 +174,6 @@ func (s *scheduler) leave(w *waiter) bool {
 	}
 	if a := s.usages[w.key]; a != nil {
 		s.forget(w.key, a)
-	}
-	return true
-}
-
-func (s *scheduler) remove(w *waiter) bool {
-	turn := s.lines[w.key]
-	if turn == nil {
-		return false
-	}
-	l := lineOf(turn)
-	i := slices.Index(l.waiters, w)
-	if i < 0 {
-		return false
-	}
-	if l.waiters = slices.Delete(l.waiters, i, i+1); len(l.waiters) == 0 {
-		s.turns.Remove(turn)
-		delete(s.lines, w.key)
 	}
 	return true
 }

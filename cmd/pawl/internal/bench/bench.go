@@ -54,10 +54,11 @@ type benchStage struct {
 	PeakMemory int64
 }
 
-// mostInFlight leaves room among the connections that an engine keeps open: each item in flight is pushed over its own.
+// mostInFlight is a little less than the connections that an engine keeps open: each item in flight is pushed over a
+// connection of its own.
 const mostInFlight = 1000
 
-// check says what of the command line cannot be measured.
+// check refuses numbers with which nothing can be measured.
 func (c *Bench) check() error {
 	wrong := func(flag string, given any, fix string) error {
 		return exit.Misconfigured(fix, "--%s %v cannot be measured", flag, given)
@@ -67,13 +68,15 @@ func (c *Bench) check() error {
 			return wrong("in-flight", n, fmt.Sprintf("name numbers from 1 to %d", mostInFlight))
 		}
 	}
-	switch {
+	switch { // written so that NaN is refused too
+	case len(c.InFlight) == 0 && c.OneWorkflow == 0:
+		return wrong("in-flight", "without a number", "name what to measure, such as --in-flight 64")
 	case c.OneWorkflow < 0 || c.OneWorkflow > eventlog.MaxConcurrency:
 		return wrong("one-workflow", c.OneWorkflow, fmt.Sprintf("name a number from 0 to %d", eventlog.MaxConcurrency))
-	case !(c.Seconds > 0) || c.Seconds > math.MaxInt32: // also what is not a number
+	case !(c.Seconds >= 0.001) || c.Seconds > math.MaxInt32:
 		return wrong("seconds", c.Seconds, "name how many seconds each stage takes, such as 3")
-	case !(c.Rate >= 0):
-		return wrong("rate", c.Rate, "name how many items a second, 0 for as many as go through")
+	case !(c.Rate >= 0) || c.Rate > 0 && c.Rate*c.Seconds < 1:
+		return wrong("rate", c.Rate, "name how many items a second, so that each stage has one; 0 for as many as go through")
 	}
 	return nil
 }

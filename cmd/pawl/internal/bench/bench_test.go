@@ -13,17 +13,20 @@ import (
 func TestWhatCannotBeMeasured(t *testing.T) {
 	t.Parallel()
 	for flag, c := range map[string]Bench{
-		"in-flight 0":      {InFlight: []int{1, 0}, Seconds: 1},
-		"in-flight -3":     {InFlight: []int{-3}, Seconds: 1},
-		"in-flight 1001":   {InFlight: []int{1001}, Seconds: 1},
-		"one-workflow -1":  {OneWorkflow: -1, Seconds: 1},
-		"one-workflow 257": {OneWorkflow: 257, Seconds: 1},
-		"seconds 0":        {},
-		"seconds -1":       {Seconds: -1},
-		"seconds NaN":      {Seconds: math.NaN()},
-		"seconds +Inf":     {Seconds: math.Inf(1)},
-		"rate -5":          {Seconds: 1, Rate: -5},
-		"rate NaN":         {Seconds: 1, Rate: math.NaN()},
+		"in-flight 0":                {InFlight: []int{1, 0}, Seconds: 1},
+		"in-flight -3":               {InFlight: []int{-3}, Seconds: 1},
+		"in-flight 1001":             {InFlight: []int{1001}, Seconds: 1},
+		"one-workflow -1":            {OneWorkflow: -1, Seconds: 1},
+		"one-workflow 257":           {OneWorkflow: 257, Seconds: 1},
+		"seconds 0":                  {InFlight: []int{1}},
+		"seconds -1":                 {InFlight: []int{1}, Seconds: -1},
+		"seconds NaN":                {InFlight: []int{1}, Seconds: math.NaN()},
+		"seconds +Inf":               {InFlight: []int{1}, Seconds: math.Inf(1)},
+		"in-flight without a number": {Seconds: 1},
+		"seconds 1e-12":              {InFlight: []int{1}, Seconds: 1e-12},
+		"rate 1e-09":                 {InFlight: []int{1}, Seconds: 1, Rate: 1e-9},
+		"rate -5":                    {InFlight: []int{1}, Seconds: 1, Rate: -5},
+		"rate NaN":                   {InFlight: []int{1}, Seconds: 1, Rate: math.NaN()},
 	} {
 		failure, ok := errors.AsType[*exit.Failure](c.check())
 		if !ok || failure.Code != exit.CodeUsage || failure.What != "--"+flag+" cannot be measured" || failure.Hint == "" {
