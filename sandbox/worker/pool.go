@@ -114,9 +114,9 @@ func NewPool(config Config) (*Pool, error) {
 
 var errPoolClosed = errors.New("the executor was closed")
 
-// identify numbers a script's text. Numbers are never used again, so what a worker still knows by an
-// old one is never taken for something else. When all numbers have been taken back, a worker may have one text under two
-// numbers: once it forgets the old number, a call with the new one compiles the text again.
+// identify numbers a script's text. Numbers are never used again, so what a worker still knows by an old one is never
+// taken for something else. When all numbers have been taken back, a worker may have one text under two numbers: once
+// it forgets the old number, a call with the new one compiles the text again.
 func (p *Pool) identify(source sandbox.Source) uint64 {
 	p.mu.Lock()
 	defer p.mu.Unlock()

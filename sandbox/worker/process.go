@@ -170,8 +170,8 @@ func newLoaded() loaded { return loaded{scripts: make(map[uint64]*list.Element),
 
 func (l *loaded) has(id uint64) bool { return l.scripts[id] != nil }
 
-// use marks a script as the one used last. It returns what the request says of it: the text, if the worker does not have
-// it, and the scripts that the worker must forget to make room.
+// use marks a script as the one used last. It returns what the request says of it: the text, if the worker does not
+// have it, and the scripts that the worker must forget to make room.
 func (l *loaded) use(id uint64, source *sandbox.Source) (*loadedScript, scriptRef) {
 	ref := scriptRef{id: id}
 	if known := l.scripts[id]; known != nil {

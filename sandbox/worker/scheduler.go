@@ -15,9 +15,9 @@ import (
 // The processes, which a call holds also while it waits for reads. A workflow whose calls wait long is
 // slow for a while: slow ones together, and any one workflow, leave some of the processes to others.
 //
-// The order of turns is not strict. A process that does not have a script compiles it first, which takes longer than most
-// calls, and a process keeps a limited number of scripts. So of the next workflows in turn, the first one goes that no
-// other process would serve better: an idle process has its script, or no process has it.
+// The order of turns is not strict. A process that does not have a script compiles it first, which takes longer than
+// most calls, and a process keeps a limited number of scripts. So of the next workflows in turn, the first one goes
+// that no other process would serve better: an idle process has its script, or no process has it.
 const (
 	heavyFrom = 250 * time.Millisecond
 	// short is what a call may compute without being charged.

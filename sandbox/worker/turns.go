@@ -103,9 +103,10 @@ func (p *picking) candidateOf(turn *list.Element) (candidate, bool) {
 	return c, true
 }
 
-// firstNear is the call whose turn it is, if that call is near. Otherwise it is the first near call of the next lookAhead
-// workflows, if there is one. A workflow is passed at most as often as there are workflows that wait, so it waits at most
-// about twice as long as without passing. A heavy one, whose turn has come since it has waited for so long, is not passed.
+// firstNear is the call whose turn it is, if that call is near. Otherwise it is the first near call of the next
+// lookAhead workflows, if there is one. A workflow is passed at most as often as there are workflows that wait, so it
+// waits at most about twice as long as without passing. A heavy one, whose turn has come since it has waited for so
+// long, is not passed.
 func (p *picking) firstNear(first candidate) candidate {
 	l := lineOf(first.turn)
 	if l.passed >= p.turns.Len() || p.usages[l.key].heavy() || p.near(first.waiter) {

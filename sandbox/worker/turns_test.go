@@ -109,7 +109,8 @@ func TestNoTurnIsLost(t *testing.T) {
 	}
 }
 
-// TestOverdueIsNotPassed: a heavy workflow that has waited for as long as one may wait goes next, wherever its script is.
+// TestOverdueIsNotPassed: a heavy workflow that has waited for as long as one may wait goes next, wherever its script
+// is.
 func TestOverdueIsNotPassed(t *testing.T) {
 	t.Parallel()
 	now := time.Unix(1e9, 0)
