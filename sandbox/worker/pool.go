@@ -57,6 +57,7 @@ type Pool struct {
 	restarts  uint64
 	deaths    map[string]uint64 // by code
 	ids       map[sandbox.Source]uint64
+	idText    int // of the texts in ids, in bytes
 	lastID    uint64
 	serial    uint64
 	shut      bool
@@ -114,6 +115,13 @@ func NewPool(config Config) (*Pool, error) {
 
 var errPoolClosed = errors.New("the executor was closed")
 
+// Bounds of the texts that have a number: the pool keeps them in memory, also those of versions that nobody calls any
+// more.
+const (
+	maxNumbered      = 4096
+	maxNumberedBytes = 64 << 20
+)
+
 // identify numbers a script's text. Numbers are never used again, so what a worker still knows by an old one is never
 // taken for something else. When all numbers have been taken back, a worker may have one text under two numbers: once
 // it forgets the old number, a call with the new one compiles the text again.
@@ -122,9 +130,12 @@ func (p *Pool) identify(source sandbox.Source) uint64 {
 	defer p.mu.Unlock()
 	id, ok := p.ids[source]
 	if !ok {
-		if len(p.ids) >= 4096 {
+		size := len(source.Code) + len(source.Filename)
+		if len(p.ids) >= maxNumbered || p.idText+size > maxNumberedBytes {
 			clear(p.ids)
+			p.idText = 0
 		}
+		p.idText += size
 		p.lastID++
 		id = p.lastID
 		p.ids[source] = id

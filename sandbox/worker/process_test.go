@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -30,5 +31,24 @@ func TestLoadedScripts(t *testing.T) {
 	}
 	if _, ref := l.use(1000, &large); len(ref.forget) != maxLoaded || l.size != maxLoadedBytes || !l.has(1000) {
 		t.Errorf("%d made room for a large one, it holds %d bytes", len(ref.forget), l.size)
+	}
+}
+
+// TestNumberedScripts: a text keeps its number as long as the pool keeps the text. It keeps a limited number of texts,
+// and of bytes of them.
+func TestNumberedScripts(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct{ texts, size int }{{maxNumbered + 10, 10}, {100, 1 << 20}} {
+		p := &Pool{ids: make(map[sandbox.Source]uint64)}
+		for i := range test.texts {
+			source := sandbox.Source{Code: fmt.Sprintf("%0*d", test.size, i)}
+			if id := p.identify(source); id != uint64(i)+1 || id != p.identify(source) {
+				t.Fatalf("text %d has number %d", i, id)
+			}
+		}
+		kept := len(p.ids)
+		if kept >= test.texts || kept*test.size > maxNumberedBytes || kept*test.size != p.idText {
+			t.Errorf("the pool keeps %d of %d texts, and counts %d bytes", kept, test.texts, p.idText)
+		}
 	}
 }
