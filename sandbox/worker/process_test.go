@@ -38,7 +38,7 @@ func TestLoadedScripts(t *testing.T) {
 // and of bytes of them.
 func TestNumberedScripts(t *testing.T) {
 	t.Parallel()
-	for _, test := range []struct{ texts, size int }{{maxNumbered + 10, 10}, {100, 1 << 20}} {
+	for _, test := range []struct{ texts, size int }{{maxNumbered + 10, 10}, {100, 1_000_000}} {
 		p := &Pool{ids: make(map[sandbox.Source]uint64)}
 		for i := range test.texts {
 			source := sandbox.Source{Code: fmt.Sprintf("%0*d", test.size, i)}
