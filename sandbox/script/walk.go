@@ -7,10 +7,7 @@ import (
 	"github.com/dop251/goja/ast"
 )
 
-var (
-	nodeType   = reflect.TypeFor[ast.Node]()
-	astPackage = reflect.TypeFor[ast.Program]().PkgPath()
-)
+var nodeType = reflect.TypeFor[ast.Node]()
 
 // Walk visits a node and all below it, in the order of the text; visit says whether to go below. The
 // interpreter's tree has no visitor of its own.
@@ -30,7 +27,9 @@ func walkWithin(n, parent ast.Node, visit func(n, parent ast.Node) bool) {
 	if v.Kind() == reflect.Pointer {
 		v = v.Elem()
 	}
-	walkParts(v, n, visit)
+	for _, p := range partsOf(v.Type()) {
+		p.walk(v.Field(p.field), n, visit)
+	}
 }
 
 // part says how a field, or an element of a slice, leads to nodes.
@@ -43,11 +42,9 @@ type part struct {
 type kind int
 
 const (
-	leaf    kind = iota // no nodes
-	isNode              // a node or nil
-	atNode              // a struct whose address is a node
-	isParts             // a struct that is no node; its fields lead to nodes
-	atParts             // a pointer to such a struct, or nil
+	leaf   kind = iota // no nodes
+	isNode             // a node or nil
+	atNode             // a struct whose address is a node
 	isSlice
 )
 
@@ -79,30 +76,16 @@ func partOf(t reflect.Type) part {
 		if each := partOf(t.Elem()); each.kind != leaf {
 			return part{kind: isSlice, each: &each}
 		}
-	case reflect.Interface:
+	case reflect.Interface, reflect.Pointer:
 		if t.Implements(nodeType) {
 			return part{kind: isNode}
 		}
-	case reflect.Pointer:
-		if t.Implements(nodeType) {
-			return part{kind: isNode}
-		}
-		if t.Elem().PkgPath() == astPackage {
-			return part{kind: atParts} // a part of a node that is no node itself
-		}
-	case reflect.Struct:
+	case reflect.Struct: // all structs of the tree are nodes
 		if reflect.PointerTo(t).Implements(nodeType) {
 			return part{kind: atNode}
 		}
-		return part{kind: isParts}
 	}
 	return part{}
-}
-
-func walkParts(v reflect.Value, parent ast.Node, visit func(n, parent ast.Node) bool) {
-	for _, p := range partsOf(v.Type()) {
-		p.walk(v.Field(p.field), parent, visit)
-	}
 }
 
 func (p part) walk(v reflect.Value, parent ast.Node, visit func(n, parent ast.Node) bool) {
@@ -117,11 +100,5 @@ func (p part) walk(v reflect.Value, parent ast.Node, visit func(n, parent ast.No
 		}
 	case atNode:
 		walkWithin(v.Addr().Interface().(ast.Node), parent, visit)
-	case isParts:
-		walkParts(v, parent, visit)
-	case atParts:
-		if !v.IsNil() {
-			walkParts(v.Elem(), parent, visit)
-		}
 	}
 }

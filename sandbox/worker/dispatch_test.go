@@ -75,7 +75,5 @@ func TestBusyWorkflowsFindTheirScripts(t *testing.T) {
 	}
 	if share := float64(elsewhere) / (float64(calls) / 2); share > 0.1 {
 		t.Errorf("%.0f %% of the calls went where their script was not", 100*share)
-	} else {
-		t.Logf("%.2f %% of the calls went where their script was not", 100*share)
 	}
 }

@@ -32,8 +32,10 @@
 //     Config.MaxWorkers - Size processes, and so does any one workflow alone. So a workflow with quick reads never
 //     waits for the calls of slow ones, only for those of other quick ones. (That a workflow is slow shows only at the
 //     end of its first long call: until then such calls can keep others waiting for as long as their reads may take.)
-//     No call waits for ever. Of those that may go on, the one that came first goes first. Each gives its process back
-//     within Limits.Wall of its own time and Limits.Reads of the time of its reads.
+//     No call waits for ever. Workflows whose calls may go on take turns; one whose script an idle worker has compiled
+//     may go before one whose script would have to be compiled, but each workflow is passed at most as often as
+//     workflows wait. Of one workflow's calls, the one that came first goes first. Each gives its process back within
+//     Limits.Wall of its own time and Limits.Reads of the time of its reads.
 //
 // Date's local-time methods use UTC in workers.
 //
