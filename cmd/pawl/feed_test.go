@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
-	"net"
 	"net/http"
 	"path/filepath"
 	"regexp"
@@ -16,6 +15,7 @@ import (
 	"time"
 
 	"github.com/pawl-run/pawl/cmd/pawl/example"
+	"github.com/pawl-run/pawl/embeddednats/natstest"
 )
 
 // The follower of the example in Go.
@@ -48,7 +48,7 @@ func followThroughKills(t *testing.T, program string, args ...string) {
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
 	random := rand.New(rand.NewPCG(seed, 1))
-	address := freeAddress(t)
+	address := natstest.FreeAddress(t)
 	var follower *engineProcess
 	for kill := range 20 {
 		cmd := command(t, dir, "pawl-killed", "up", "mail-to-sheet.ts", "--nats-listen", address, "--data", "data")
@@ -131,15 +131,4 @@ func (d *daemon) facts(types ...string) (ids []string) {
 		}
 	}
 	return ids
-}
-
-// freeAddress is an address of this machine that nothing listens on.
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = l.Close() }()
-	return l.Addr().String()
 }

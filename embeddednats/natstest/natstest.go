@@ -3,6 +3,7 @@ package natstest
 import (
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"path/filepath"
 	"testing"
@@ -181,17 +182,26 @@ func (c *Cluster) awaitPlacement(ctx context.Context) {
 	c.tb.Fatalf("the cluster places no stream on all servers: %v, %v", ctx.Err(), err)
 }
 
+// FreeAddress is an address of this machine that nothing listens on, for a program that must know it beforehand. Its
+// port is below those that the system gives to outgoing connections (32768 and up on Linux): one of those can be free now
+// and taken before the program listens on it.
+func FreeAddress(tb testing.TB) string { return freeAddresses(tb, 1)[0] }
+
 func freeAddresses(tb testing.TB, n int) []string {
 	tb.Helper()
-	addresses := make([]string, n)
-	for i := range n {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
+	const lowest, highest = 10_000, 32_000
+	var addresses []string
+	for tries := 0; len(addresses) < n; tries++ {
+		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", lowest+rand.IntN(highest-lowest)))
 		if err != nil {
-			tb.Fatal(err)
+			if tries == 1000 {
+				tb.Fatalf("no port from %d to %d is free: %v", lowest, highest, err)
+			}
+			continue
 		}
 		// Closed only at the end, so that all are different.
 		defer l.Close()
-		addresses[i] = l.Addr().String()
+		addresses = append(addresses, l.Addr().String())
 	}
 	return addresses
 }

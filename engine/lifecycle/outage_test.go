@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/pawl-run/pawl/embeddednats/natstest"
 	"github.com/pawl-run/pawl/engine/connector"
 	"github.com/pawl-run/pawl/engine/connector/httpcall"
 	"github.com/pawl-run/pawl/engine/decide"
@@ -41,13 +42,12 @@ func (g *gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (g *gateway) up() {
 	g.t.Helper()
 	if g.address == "" {
-		g.address = "127.0.0.1:0"
+		g.address = natstest.FreeAddress(g.t)
 	}
 	listener, err := net.Listen("tcp", g.address)
 	if err != nil {
 		g.t.Fatal(err)
 	}
-	g.address = listener.Addr().String()
 	g.web = &httptest.Server{Listener: listener, Config: &http.Server{Handler: g}}
 	g.web.Config.SetKeepAlivesEnabled(false) // a call on a connection that has just ended would be lost, not refused
 	g.web.Start()

@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/url"
 	"os"
@@ -18,6 +17,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/pawl-run/pawl/embeddednats/natstest"
 )
 
 // cluster is three nodes, each a process, the network between them, and the receiver.
@@ -46,7 +47,7 @@ func newClusterOf(t *testing.T, nodes int, options ...func(*nodeConfig)) *cluste
 	c := &cluster{t: t, sink: newSink(t), net: newNetwork(t), web: &http.Client{Timeout: 5 * time.Second}}
 	var routes, listen []string
 	for range nodes {
-		listen = append(listen, freeAddress(t))
+		listen = append(listen, natstest.FreeAddress(t))
 	}
 	for i, address := range listen {
 		routes = append(routes, c.net.listen(fmt.Sprintf("n%d", i+1), address))
@@ -55,7 +56,7 @@ func newClusterOf(t *testing.T, nodes int, options ...func(*nodeConfig)) *cluste
 		name := fmt.Sprintf("n%d", i+1)
 		n := &process{cluster: c, cfg: nodeConfig{Name: name, Dir: filepath.Join(t.TempDir(), name), Forms: i == 0,
 			Listen: listen[i], Routes: routes, Advertise: routes[i], Sink: c.sink.host(), Renew: renew(),
-			Control: freeAddress(t), Replicas: 3}}
+			Control: natstest.FreeAddress(t), Replicas: 3}}
 		for _, change := range options {
 			change(&n.cfg)
 		}
@@ -196,15 +197,6 @@ func (c *cluster) whole(within time.Duration) {
 		s, err := c.nodes[0].status("all")
 		return owned == partitions && err == nil && s.InStep
 	})
-}
-
-func freeAddress(t *testing.T) string {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
 }
 
 // orders is a workflow that sends each order that is pushed.

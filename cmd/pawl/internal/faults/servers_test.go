@@ -13,6 +13,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/pawl-run/pawl/embeddednats/natstest"
 )
 
 // servers are three NATS servers of their own, each a process, which sync each write. The third one keeps its data on a
@@ -44,7 +46,7 @@ func startServers(t *testing.T) *servers {
 	s := &servers{net: newNetwork(t)}
 	var listen, routes, clients []string
 	for i := range 3 {
-		listen, clients = append(listen, freeAddress(t)), append(clients, freeAddress(t))
+		listen, clients = append(listen, natstest.FreeAddress(t)), append(clients, natstest.FreeAddress(t))
 		routes = append(routes, s.net.listen(fmt.Sprintf("s%d", i+1), listen[i]))
 	}
 	if small := filepath.Join(dir, "s3"); os.Mkdir(small, 0o700) == nil && mountSmall(small, "400m") == nil {

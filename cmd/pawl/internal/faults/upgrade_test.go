@@ -14,6 +14,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/pawl-run/pawl/embeddednats/natstest"
 )
 
 var upgrade = flag.String("faults.upgrade", "", "folder for the program in two versions, which are built where they "+
@@ -149,11 +151,11 @@ func TestTwoVersionsShareACluster(t *testing.T) {
 	c := &upgraded{t: t, sink: newSink(t)}
 	var listen []string
 	for range 3 {
-		listen = append(listen, freeAddress(t))
+		listen = append(listen, natstest.FreeAddress(t))
 	}
 	for i := range 3 {
-		n := &installed{t: t, name: fmt.Sprintf("n%d", i+1), listen: listen[i], http: freeAddress(t), sink: c.sink.host(),
-			routes: listen}
+		n := &installed{t: t, name: fmt.Sprintf("n%d", i+1), listen: listen[i], http: natstest.FreeAddress(t),
+			sink: c.sink.host(), routes: listen}
 		n.dir = filepath.Join(t.TempDir(), n.name)
 		var err error
 		if n.output, err = os.Create(n.dir + ".log"); err != nil {
