@@ -183,8 +183,8 @@ func (c *Cluster) awaitPlacement(ctx context.Context) {
 }
 
 // FreeAddress is an address of this machine that nothing listens on, for a program that must know it beforehand. Its
-// port is below those that the system gives to outgoing connections (32768 and up on Linux): one of those can be free now
-// and taken before the program listens on it.
+// port is below those that the system gives to outgoing connections (32768 and up on Linux): one of those can be free
+// now and taken before the program listens on it.
 func FreeAddress(tb testing.TB) string { return freeAddresses(tb, 1)[0] }
 
 func freeAddresses(tb testing.TB, n int) []string {
