@@ -2,6 +2,7 @@ package engine_test
 
 import (
 	"context"
+	"encoding/json"
 	"slices"
 	"strings"
 	"sync"
@@ -10,6 +11,7 @@ import (
 	"time"
 
 	"github.com/pawl-run/pawl/engine"
+	"github.com/pawl-run/pawl/engine/connector"
 	"github.com/pawl-run/pawl/engine/decide"
 	"github.com/pawl-run/pawl/engine/enginetest"
 	"github.com/pawl-run/pawl/engine/schedule"
@@ -111,6 +113,56 @@ func TestF11_ASlowLogEndsTheRunThatWaited(t *testing.T) {
 	}
 	if s.Backoff != nil {
 		t.Errorf("the workflow backs off: %+v", s.Backoff)
+	}
+}
+
+// F11, C8: no outcome of the plain run waited where the log was slow to record the start of another run beside it.
+func TestF11_ASlowStartEndsNoOtherRun(t *testing.T) {
+	t.Parallel()
+	b := enginetest.New(t)
+	b.Config = engine.Config{Clock: enginetest.NewJumpClock(time.Hour), Policies: schedule.Default()}
+	b.Config.Policies.Storage.Wait = 100 * time.Millisecond
+	// The first transition of this kind is the retry of a, which begins by itself.
+	slow := &slowLog{Log: b.Log, kind: "run.started", by: 150 * time.Millisecond}
+	b.Log = slow
+	reading, read := make(chan struct{}), make(chan struct{})
+	b.World.OnRead(func(connector.Call) (json.RawMessage, error) {
+		close(reading)
+		<-read
+		return json.RawMessage(`{}`), nil
+	})
+	failed := false
+	b.World.OnPerform(func(_ context.Context, call connector.Call) connector.Outcome {
+		if !failed {
+			failed = true
+			return connector.Outcome{Status: connector.Failed, Failure: enginetest.Failing(eventlog.Transient, "world.down")}
+		}
+		close(read)
+		return b.World.Apply(call)
+	})
+	e := b.Start()
+	e.MustDeploy(strings.Replace(strings.Replace(sideBySide("concurrency: 1"), `topics: {`,
+		`topics: { "other.in": {},`, 1), "consumers: {", `consumers: {
+    plain: {
+      subscribe: ["other.in"],
+      async prepare(ctx) {
+        const [event] = await ctx.peek("other.in");
+        if (!event) return { reservations: [] };
+        await ctx.world.get({});
+        return { reservations: [{ topic: "other.in", ids: [event.messageId] }] };
+      },
+    },`, 1))
+	e.MustPush("orders", "other.in", "p")
+	<-reading
+	e.MustPush("orders", "order.in", "a")
+	e.Rest("orders")
+	for _, run := range b.FullFold("orders").Runs() {
+		if run.Handler == "plain" && run.Failure != nil {
+			t.Errorf("the plain run: %+v", run.Failure)
+		}
+	}
+	if !slow.done.Load() {
+		t.Error("no run began by itself")
 	}
 }
 

@@ -42,8 +42,8 @@ func (a *aggregate) report(ctx context.Context, cmd decide.Command, cause eventl
 func (a *aggregate) failSlowRun(ctx context.Context, cmd decide.Command, cause eventlog.Cause) error {
 	s := a.state()
 	run := s.CurrentRun()
-	if reported := s.Run(reportsOn(cmd)); reported != nil && reported.Event != nil {
-		run = reported
+	if concurrent(s) { // another run may be at work beside the one that waited
+		run = s.Run(reportsOn(cmd))
 	}
 	if run == nil || run.Status != eventlog.RunStatusActive {
 		return nil

@@ -110,7 +110,7 @@ func (s *State) offer(topic eventlog.Topic, q Queued) {
 		return
 	}
 	trees := &s.lanes.untried
-	if q.Tried {
+	if q.FailedAt != 0 {
 		trees = &s.lanes.tried
 	}
 	tree, _ := trees.get(topic)
@@ -178,7 +178,8 @@ func (e *TopicEvent) QueuedWith(consumer eventlog.Handler, path string) Queued {
 
 // place is the event's place without a key.
 func (e *TopicEvent) place() Queued {
-	return Queued{Created: e.Created, ScheduledAt: e.ScheduledAt, Held: e.Held != nil, Tried: e.FailedAt != 0}
+	return Queued{Created: e.Created, ScheduledAt: e.ScheduledAt, FailedAt: e.FailedAt, Held: e.Held != nil,
+		BacksOff: e.BacksOff()}
 }
 
 // relane follows the definition: where it has other lanes than before, all that waits in them is ordered anew. An

@@ -20,8 +20,11 @@ type Queued struct {
 	ScheduledAt eventlog.Instant
 	// Key is the number of the event's key in the lane of a concurrent consumer, 0 for none (C2).
 	Key uint64
-	// Held says that no run is offered the event (C5), Tried that an attempt has failed.
-	Held, Tried bool
+	// FailedAt is the revision at which an attempt failed last, 0 for never or since a redrive.
+	FailedAt uint64
+	// Held says that no run is offered the event (C5), BacksOff that it is hidden after a transient failure: a probe takes
+	// it before its time (C7).
+	Held, BacksOff bool
 }
 
 // Visible reports whether the pending event can be peeked and reserved at now (J2).

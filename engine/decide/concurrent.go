@@ -115,38 +115,34 @@ func retries(s *projections.State, c eventlog.Consumer) (n int) {
 	return n
 }
 
-// retried reports whether the active run is a retry: an attempt of its event, or of its next, has failed before.
+// retried reports whether the active run is a retry: an attempt of its event, or of its next, has failed before. A run
+// whose event was skipped only brings its next to an end, and counts as none: memory need not have that event.
 func retried(s *projections.State, run *projections.Run) bool {
 	if run.RetryOf != "" {
 		return run.Tries > 0
 	}
 	e := s.Event(run.Event.Topic, run.Event.MessageID)
-	return e != nil && e.FailedAt != 0
+	return e != nil && e.Status == eventlog.EventStatusReserved && e.FailedAt != 0
 }
 
 // forever is later than any time.
 const forever eventlog.Instant = math.MaxInt64
 
 // nextProbe is the event that a consumer is tried with: one that has not failed, else the one that failed longest ago,
-// whatever back-off it has (C7). Of those, only what is in memory says when it failed.
+// whatever back-off it has (C7).
 func nextProbe(s *projections.State, c eventlog.Consumer, now eventlog.Instant) (projections.Candidate, bool) {
 	if untried, ok := first(s.Offered(c, false, now)); ok {
 		return untried, true
 	}
-	var longest *projections.TopicEvent
-	for from := range s.Offered(c, true, forever) {
-		e := s.PendingAt(from.Topic, from.Created)
-		if e == nil || e.ScheduledAt > now && !e.BacksOff() {
-			continue
-		}
-		if longest == nil || e.FailedAt < longest.FailedAt {
-			longest = e
+	var longest projections.Candidate
+	var failedAt uint64
+	for tried := range s.Offered(c, true, forever) {
+		q, _ := s.Queued(tried.Topic, tried.Created)
+		if (q.Visible(now) || q.BacksOff) && (failedAt == 0 || q.FailedAt < failedAt) {
+			longest, failedAt = tried, q.FailedAt
 		}
 	}
-	if longest != nil {
-		return projections.Candidate{Topic: longest.Topic, Created: longest.Created}, true
-	}
-	return first(s.Offered(c, true, now))
+	return longest, failedAt != 0
 }
 
 // ConsumerStatus says what is under way of a concurrent consumer, what waits, and why it begins nothing more.

@@ -58,10 +58,11 @@ func (l *life) deployConcurrently() {
 	if l.chance(30) {
 		w.named["grant"] = l.pick("grant", "ask", "deny")
 	}
-	if l.chance(10) {
+	switch {
+	case l.chance(10):
 		delete(w.named, "n")
-		delete(w.named, "by")
-		delete(w.named, "rate")
+	case l.chance(10):
+		w.named["plain"] = l.pick("plain", "c", "d")
 	}
 	cmd := definition(w)
 	if l.state.Exists() && l.chance(40) {

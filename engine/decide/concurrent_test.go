@@ -130,3 +130,26 @@ func TestC03_ApprovedWaitsForItsPlace(t *testing.T) {
 		}
 	}
 }
+
+// Of events that have all failed, the one that failed longest ago is the probe, whether or not memory has it (C7).
+func TestC07_TheProbeFailedLongestAgo(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	for _, line := range []string{"deploy n=1", "push a b c", "prepare fail transient run=R1",
+		"prepare fail transient run=R2", "prepare fail transient run=R3", "after 1h", "tick",
+		"prepare fail transient run=R4", "after 1h"} {
+		if err := b.command(line); err != nil {
+			t.Fatalf("%s: %v", line, err)
+		}
+	}
+	if a := b.state.Event("in", "a"); a.FailedAt < b.state.Event("in", "c").FailedAt {
+		t.Fatalf("the first probe was not a: %+v", a)
+	}
+	b.state = b.state.PageOut(projections.Window{}, func(projections.Key) bool { return true })
+	if err := b.command("tick"); err != nil {
+		t.Fatal(err)
+	}
+	if run := b.state.Run("R5"); run == nil || run.Event.MessageID != "b" {
+		t.Errorf("the second probe: %+v, want b", run)
+	}
+}

@@ -168,8 +168,11 @@ func consumerOf(w words, name, topics string) eventlog.Consumer {
 	if slices.Contains(c.Subscribe, c.DeadLetter) {
 		c.DeadLetter = ""
 	}
-	if n, ok := w.named["n"]; ok {
+	if n, ok := w.named["n"]; ok && name != w.named["plain"] {
 		c.Concurrency, _ = strconv.Atoi(n)
+	}
+	if !c.Concurrent() {
+		c.Key, c.Rate = "", ""
 	}
 	if x, ok := w.named["max"]; ok {
 		n, _ := strconv.Atoi(x)

@@ -140,7 +140,9 @@ func (d *decision) withdraw(run *projections.Run, m *projections.Mutation, by, w
 		Failure: *failure(eventlog.Transient, Aborted, "%s.%s was never sent: %s", m.Call.Connector, m.Call.Operation, why),
 	})
 	d.abort(run, "%s", why)
-	d.unblock(eventlog.BlockApproval)
+	if run.Event == nil { // the approval of an event's call holds only that event (C5)
+		d.unblock(eventlog.BlockApproval)
+	}
 }
 
 func (c SetGrants) decide(d *decision) error {

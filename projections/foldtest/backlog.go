@@ -14,7 +14,8 @@ func Order(s *projections.State) (order []string) {
 	for _, c := range s.Definition().Consumers {
 		for _, topic := range c.Subscribe {
 			for q := range s.Queue(topic) {
-				order = append(order, fmt.Sprintf("%s at %v, hidden until %s", topic, q.Created, q.ScheduledAt))
+				order = append(order, fmt.Sprintf("%s at %v, hidden until %s, failed at %d, backs off: %v", topic, q.Created,
+					q.ScheduledAt, q.FailedAt, q.BacksOff))
 			}
 		}
 	}

@@ -129,7 +129,8 @@ func decodePlace(b []byte) (at place, err error) {
 // waits is what memory must know of a pending event beside its place.
 type waits struct {
 	scheduledAt eventlog.Instant
-	tried       bool
+	failedAt    uint64
+	backsOff    bool
 	id          eventlog.MessageID
 }
 
@@ -139,7 +140,8 @@ func appendWaits(v []byte, e *projections.TopicEvent) []byte {
 		return v
 	}
 	v = binary.BigEndian.AppendUint64(v, uint64(e.ScheduledAt))
-	if e.FailedAt != 0 {
+	v = binary.BigEndian.AppendUint64(v, e.FailedAt)
+	if e.BacksOff() {
 		v = append(v, 1)
 	} else {
 		v = append(v, 0)
@@ -149,14 +151,15 @@ func appendWaits(v []byte, e *projections.TopicEvent) []byte {
 
 // decodeWaits reads what follows the partition in the mark of a pending event.
 func decodeWaits(b []byte) (waits, error) {
-	const at, fixed = 8, 8 + 1
+	const failedAt, backsOff, fixed = 8, 8 + 8, 8 + 8 + 1
 	switch {
 	case len(b) == 0:
 		return waits{}, nil
 	case len(b) <= fixed:
 		return waits{}, fmt.Errorf("%w: a waiting event's mark has %d bytes", ErrDamaged, len(b))
 	}
-	return waits{eventlog.Instant(binary.BigEndian.Uint64(b)), b[at] != 0, eventlog.MessageID(b[fixed:])}, nil
+	return waits{eventlog.Instant(binary.BigEndian.Uint64(b)), binary.BigEndian.Uint64(b[failedAt:]), b[backsOff] != 0,
+		eventlog.MessageID(b[fixed:])}, nil
 }
 
 // after returns the first key behind all that start with the prefix. Prefixes start with a

@@ -215,7 +215,8 @@ func (v *Snapshot) places(w eventlog.WorkflowName, topic eventlog.Topic, empty p
 		if err != nil {
 			return err
 		}
-		q.Created, q.ScheduledAt, q.Tried = at.Ordinal, waits.scheduledAt, waits.tried
+		q.Created, q.ScheduledAt = at.Ordinal, waits.scheduledAt
+		q.FailedAt, q.BacksOff = waits.failedAt, waits.backsOff
 		if len(part.Queued) == backlogPart {
 			take(part)
 			part = fresh()

@@ -35,7 +35,7 @@ type Stop struct {
 
 // layout is raised when keys or the meaning of rows change. The shapes of the rows need no
 // number: see format.
-const layout = 7
+const layout = 8
 
 // format identifies what this version writes. It covers the shape of every entity, so that a
 // field added, renamed or retyped makes an older store a foreign one instead of a subtly wrong

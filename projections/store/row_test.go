@@ -104,3 +104,29 @@ func TestRowsWithoutAHeadAreDamage(t *testing.T) {
 		t.Errorf("read back %+v %q %v", h, body, err)
 	}
 }
+
+// What memory must know of a waiting event is read from its mark as it was written; damaged marks are errors.
+func TestWaits(t *testing.T) {
+	t.Parallel()
+	transient := []projections.Attempt{{Failure: &eventlog.Failure{Class: eventlog.Transient}}}
+	for name, tt := range map[string]struct {
+		event projections.TopicEvent
+		want  waits
+	}{
+		"neither": {projections.TopicEvent{MessageID: "a"}, waits{}},
+		"hidden":  {projections.TopicEvent{MessageID: "a", ScheduledAt: 5}, waits{scheduledAt: 5, id: "a"}},
+		"tried":   {projections.TopicEvent{MessageID: "a", FailedAt: 7}, waits{failedAt: 7, id: "a"}},
+		"backs off": {projections.TopicEvent{MessageID: "a", ScheduledAt: 5, FailedAt: 7, Attempts: transient},
+			waits{5, 7, true, "a"}},
+	} {
+		mark := appendWaits(nil, &tt.event)
+		if got, err := decodeWaits(mark); err != nil || got != tt.want {
+			t.Errorf("%s: %+v, %v", name, got, err)
+		}
+		for cut := 1; cut <= len(mark)-len("a"); cut++ {
+			if _, err := decodeWaits(mark[:cut]); !errors.Is(err, ErrDamaged) {
+				t.Errorf("%s, %d bytes of its mark: %v", name, cut, err)
+			}
+		}
+	}
+}
