@@ -3,6 +3,7 @@ package engine_test
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -164,6 +165,45 @@ func TestF11_ASlowStartEndsNoOtherRun(t *testing.T) {
 	if !slow.done.Load() {
 		t.Error("no run began by itself")
 	}
+}
+
+// C3, O6: calls that were approved while all places were taken may be more than one transition holds; all of them leave
+// after a resume, each once.
+func TestC3_LargeCallsComeBackInTurn(t *testing.T) {
+	t.Parallel()
+	b := enginetest.New(t)
+	ended := make(chan struct{})
+	b.World.OnPerform(func(_ context.Context, call connector.Call) connector.Outcome {
+		<-ended
+		return b.World.Apply(call)
+	})
+	e := b.Start()
+	e.MustDeploy(strings.Replace(sideBySide("concurrency: 6"), "{ order: prepared.data.order }",
+		`{ order: prepared.data.order, file: "x".repeat(900000) }`, 1))
+	operate := func(cmd decide.Command) {
+		t.Helper()
+		if err := e.Operate(t.Context(), enginetest.Tester, "orders", cmd, "test"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ask := eventlog.GrantAsk
+	operate(decide.ChangeGrants{Changes: map[string]*eventlog.Grant{"world.send": &ask}})
+	var orders []string
+	for i := range 12 {
+		orders = append(orders, fmt.Sprint("o", i))
+	}
+	e.MustPush("orders", "order.in", orders...)
+	for _, m := range e.Rest("orders").Mutations() {
+		operate(decide.Approve{Mutation: m.ID, ParamsHash: m.Call.ParamsHash})
+	}
+	operate(decide.Pause{}) // six have a place
+	close(ended)
+	e.Rest("orders")
+	if got := len(b.World.Effects()); got != 6 {
+		t.Fatalf("%d calls have left before the pause, want 6", got)
+	}
+	operate(decide.Resume{})
+	atEnd(t, b, e, 12)
 }
 
 // barriers notes of the transitions that start mutations how many each starts, and how many are no barrier of the log.

@@ -11,10 +11,12 @@ import (
 func TestC2_EventKey(t *testing.T) {
 	t.Parallel()
 	const payload = `{"customer": {"id": 7, "name": "a\u0062<", "tags": ["x", {"deep": true}]}, "n": 1.0, "big": 1e3,
-		"null": null, "list": [1, 2 ,3], "object": {"b": 1, "a": [ ]}, "huge": 1e999, "text": "7"}`
+		"null": null, "list": [1, 2 ,3], "object": {"b": 1, "a": [ ]}, "huge": 1e999, "text": "7",
+		"zeros": [-0, {"a": -0.0}]}`
 	for path, want := range map[string]string{
 		"customer.id": "7", "customer.name": `"ab<"`, "n": "1", "big": "1000", "null": "null", "list": "[1,2,3]",
 		"object": `{"a":[],"b":1}`, "customer.tags.0": `"x"`, "customer.tags.1.deep": "true", "huge": "1e999", "text": `"7"`,
+		"zeros": `[0,{"a":0}]`, "zeros.0": "0",
 		"": "", "none": "", "customer.none": "", "customer.id.more": "", "list.3": "", "list.-1": "", "list.x": "", ".": "",
 	} {
 		if got := projections.EventKeyAt(path, []byte(payload)); got != want {

@@ -181,6 +181,25 @@ func member(value json.RawMessage, name string) (json.RawMessage, bool) {
 	return nil, false
 }
 
+// zeros writes -0 as 0, as JavaScript does.
+func zeros(v any) any {
+	switch v := v.(type) {
+	case float64:
+		if v == 0 {
+			return 0.0
+		}
+	case []any:
+		for i := range v {
+			v[i] = zeros(v[i])
+		}
+	case map[string]any:
+		for name := range v {
+			v[name] = zeros(v[name])
+		}
+	}
+	return v
+}
+
 // canonical writes equal values alike. What JavaScript cannot hold as a number stays as it is written.
 func canonical(value json.RawMessage) string {
 	var v any
@@ -188,7 +207,7 @@ func canonical(value json.RawMessage) string {
 		var out bytes.Buffer
 		enc := json.NewEncoder(&out)
 		enc.SetEscapeHTML(false)
-		if enc.Encode(v) == nil {
+		if enc.Encode(zeros(v)) == nil {
 			return strings.TrimSuffix(out.String(), "\n")
 		}
 	}

@@ -204,12 +204,16 @@ func (d *decision) targetsFault(run *projections.Run, e *projections.TopicEvent,
 			return false
 		}
 		d.emit(&eventlog.EventReleased{Topic: e.Topic, MessageID: e.MessageID, Run: run.ID})
-		if run.StartRevision > h.Probing.Began {
-			attempt := h.Probing.Attempt
-			if f.RetryAfter == 0 {
-				attempt++
+		attempt := h.Probing.Attempt
+		switch {
+		case run.StartRevision <= h.Probing.Began: // it was under way when the target was blamed, and is no probe
+			if asked := d.env.Now.Add(retryAfter(f)); f.RetryAfter > 0 && asked > h.Probing.At {
+				d.probeNext(run.Handler, f, attempt)
 			}
+		case f.RetryAfter > 0:
 			d.probeNext(run.Handler, f, attempt)
+		default:
+			d.probeNext(run.Handler, f, attempt+1)
 		}
 		return true
 	}
@@ -237,7 +241,18 @@ func (d *decision) targetsFault(run *projections.Run, e *projections.TopicEvent,
 	d.emit(&eventlog.HandlerStreakCounted{Handler: run.Handler})
 	for _, ref := range was.Events {
 		first := d.event(ref.Topic, ref.MessageID)
-		if first != nil && first.Status == eventlog.EventStatusPending && (first.Held != nil || first.ScheduledAt != 0) {
+		if first == nil || first.Status != eventlog.EventStatusPending {
+			continue
+		}
+		last := lastFailed(first)
+		if last == nil || last.Failure.Class != f.Class {
+			continue // something else has failed on it since, and keeps it
+		}
+		// Its wait is longer than a back-off can be where the target has asked for that (F13).
+		if first.ScheduledAt.Sub(last.EndedAt) > d.env.Policies.Transient.Delay(max(first.Tries, 1), 1) {
+			f.RetryAfter = max(f.RetryAfter, first.ScheduledAt.Sub(d.env.Now))
+		}
+		if first.Held != nil || first.ScheduledAt != 0 {
 			d.emit(&eventlog.EventFreed{Topic: ref.Topic, MessageID: ref.MessageID, Uncounted: first.Held == nil})
 		}
 	}

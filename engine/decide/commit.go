@@ -2,6 +2,7 @@ package decide
 
 import (
 	"encoding/json"
+	"iter"
 	"slices"
 
 	"github.com/pawl-run/pawl/eventlog"
@@ -240,13 +241,40 @@ func (d *decision) finishEvents(run *projections.Run) (taken int) {
 }
 
 // putOff gives back an event that prepare has not chosen: it is invisible until the run's wakeAt, or as long as a
-// wakeAt may lie ahead, and a deploy ends that (C6).
+// wakeAt may lie ahead. A deploy ends that, also one since prepare has looked (C6).
 func (d *decision) putOff(run *projections.Run, e *projections.TopicEvent) {
 	until := run.WakeAt
-	if until == 0 {
+	switch {
+	case d.preparedBy(run) != d.state().Version:
+		until = 0
+	case until == 0:
 		until = d.env.Now.Add(d.env.Policies.Wake.Max)
 	}
 	d.emit(&eventlog.EventDeferred{Topic: e.Topic, MessageID: e.MessageID, Run: run.ID, Until: until})
+}
+
+// preparedBy is the version whose prepare the run goes on with: that of the first run of its chain (R15).
+func (d *decision) preparedBy(run *projections.Run) eventlog.Version {
+	for first := range d.chain(run) {
+		run = first
+	}
+	return run.Version
+}
+
+// chain yields the runs that the run is a retry of, the latest first.
+func (d *decision) chain(run *projections.Run) iter.Seq[*projections.Run] {
+	return func(yield func(*projections.Run) bool) {
+		for run.RetryOf != "" {
+			before := d.state().Run(run.RetryOf)
+			if before == nil {
+				d.ask(projections.RunKey(run.RetryOf))
+				return
+			}
+			if run = before; !yield(run) {
+				return
+			}
+		}
+	}
 }
 
 // finishedOne notes at the commit of a run of one event that a repair has helped: the event had failed by the script
@@ -258,7 +286,7 @@ func (d *decision) finishedOne(run *projections.Run) {
 		return
 	}
 	d.endProbingIfProven(run, e)
-	if h.RepairFailures > 0 && e.Status == eventlog.EventStatusConsumed && failedBefore(e, eventlog.Logic) {
+	if h.RepairFailures > 0 && e.Status == eventlog.EventStatusConsumed && failedByScript(e) {
 		d.emit(&eventlog.HandlerRepairCounted{Handler: run.Handler})
 	}
 }

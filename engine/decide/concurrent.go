@@ -70,6 +70,9 @@ func Owed(s *projections.State, at Present) []Todo {
 // retries take at most half of the places (C1, C3). maxHeld bounds the events that may be held.
 func nextBeginning(s *projections.State, c eventlog.Consumer, now eventlog.Instant, maxHeld int) (beginning, bool) {
 	h := s.Handler(c.Name)
+	if h != nil && s.Archived {
+		return lastOfArchived(s, c, now)
+	}
 	if h == nil || !mayBegin(s) {
 		return beginning{}, false
 	}
@@ -103,6 +106,20 @@ func nextBeginning(s *projections.State, c eventlog.Consumer, now eventlog.Insta
 		return beginning{event: tried}, true
 	}
 	return beginning{event: untried}, waits
+}
+
+// lastOfArchived lets a run whose call a person has rejected come to its end after an archive, which stops only runs
+// before their mutation (C8, O6).
+func lastOfArchived(s *projections.State, c eventlog.Consumer, now eventlog.Instant) (beginning, bool) {
+	if s.Pause != nil || s.Places(c.Name) >= c.Concurrency {
+		return beginning{}, false
+	}
+	for run, at := range s.Returning(c.Name) {
+		if at <= now && !run.Owes && run.Phase.PastMutation() {
+			return beginning{run: run}, true
+		}
+	}
+	return beginning{}, false
 }
 
 // retries is how many of the consumer's active runs are retries.

@@ -81,7 +81,8 @@ func (l *life) pushKeyed() {
 			id = l.int("id", 1, l.ids)
 		}
 		c.Items = append(c.Items, decide.PushItem{MessageID: eventlog.MessageID(fmt.Sprintf("e%d", id)),
-			Title: fmt.Sprint("T", l.ids), Payload: fmt.Appendf(nil, `{"k":%d}`, l.int("k", 1, 3))})
+			Title:   fmt.Sprint("T", l.ids),
+			Payload: fmt.Appendf(nil, `{"k":%d,"other":%d}`, l.int("k", 1, 3), l.int("other", 1, 3))})
 	}
 	_ = l.step(c)
 }

@@ -2,6 +2,8 @@ package decide_test
 
 import (
 	"errors"
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -32,8 +34,8 @@ func (b *bench) checkConcurrent() {
 		active, keys := 0, map[string]eventlog.RunID{}
 		for run := range s.Active(c.Name) {
 			active++
-			if len(s.ReservedBy(run)) == 0 {
-				continue // its event has ended, and next alone is left
+			if len(s.ReservedBy(run)) == 0 || run.RetryOf != "" {
+				continue // its event has ended, or had another key before a deploy: next alone is left
 			}
 			if other, busy := keys[run.Key]; busy && run.Key != "" && c.Key != "" && run.Version == s.Version &&
 				s.Run(other).Version == s.Version {
@@ -45,6 +47,7 @@ func (b *bench) checkConcurrent() {
 			b.t.Fatalf("%d runs of %s are active, %d may be (C3)", active, c.Name, c.Concurrency)
 		}
 	}
+	b.checkKeyOrder()
 	events := map[eventlog.EventRef]eventlog.RunID{}
 	for run := range s.OpenRuns() {
 		if other, taken := events[*run.Event]; taken {
@@ -63,6 +66,44 @@ func (b *bench) checkConcurrent() {
 			b.t.Fatalf("the transition owes the start of %+v and does not list it", begin)
 		}
 	}
+}
+
+// checkKeyOrder asserts that the last transition began no event while an older one of its key was left (C2).
+func (b *bench) checkKeyOrder() {
+	b.t.Helper()
+	for _, f := range b.last.Facts {
+		began, ok := f.(*eventlog.RunStarted)
+		if !ok || began.Event == nil || began.RetryOf != "" {
+			continue
+		}
+		c, _ := b.state.Definition().Consumer(began.Handler)
+		e := b.event(began.Event.Topic, began.Event.MessageID)
+		if c.Key == "" || e == nil {
+			continue
+		}
+		key := projections.EventKeyAt(c.Key, e.Payload)
+		for _, row := range b.store {
+			x, ok := row.(*projections.TopicEvent)
+			if !ok || key == "" || !c.Subscribes(x.Topic) || !x.Created.Before(e.Created) || b.keyOf(c, x) != key {
+				continue
+			}
+			if x.Status == eventlog.EventStatusPending || x.Status == eventlog.EventStatusReserved {
+				b.t.Fatalf("run %s of %s began while %s, which is %s, has its key %s (C2)", began.Run, e.MessageID, x.MessageID,
+					x.Status, key)
+			}
+		}
+	}
+}
+
+// keyOf is the event's key for the consumer. That of a reserved one is fixed with its run, unless a deploy has named
+// another path since.
+func (b *bench) keyOf(c eventlog.Consumer, e *projections.TopicEvent) string {
+	if run := b.state.Run(e.ReservedBy); run != nil && e.Status == eventlog.EventStatusReserved {
+		if began, _ := b.state.Script(run.Version).Definition.Consumer(c.Name); began.Key == c.Key {
+			return run.Key
+		}
+	}
+	return projections.EventKeyAt(c.Key, e.Payload)
 }
 
 // oneVersion: no deploy has changed the number of places while runs were active.
@@ -151,5 +192,50 @@ func TestC07_TheProbeFailedLongestAgo(t *testing.T) {
 	}
 	if run := b.state.Run("R5"); run == nil || run.Event.MessageID != "b" {
 		t.Errorf("the second probe: %+v, want b", run)
+	}
+}
+
+// C3: calls that come back with their places at once may be more than one transition holds, as when a new engine finds
+// those in flight without an end. The rest of them is owed.
+func TestC03_LargeCallsComeBackInTurn(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	must(b.command("deploy n=6 grant=ask"))
+	params := []byte(`"` + strings.Repeat("x", 900_000) + `"`)
+	var calls []eventlog.MutationID
+	for i := range 12 {
+		id := fmt.Sprint("e", i)
+		must(b.command("push " + id))
+		run := b.state.OpenRun("in", eventlog.MessageID(id)).ID
+		must(b.command(fmt.Sprintf("prepare %s run=%s", id, run)))
+		must(b.do(decide.FinishMutate{Run: run, Call: &eventlog.MutationCall{Connector: "m", Operation: "send",
+			Params: params, ParamsHash: "h", TimeoutMS: 30_000}}))
+		calls = append(calls, b.state.Run(run).Mutation)
+	}
+	for _, m := range calls { // six get places, six wait for one
+		must(b.do(decide.Approve{Mutation: m}))
+	}
+	must(b.command("engine E2"))
+	must(b.command("recover"))
+	for n := 1; ; n++ {
+		entry, err := eventlog.NewEntry(b.last.Transition(workflow, decide.Env{Now: b.now}), b.state.Head)
+		must(err)
+		if len(entry.Stored) > 2<<20 {
+			t.Fatalf("transition %d of the new engine has %d bytes", n, len(entry.Stored))
+		}
+		if b.state.Places("c") == 6 {
+			break
+		}
+		starts := func(todo decide.Todo) bool { _, ok := todo.(decide.StartRun); return ok }
+		if !slices.ContainsFunc(b.owed(), starts) {
+			t.Fatalf("%d runs have a place, and owed is %+v", b.state.Places("c"), b.owed())
+		}
+		must(b.command("tick"))
 	}
 }

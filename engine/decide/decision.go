@@ -158,7 +158,9 @@ type decision struct {
 	deadPayloads int
 	// runs are the fresh ids that are left.
 	runs []eventlog.RunID
-	err  error
+	// returning is how many bytes the calls have that approved runs come back with: see maxReturning.
+	returning int
+	err       error
 }
 
 // state is what the facts so far lead to.

@@ -50,7 +50,7 @@ func (d *decision) oweNext(run *projections.Run, f eventlog.Failure) {
 			owed.At, hold = 0, eventlog.HeldPerson
 		}
 	case f.Class == eventlog.Logic:
-		owed.Attempt, hold = run.Tries+1, d.repairOrPerson(run, run.Tries > 0)
+		owed.Attempt, hold = run.Tries+1, d.repairOrPerson(run, d.chainFailedByScript(run))
 	default:
 		owed.Attempt, hold = run.Tries+1, eventlog.HeldPerson
 	}
@@ -100,7 +100,7 @@ func (d *decision) releaseOne(run *projections.Run, f eventlog.Failure) {
 		wait := schedule.JobBackoff(e.Tries+1, d.env.Jitter, d.env.Policies.Transient.Max)
 		d.retryLater(run, e, d.env.Now.Add(wait), true, false)
 	case f.Class == eventlog.Logic:
-		reason := d.repairOrPerson(run, failedBefore(e, eventlog.Logic))
+		reason := d.repairOrPerson(run, failedByScript(e))
 		d.emit(released)
 		if reason != "" {
 			d.holdEvent(run, e, reason)
@@ -267,16 +267,28 @@ func (d *decision) heldEvents() (held []*projections.TopicEvent) {
 // heldByScript reports whether the held event waits because the script failed on it.
 func (d *decision) heldByScript(e *projections.TopicEvent) bool {
 	if e.Status == eventlog.EventStatusPending {
-		return failedBefore(e, eventlog.Logic)
+		last := lastFailed(e)
+		return last != nil && last.Failure.Class == eventlog.Logic
 	}
 	run := d.state().Run(e.ReservedBy)
 	return run != nil && run.Failure != nil && run.Failure.Class == eventlog.Logic
 }
 
-// failedBefore reports whether the last failed attempt of the event ended with the class.
-func failedBefore(e *projections.TopicEvent, class eventlog.Class) bool {
-	last := lastFailed(e)
-	return last != nil && last.Failure.Class == class
+// failedByScript reports whether the script has failed on the event before, whatever else has failed since (F9).
+func failedByScript(e *projections.TopicEvent) bool {
+	return slices.ContainsFunc(e.Attempts, func(a projections.Attempt) bool {
+		return a.Failure != nil && a.Failure.Class == eventlog.Logic
+	})
+}
+
+// chainFailedByScript reports whether the script has failed in the run's next before, whatever else has failed since.
+func (d *decision) chainFailedByScript(run *projections.Run) bool {
+	for before := range d.chain(run) {
+		if before.Failure != nil && before.Failure.Class == eventlog.Logic {
+			return true
+		}
+	}
+	return false
 }
 
 // redriveHeld is J3 for a held event: with nothing applied or open it is available again, with its count reset; past

@@ -171,8 +171,7 @@ func (d *decision) begin(c eventlog.Consumer) bool {
 	case !ok:
 		return false
 	case next.run != nil && !next.run.Owes:
-		d.giveBackPlace(next.run)
-		return true
+		return d.giveBackPlace(next.run)
 	}
 	if len(d.runs) == 0 {
 		return false
@@ -232,6 +231,12 @@ func (d *decision) retryOne(c eventlog.Consumer, owing *projections.Run, id even
 		Phase: eventlog.PhaseEmitting, RetryOf: owing.ID, Event: owing.Event, Key: owing.Key,
 	}
 	reserved := s.ReservedBy(owing)
+	if d.consumer(owing).Key != c.Key { // a deploy has named another path since (C9)
+		began.Key = ""
+		for _, e := range reserved {
+			began.Key = projections.EventKeyAt(c.Key, e.Payload)
+		}
+	}
 	d.emitNamingIfFirst(began)
 	for _, e := range reserved {
 		d.emit(&eventlog.EventTransferred{Topic: e.Topic, MessageID: e.MessageID, Run: id})
@@ -242,20 +247,33 @@ func (d *decision) retryOne(c eventlog.Consumer, owing *projections.Run, id even
 	}
 }
 
+// maxReturning bounds the calls that approved runs come back with in one transition, in bytes of their parameters: it
+// holds each call once more, beside what else it records. The first call always fits.
+const maxReturning = 1 << 20
+
 // giveBackPlace lets a run go on that has waited for a person and then for a place: with its call if that was
-// approved, with next if it was rejected (C3).
-func (d *decision) giveBackPlace(run *projections.Run) {
+// approved, with next if it was rejected (C3). It reports false where the call has to wait for another transition.
+func (d *decision) giveBackPlace(run *projections.Run) bool {
+	m := d.state().Mutation(run.Mutation)
+	approved := m != nil && m.Status == eventlog.MutationStatusAwaitingApproval
+	if approved {
+		if d.returning > 0 && d.returning+len(m.Call.Params) > maxReturning {
+			return false
+		}
+		d.returning += len(m.Call.Params)
+	}
 	d.emitNamingIfFirst(&eventlog.RunReactivated{Run: run.ID, Engine: d.env.Engine})
-	if m := d.state().Mutation(run.Mutation); m != nil && m.Status == eventlog.MutationStatusAwaitingApproval {
+	if approved {
 		kind := d.kind
 		d.startMutation(run, m.ID, m.Call)
 		d.kind = kind
-		return
+		return true
 	}
 	d.emit(&eventlog.RunAdvanced{Run: run.ID, Phase: eventlog.PhaseEmitting})
 	if d.err == nil && !d.consumer(run).HasNext {
 		d.commitHere(run.ID)
 	}
+	return true
 }
 
 // commitHere commits a run that has no next, in the transition of something else.
