@@ -6,18 +6,18 @@
 //   - State changes in one way only: a decision is appended to the log at the workflow's head,
 //     and applied once the log has it. Recovery is replay and the same loop.
 //   - A mutation leaves from one line (Connectors.Perform in perform, send.go), after the transition that says so is
-//     durable, before the deadline that transition carries, and never twice. stillOurs is the last look at lease and
-//     deadline.
+//     durable, before the deadline that transition carries, and never twice, except to a host that is configured to
+//     know it by its key (F5). stillOurs is the last look at lease and deadline.
 //   - What became of a mutation is recorded whatever happened to its run meanwhile, for as long
 //     as the process lives.
 //   - A workflow whose past cannot be folded stops alone, loudly; the others go on.
 //
 // Each workflow has three parts. Its aggregate holds the state and the one way to change it, record. Its runner steps:
 // it looks at the state, runs scripts and reports. Its calls are the mutations that have left. The aggregate's lock is
-// held only while its state changes, never while a script or a call is at work. So events and operator actions are
-// taken while a run is busy, and what waits to be recorded is recorded together (C10, proposal.go). Where a consumer is
-// concurrent (C1), the scripts of several runs are at work at once as the runner's tasks (step.go). step.go also
-// describes the way of a request.
+// held while it records or follows the log and while paged-out events are read, never while a script computes or a call
+// is open. So events and operator actions are taken while a run is busy, and what waits to be recorded is recorded
+// together (C10, proposal.go). Where a consumer is concurrent (C1), the scripts of several runs are at work at once as
+// the runner's tasks (step.go). step.go also describes the way of a request.
 //
 // After work, a consumer runs once more to see that nothing is left (S3). On a busy engine that last run is delayed a
 // little ([Config.Linger]): an event that comes meanwhile then costs one run instead of two. Any change of the workflow

@@ -16,8 +16,9 @@ import (
 // record is the only way state changes: decide on the newest state, append at its head, apply. What waits together is
 // written together, each decided on the state that the one before leaves (C10). A write of another process means: catch
 // up and decide again. After the decision is handed to the log, the engine finishes it and does what follows, even if
-// the caller leaves. Errors: those of decide.Decide, eventlog.ErrTooLarge, eventlog.ErrFull, eventlog.ErrUnconfirmed;
-// when ctx ends, its error, and ErrUnknownOutcome unless nothing was handed to the log.
+// the caller leaves. Errors: those of decide.Decide, eventlog.ErrTooLarge, eventlog.ErrFull, eventlog.ErrUnconfirmed.
+// When ctx ends: its error, with ErrNothingRecorded while the command still waited, with ErrUnknownOutcome once it was
+// taken.
 func (a *aggregate) record(ctx context.Context, cmd decide.Command, actor eventlog.Actor,
 	cause eventlog.Cause) (decide.Decision, error) {
 	if !a.engine.Decisions.Begin() {
@@ -45,8 +46,8 @@ func (a *aggregate) record(ctx context.Context, cmd decide.Command, actor eventl
 	}
 }
 
-// recordWaiting takes the lock and records the group at the head of the queue, which need not contain p. Every proposal
-// has one such call, so none is left without one. It gives up when p is withdrawn.
+// recordWaiting takes the lock and records the group at the head of the queue, which need not contain p. Each proposal
+// starts one such call, so each is taken in the end. It gives up when p is withdrawn.
 func (a *aggregate) recordWaiting(p *proposal) {
 	select {
 	case a.recording <- struct{}{}:
@@ -220,8 +221,7 @@ func (a *aggregate) decide(p *proposal, s, base *projections.State) (decide.Env,
 	}
 }
 
-// lookAtCalls adds what the command has to know of calls: of the one that a person's word is about, once that is in
-// memory.
+// lookAtCalls adds to env what is known of calls: for Recover of those in flight, for Resolve of the one that it names.
 func (a *aggregate) lookAtCalls(env *decide.Env, s *projections.State, cmd decide.Command) {
 	switch c := cmd.(type) {
 	case decide.Recover:

@@ -31,7 +31,8 @@ const recheckInterval = time.Second
 // runner steps one workflow: it looks at the state, does what that owes the world, and has the aggregate record
 // what came of it. Only the recording keeps others out, so events and operator actions are taken while it works.
 //
-// Locking: none. Its one goroutine owns it; of all it has, others see only the workflow and rest, which is atomic.
+// Locking: none. Its goroutine owns seenRings, worked, storageRetries and tasks.open; rest is atomic; found is set
+// before that goroutine starts; nothing else changes.
 type runner struct {
 	engine   *process.Process
 	workflow *aggregate
@@ -62,10 +63,10 @@ func newRunner(a *aggregate) *runner {
 	}
 }
 
-// linger holds back a run that was started only to find that nothing is left to do (S3), while
-// many workflows are at work: an event that arrives in the meantime is worked off by this very run,
-// and two handler calls and a write are saved for each such event. Any change of the workflow ends
-// it, so nothing waits for a lingering run. It reports whether the state has to be looked at again.
+// linger holds back a run that was started only to find that nothing is left to do (S3), while many workflows are at
+// work: an event that arrives in the meantime is worked off by this very run, and two handler calls and a write are
+// saved for each such event. Any change of the workflow ends it; only what falls due by time waits for a lingering run.
+// It reports whether the state has to be looked at again.
 func (r *runner) linger(ctx context.Context, s *projections.State, todo decide.Todo) bool {
 	if next, ok := todo.(decide.RunNext); ok {
 		r.worked = len(s.Run(next.Run).Reserved) > 0

@@ -98,10 +98,10 @@ func settlementOf(o connector.Outcome) decide.Settlement {
 	}
 }
 
-// reconcile asks what became of an uncertain mutation; where its connector cannot be asked, it
-// says whether the call is over, so that a person may decide. Where the same call is sent again to find out, it returns
-// the command that records so, once nothing of the call can be under way; once that is recorded, the call is sent. end
-// is called after the command is recorded.
+// reconcile asks what became of an uncertain mutation; where its connector cannot be asked, it says whether the call is
+// over, so that a person may decide. Where the same call is sent again to find out, it returns the command that records
+// so, once nothing of the call can be under way; once that is recorded, the call is sent. The caller calls end after it
+// has recorded the command.
 func (c *calls) reconcile(ctx context.Context, m *projections.Mutation) (found decide.Command, end func()) {
 	end = func() {}
 	if !c.canReconcile(m) {
@@ -158,7 +158,8 @@ func (c *calls) withoutAnswer(m *projections.Mutation) decide.SettleMutation {
 	return s
 }
 
-// overAt is when nothing of a call can be under way any more that may be for so long, 0 where that is not known.
+// overAt is the time from which nothing of a call can be under way that may still be so for left; 0 where that is not
+// known.
 func (c *calls) overAt(left time.Duration) eventlog.Instant {
 	switch now := c.workflow.now(); left {
 	case unknownEnd:
@@ -221,9 +222,9 @@ func timeAfterDeadline(m *projections.Mutation, ending connector.Ending) time.Du
 	return ending.Unseen
 }
 
-// unseenOf is the longest time for which the outside may still work on a call that an active run has in flight, if this
-// process does not see the end of its exchange. The time that has to pass for another process's calls, also for those
-// that are looked at later, counts from here: this process has read their records now.
+// unseenOf is the longest time for which the outside may go on after the deadline with a call in flight whose end this
+// process cannot see. It also notes that this process has read these records now: waits for another process's calls
+// count from here.
 func (c *calls) unseenOf(s *projections.State) (unseen time.Duration) {
 	see := func(run *projections.Run) {
 		if run == nil || run.Mutation == "" {
@@ -257,7 +258,8 @@ func (c *calls) outlook(s *projections.State, id eventlog.MutationID) Outlook {
 	if m == nil || m.Status != eventlog.MutationStatusIndeterminate {
 		return Outlook{} // decide refuses what is resolved otherwise
 	}
-	// Where nothing promised, when the call was made, that its host would know it again, it is not sent again.
+	// A host that promised nothing when the call was made may not know it again: where asking it means to send the call
+	// again, it is not asked.
 	connectors, call := c.workflow.engine.Config.Connectors, c.call(m)
 	out := Outlook{Asks: connectors.Reconciles(call) && (m.Call.Resends() || connectors.Resends(call) == 0)}
 	now := c.workflow.engine.Moment()

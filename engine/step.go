@@ -16,12 +16,12 @@ import (
 //     call waits for its turn here (calls.go), while a crash loses nothing.
 //  2. report hands the outcome, here decide.FinishMutate, to the aggregate's record.
 //  3. record (record.go) decides under the recording lock: decide.FinishMutate becomes a MutationStarted, unless the
-//     call needs an approval first; then decide.Approve is the command that comes this way. The transition is
-//     appended to the log as a barrier, with what else waits to be recorded (C10).
+//     call needs an approval first; then decide.Approve, or the transition that gives an approved run its place (C3),
+//     comes this way. The transition is appended to the log as a barrier, with what else waits to be recorded (C10).
 //  4. finishAppend (append.go) returns only once the fate of that append is known. A lost acknowledgement is settled
 //     by the log (eventlog/jslog/confirm.go); where that gives up (ErrUnconfirmed), the same entries are sent again.
-//  5. acknowledged (append.go) applies the transitions that are durable now. One that started a mutation goes through
-//     the aggregate's calls, which are the runner's, to send.
+//  5. acknowledged (append.go) applies the transitions that are durable now. For each that started a mutation it calls
+//     send of the runner's calls.
 //  6. send (send.go) starts exchange in a goroutine of its own, and that perform, which holds the one call of
 //     Connectors.Perform. Right before the first byte, stillOurs looks at the state once more. A call that is sent
 //     again to find out what became of it takes the same way from 3 on: decide.ResendMutation becomes a MutationResent.

@@ -111,5 +111,5 @@ func resends(f Fact) bool {
 	return false
 }
 
-// OfConcurrent reports whether only workflows with a concurrent consumer have facts of the type.
+// OfConcurrent reports whether only workflows with a concurrent consumer have facts of the type. Only tests ask.
 func OfConcurrent(t FactType) bool { return concurrentFacts[t] == 1 }

@@ -178,7 +178,7 @@ var table = func() []Operation {
 	return all
 }()
 
-// Operations returns the table.
+// Operations returns the table, for tests.
 func Operations() []Operation { return append([]Operation(nil), table...) }
 
 // Table describes the operations, as a client needs it.

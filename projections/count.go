@@ -14,7 +14,7 @@ type Waiting struct {
 	Events int            `msgpack:"events"`
 }
 
-// Counts are the events whose jobs run, wait for a retry or are put aside.
+// Counts are the numbers of events, runs and consumers that interfaces show, and since when there are any.
 type Counts struct {
 	Running   int `msgpack:"running,omitempty"`
 	Retryable int `msgpack:"retryable,omitempty"`

@@ -4,11 +4,11 @@
 // passed by pointer, and one that was returned is never written to again. Each entity is immutable once it is in a
 // State: a change replaces the pointer. Their types stand in entity.go.
 //
-// A state holds live work: reserved events, pending events of topics with a subscriber,
-// the current run, what a pending retry needs, handler states. Everything else leaves it through
-// [State.Evict] once it is kept elsewhere, and comes back when the fold of a later fact looks it up: Apply
-// then asks for it by a [*Missing], and [Replay] answers. What is known to be looked up can be read before the fold
-// ([State.Unread]). A deploy asks for the pending events of each topic that it subscribes to anew.
+// A state holds live work: reserved events, pending events of topics with a subscriber, the current run, what a pending
+// retry needs, the open runs of concurrent consumers with their mutations and scripts, handler states. Everything else
+// leaves it through [State.Evict] once it is kept elsewhere, and comes back when the fold of a later fact looks it up:
+// Apply then asks for it by a [*Missing], and [Replay] answers. What is known to be looked up can be read before the
+// fold ([State.Unread]). A deploy asks for the pending events of each topic that it subscribes to anew.
 //
 // Of a long backlog a state holds the places only ([State.Queue]): the events themselves are paged out
 // by [State.PageOut] and come back by [State.Hydrate], for a fact that names them or for a look.

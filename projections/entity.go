@@ -38,9 +38,9 @@ type Workflow struct {
 	// that a repair has worked.
 	RepairHandler eventlog.Handler `msgpack:"repairHandler,omitempty"`
 	Backoff       *Backoff         `msgpack:"backoff,omitempty"`
-	// PendingRetry is the ended run that owes a retry or a settlement (R16).
+	// PendingRetry is the ended plain run that owes a retry or a settlement (R16).
 	PendingRetry eventlog.RunID `msgpack:"pendingRetry,omitempty"`
-	// Current is the run that is active or awaits an approval.
+	// Current is the plain run that is active or awaits an approval.
 	Current eventlog.RunID     `msgpack:"current,omitempty"`
 	Session eventlog.SessionID `msgpack:"session,omitempty"`
 	// Waiting counts the pending events of each topic that has any, by topic. Those of a topic
@@ -140,8 +140,8 @@ type Handler struct {
 	// State is nil when never saved (R13).
 	State     json.RawMessage  `msgpack:"state,omitempty"`
 	NextRunAt eventlog.Instant `msgpack:"nextRunAt,omitempty"`
-	// AskedAt is when the schedule asked for the run of a producer that is owed since: it has begun and no run has
-	// committed yet. Zero for none (S2).
+	// AskedAt is the scheduled time of a producer run that has begun and of which no try has committed yet; zero for none
+	// (S2).
 	AskedAt eventlog.Instant `msgpack:"askedAt,omitempty"`
 	WakeAt  eventlog.Instant `msgpack:"wakeAt,omitempty"`
 	// DirtyAt is the revision at which the consumer last got something to look at, zero
@@ -156,8 +156,8 @@ type Handler struct {
 	FailingAt  uint64  `msgpack:"failingAt,omitempty"`
 	ConsumedAt uint64  `msgpack:"consumedAt,omitempty"`
 	Created    Ordinal `msgpack:"created"`
-	// StartedAt and ProvenStart are for concurrent consumers only: when the last run started (C12), and the latest start
-	// of a run that has committed its event.
+	// StartedAt and ProvenStart are for concurrent consumers only: when the last run started (C12), and the newest
+	// revision at which a run started that has committed its event.
 	StartedAt   eventlog.Instant `msgpack:"startedAt,omitempty"`
 	ProvenStart uint64           `msgpack:"provenStart,omitempty"`
 	// Streak is what its last failures have in common, Probing that its target is to blame (C7); nil for nothing.
@@ -165,9 +165,8 @@ type Handler struct {
 	Probing *Probing `msgpack:"probing,omitempty"`
 	// Uncertain lists the newest calls in a row whose outcome is not known (C3).
 	Uncertain []eventlog.MutationID `msgpack:"uncertain,omitempty"`
-	// RepairFailures counts repairs in a row that have not helped, the last under RepairVersion (C5). For a plain handler
-	// it is 1 if its failure was counted, another handler's failure was counted after it, and it has not succeeded since
-	// (F9).
+	// RepairFailures counts repairs in a row that have not helped, the last under RepairVersion (C5). A plain handler has
+	// 1 from when another handler's failure was counted after its own until it succeeds (F9).
 	RepairFailures int              `msgpack:"repairFailures,omitempty"`
 	RepairVersion  eventlog.Version `msgpack:"repairVersion,omitempty"`
 }

@@ -18,7 +18,7 @@ const (
 	standsHeld      stand = 'x' // it waits for a person or a repair
 )
 
-// stands says where an open run stands and since or until when; false for one that is over.
+// stands says where an open run stands and when it goes on (0: at no known time, or now); false for one that is over.
 func (s *State) stands(run *Run) (stand, eventlog.Instant, bool) {
 	if run.Event == nil || run.EndedAt != 0 && !run.Owes {
 		return 0, 0, false

@@ -76,10 +76,10 @@ func (s *State) Run(id eventlog.RunID) *Run {
 	return e
 }
 
-// CurrentRun returns the run that is active or awaits an approval, or nil.
+// CurrentRun returns the plain run that is active or awaits an approval, or nil.
 func (s *State) CurrentRun() *Run { return s.Run(s.Current) }
 
-// RetryRun returns the ended run that owes a retry or a settlement, or nil.
+// RetryRun returns the ended plain run that owes a retry or a settlement, or nil.
 func (s *State) RetryRun() *Run { return s.Run(s.PendingRetry) }
 
 // Mutation returns the ledger record, or nil when it is not in memory.
@@ -119,7 +119,7 @@ func (s *State) OpenSession() *Session { e, _ := s.sessions.get(s.Session); retu
 // Handlers yields the handlers by name.
 func (s *State) Handlers() iter.Seq2[eventlog.Handler, *Handler] { return s.handlers.all() }
 
-// Runs, Events, Mutations, Inputs, Sessions and Scripts yield what is in memory.
+// Runs yields the runs in memory.
 func (s *State) Runs() iter.Seq2[eventlog.RunID, *Run] { return s.runs.all() }
 
 // Events yields the topic events in memory by topic and message id.

@@ -51,7 +51,7 @@ func (d *decision) charge(run *projections.Run, held []*projections.TopicEvent, 
 			d.discard(run, e, f)
 		default:
 			longest := d.env.Policies.Transient.Max
-			if probing { // no failure counts then, and the next probe must not wait long for a job
+			if probing { // the next probe must not wait long for a job
 				longest = min(longest, maxBetweenProbes)
 			}
 			wait := max(schedule.JobBackoff(e.Tries+1, d.env.Jitter, longest), retryAfter(f))
@@ -123,9 +123,10 @@ func (d *decision) failuresInRow(run *projections.Run, held []*projections.Topic
 	return h.Failures + 1
 }
 
-// countsAttempt reports whether the failure counts against the event's job (J2). A logic failure always does. A
-// transient one does if the target has worked for something else since this job failed last, or the first time since
-// its run began; or if the job has waited too long. While the consumer is probed none does.
+// countsAttempt reports whether the failure counts against the event's job (J2). A logic failure always does, one with
+// a time of its own (F13) never. Another transient one does if the target has worked for another event since this job
+// failed last (the first time: since its run began), or if the job has waited for Transient.Max and its consumer is not
+// probed.
 func (d *decision) countsAttempt(run *projections.Run, e *projections.TopicEvent, f eventlog.Failure,
 	probing bool) bool {
 	switch {
@@ -154,7 +155,7 @@ func lastFailed(e *projections.TopicEvent) *projections.Attempt {
 	return nil
 }
 
-// recovered ends the waits that a commit disproves: the consumer's streak, and the workflow's back-off unless a
+// recovered ends what a commit shows to be over: the consumer's failures in a row, and the workflow's back-off unless a
 // consumer is still tried one run at a time. A commit that took no event proves nothing of its target.
 func (d *decision) recovered(run *projections.Run, taken int) {
 	if h := d.state().Handler(run.Handler); h != nil && h.Failures > 0 && taken > 0 {

@@ -277,8 +277,8 @@ func (d *decision) chain(run *projections.Run) iter.Seq[*projections.Run] {
 	}
 }
 
-// finishedOne notes at the commit of a run of one event that a repair has helped: the event had failed by the script
-// (F9).
+// finishedOne notes what the commit of a run of one event proves: that its target works (C7), and that a repair has
+// helped, if the script had failed on the event before (F9).
 func (d *decision) finishedOne(run *projections.Run) {
 	h := d.state().Handler(run.Handler)
 	e := d.event(run.Event.Topic, run.Event.MessageID)

@@ -170,8 +170,8 @@ type ConsumerStatus struct {
 	// Offers is how many of its events wait for nothing but their time and a place, Behind how many wait for others of
 	// their key (C2).
 	Offers, Behind int
-	// Waits are the reasons why it begins no further run now; those that only a person ends come first. Without reasons
-	// the next run is about to begin, or nothing waits.
+	// Waits are the reasons why it begins no further run now; those that need a person come first. Without reasons the
+	// next run is about to begin, or nothing waits.
 	Waits []Wait
 }
 
@@ -261,7 +261,7 @@ func soonestBeginning(s *projections.State, c eventlog.Consumer, at Present) (Wa
 		switch {
 		case probes && (isNew || again): // a probe takes one whatever its time
 			own(ReasonProbing, h.Probing.At)
-		case isNew && untried <= at.Now: // it was not put off
+		case isNew && untried <= at.Now: // due already: only the rate can hold it up
 			own(ReasonBackoff, untried)
 		case isNew:
 			own(ReasonWake, untried)

@@ -24,7 +24,7 @@ type (
 		MessageID eventlog.MessageID
 		Reason    string
 	}
-	// RedriveJob makes a cancelled or discarded job available again (J3).
+	// RedriveJob makes a cancelled or discarded job available again, or frees a held event (J3).
 	RedriveJob struct {
 		Topic     eventlog.Topic
 		MessageID eventlog.MessageID

@@ -137,13 +137,13 @@ func (c Approve) decide(d *decision) error {
 			m.Call.ParamsHash).
 			hint(hint.ApproveRecorded, m.ID)
 	}
-	// One transition, and the barrier: a crash after it is a crash in flight.
 	d.emit(&eventlog.MutationApproved{Mutation: m.ID, ParamsHash: m.Call.ParamsHash})
 	d.comment(m.ID, c.Comment)
 	if run.Event != nil {
 		d.freeEvent(run) // it starts with its place (C3)
 		return nil
 	}
+	// One transition, and the barrier: a crash after it is a crash in flight.
 	d.emit(&eventlog.RunReactivated{Run: run.ID, Engine: d.env.Engine})
 	d.unblock(eventlog.BlockApproval)
 	d.startMutation(run, m.ID, m.Call)

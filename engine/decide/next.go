@@ -5,11 +5,11 @@ import (
 	"github.com/pawl-run/pawl/projections"
 )
 
-// Todo is the one thing that a state owes the world.
+// Todo is something that a state owes the world, or waits for.
 type Todo interface{ todo() }
 
 type (
-	// StartRun: a retry, a consumer or a producer is due.
+	// StartRun: a retry, a consumer or a producer is due, or a run that waited for its place has one (C3).
 	StartRun struct {
 		Handler eventlog.Handler
 		Type    eventlog.HandlerType
@@ -49,8 +49,8 @@ func (RunNext) todo()           {}
 func (AwaitCall) todo()         {}
 func (ReconcileMutation) todo() {}
 
-// Next names what the state owes the world at now, as seen by the named engine. It is total: one
-// answer for every state.
+// Next names what the plain handlers owe the world at now, as seen by the named engine. It is total: one answer for
+// every state.
 func Next(s *projections.State, now eventlog.Instant, engine string) Todo {
 	if run := s.CurrentRun(); run != nil && run.Status == eventlog.RunStatusActive {
 		return nextOfRun(s, run, engine)
@@ -82,7 +82,7 @@ func Next(s *projections.State, now eventlog.Instant, engine string) Todo {
 	return soonest(s, now)
 }
 
-// nextOfUnresolved is what an ended run's call owes whose outcome is not known.
+// nextOfUnresolved names what is owed for the call of an ended run, while its outcome is not known.
 func nextOfUnresolved(s *projections.State, m *projections.Mutation, now eventlog.Instant, engine string) Todo {
 	switch {
 	case m.Status == eventlog.MutationStatusIndeterminate:

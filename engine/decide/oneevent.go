@@ -10,7 +10,7 @@ import (
 	"github.com/pawl-run/pawl/projections"
 )
 
-// failOne ends a run of one event with the failure: what F7 and R16 do to the workflow, that does to the event (C5).
+// failOne ends a run of one event with the failure. What F7 and R16 do to a workflow, C5 does to the event.
 func (d *decision) failOne(run *projections.Run, f eventlog.Failure) {
 	d.kind = "run.failed"
 	d.emit(&eventlog.RunFailed{Run: run.ID, Status: StatusOf(f.Class), Failure: f})

@@ -22,7 +22,7 @@ const (
 	ReasonIndeterminate Reason = "indeterminate" // only a person can say what became of a mutation
 	ReasonMaintenance   Reason = "maintenance"   // the script needs a repair
 	ReasonBlocked       Reason = "blocked"       // a system hold, by class or contradiction
-	ReasonStorage       Reason = "storage"       // the log cannot be written, or the engine ends
+	ReasonStorage       Reason = "storage"       // this engine may begin nothing: see EngineStandstill
 	ReasonArchived      Reason = "archived"      // stopped for good
 	// Why a concurrent consumer begins nothing more although events wait: see ConsumerStatus.
 	ReasonPlaces    Reason = "places"    // its places are taken (C1), or its one probe is under way (C7)
@@ -111,7 +111,8 @@ type Standstill int
 // The standstills, the one that lasts longest last.
 const (
 	NoStandstill Standstill = iota
-	// EngineStandstill ends by itself: the engine is draining, or its storage is short of disk space or does not answer.
+	// EngineStandstill ends by itself: the engine is draining or does not own the workflow, or its storage is short of
+	// disk space or does not answer.
 	EngineStandstill
 	// DamageStandstill ends with an accepted loss, or once the engine starts on an undamaged log: a part of the
 	// workflow's past cannot be read or followed.
@@ -145,9 +146,9 @@ type Present struct {
 	MaxHeld int
 }
 
-// NeedsAttention reports whether what backs off has failed so often that a person should look, although it goes on by
-// itself (F8): the workflow; of a concurrent consumer its probes, or all that waits for its next try. Retries that
-// count against a job end by themselves (J2), so they never need attention.
+// NeedsAttention reports whether a person should look although the wait ends by itself (F8): the workflow or a probed
+// target has failed too often, or all that a concurrent consumer tries again has. Retries that count against a job end
+// by themselves (J2), so they never need attention.
 func NeedsAttention(s *projections.State, wait Wait) bool {
 	c, ok := s.Definition().Consumer(eventlog.Handler(wait.Subject))
 	h := s.Handler(c.Name)

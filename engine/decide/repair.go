@@ -15,8 +15,8 @@ import (
 // What is refused is counted here.
 type RepairRefused struct{ Reason string }
 
-// decide of RepairRefused is F9: a refused repair counts too. Outside maintenance there was
-// nothing to repair, and nothing counts.
+// decide of RepairRefused is F9: a refused repair counts too. Where neither the workflow nor an event waits for a
+// repair, nothing counts.
 func (c RepairRefused) decide(d *decision) error {
 	s := d.state()
 	if !RepairWanted(s) {
@@ -83,8 +83,8 @@ func RepairWanted(s *projections.State) bool {
 	return s.Maintenance != nil
 }
 
-// endMaintenance lets runs start again. An operator's plain redeploy also resets the budget, and
-// is what the hold of a spent one was waiting for (F9).
+// endMaintenance lets runs start again. An operator's plain redeploy also resets the budget, and so ends the block of a
+// spent one (F9).
 func (d *decision) endMaintenance(plain bool) {
 	s := d.state()
 	if s.Maintenance != nil {

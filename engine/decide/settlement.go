@@ -28,7 +28,7 @@ type SettleMutation struct {
 // SettlementStatus is what became of a call.
 type SettlementStatus int
 
-// The settlements. Uncertain is the zero value: what is forgotten is never sent again.
+// The settlements. Uncertain is the zero value: an outcome that was not set never leads to a second request.
 const (
 	Uncertain SettlementStatus = iota
 	Applied

@@ -84,9 +84,9 @@ func (d *decision) queued() {
 	d.queue = &q
 }
 
-// startOwedRun closes every transition: if the state now owes the start of a run, the same
-// transition lists it; if nothing is owed any more, it ends the session (S7). This is the one
-// place where runs start.
+// startOwedRun closes every transition: if the state now owes the start of a run, the same transition lists it; if
+// nothing is owed any more, it ends the session (S7). Runs of plain handlers start here alone, those of concurrent
+// consumers in beginRuns.
 func (d *decision) startOwedRun() {
 	s := d.state()
 	if d.err != nil || s.CurrentRun() != nil {
@@ -163,7 +163,8 @@ func (d *decision) beginRuns() {
 	}
 }
 
-// begin begins the one thing that the consumer begins next. It reports whether there was one, and an id for its run.
+// begin lets the consumer's next run start or go on. It reports false where there is none, no id is left, or its event
+// has to be read first.
 func (d *decision) begin(c eventlog.Consumer) bool {
 	s := d.state()
 	next, ok := nextBeginning(s, c, d.env.Now, d.env.MaxHeld)

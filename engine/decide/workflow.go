@@ -13,8 +13,8 @@ import (
 type (
 	// Pause holds the workflow at the next run boundary (O6).
 	Pause struct{}
-	// Resume ends the pause and clears the system's hold, except an unresolved mutation (O6).
-	// KeepRepairBudget is that of Deploy.
+	// Resume ends the pause, clears the system's hold, except an unresolved mutation (O6), and frees the events that are
+	// held for a person (C5). KeepRepairBudget is that of Deploy.
 	Resume struct{ KeepRepairBudget bool }
 	// Archive stops the workflow for good (O6).
 	Archive struct{}

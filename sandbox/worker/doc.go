@@ -20,26 +20,26 @@
 //     killed, or that still holds much memory after its call.
 //   - A call whose worker is killed from outside fails with worker.lost. It has sent nothing: a mutation call leaves a
 //     worker only in its result. A worker that ends before it has read all of a call has run nothing of it: the call
-//     goes to another worker, once, and only Report tells. On systems other than Linux this holds only if the call
-//     could not be written at all. Where a worker ends in a mutate that has followed prepare in one call, the result of
-//     prepare is kept, and mutate has failed. Where a script ends its worker before that has told which of the two
-//     runs, each is called by itself, and so has limits of its own: such a script ends one more worker.
+//     goes to another worker, once, and only the log and Report tell. On systems other than Linux this holds only if
+//     the call could not be written at all. Where a worker ends in a mutate that has followed prepare in one call, the
+//     result of prepare is kept, and mutate has failed. If a script ends its worker before the worker has told which of
+//     the two handlers runs, each is called by itself with limits of its own; such a script ends one more worker.
 //   - Signals that ask a worker to end are ignored. A service manager may send them to all processes of a service, and
 //     the engine still needs its workers then: it lets its runs end. It ends them itself.
-//   - Where there are two slots or more, workflows that compute long leave one to those that do not.
-//     A call that waits for a connector's read holds a process, but no slot.
+//   - Where there are two slots or more, workflows that compute long leave one to those that do not, unless they have
+//     waited for longestHeavyWait. A call that waits for a connector's read holds a process, but no slot.
 //   - A workflow whose calls have lately waited long for reads is slow. All slow workflows together hold at most
-//     Config.MaxWorkers - Size processes, and so does any one workflow alone. So a workflow with quick reads never
-//     waits for the calls of slow ones, only for those of other quick ones. (That a workflow is slow shows only at the
-//     end of its first long call: until then such calls can keep others waiting for as long as their reads may take.)
-//     No call waits for ever. Workflows whose calls may go on take turns; one whose script an idle worker has compiled
-//     may go before one whose script would have to be compiled, but each workflow is passed at most as often as
-//     workflows wait. Of one workflow's calls, the one that came first goes first. Each gives its process back within
-//     Limits.Wall of its own time and Limits.Reads of the time of its reads.
+//     Config.MaxWorkers - min(Size, MaxWorkers/2) processes, and so does any one workflow alone. So a workflow with
+//     quick reads never waits for the calls of slow ones, only for those of other quick ones. (That a workflow is slow
+//     shows only at the end of its first long call: until then such calls can keep others waiting for as long as their
+//     reads may take.) No call waits for ever. Workflows whose calls may go on take turns; one whose script an idle
+//     worker has compiled may go before one whose script would have to be compiled, but each workflow is passed at most
+//     as often as workflows wait. Of one workflow's calls, the one that came first goes first. Each gives its process
+//     back within Limits.Wall of its own time and Limits.Reads of the time of its reads.
 //
 // Date's local-time methods use UTC in workers.
 //
-// Not guaranteed: that logs written before a worker was killed are kept, nor that more of the place is
-// known where one native function was killed than the handler it was called in. Of a worker that is killed from
-// outside in a mutate that follows prepare, before it has told so, prepare is said to have failed (worker.lost).
+// Not guaranteed: that logs written before a worker was killed are kept, nor that the error of a native function that
+// was killed names more than its handler. If a worker is killed from outside in a mutate that follows prepare, before
+// it has told so, the error says that prepare failed (worker.lost).
 package worker

@@ -94,9 +94,9 @@ func (c *exchange) run(ctx context.Context, ref scriptRef) *sandbox.Error {
 	return fault
 }
 
-// charge is what the call counts for its workflow. A workflow is charged for starting a replacement too: so much that
-// one that uses up processes is not taken for a quick one, and not so much that one such call makes it a heavy one, as
-// the start of a process takes long on a busy machine.
+// charge is the time that the call costs its workflow. One that leaves too much memory behind costs the start of the
+// next process too: enough that the workflow does not count as quick, and too little to make it heavy by one such call,
+// since a start takes long on a busy machine.
 func (c *exchange) charge(used time.Duration) time.Duration {
 	if c.recycle {
 		used += min(max(c.w.starting, 2*short), heavyFrom/2)
@@ -213,9 +213,8 @@ func (c *exchange) cancel(e *sandbox.Error) {
 	})
 }
 
-// ended reports whether the worker may be at the next request: while it is asked under the lock of
-// writing, nothing of this exchange gets behind that request, where it would look like a part of it
-// that was never taken.
+// ended reports whether the exchange is over. Asked under the lock of writing, it keeps a late frame from being written
+// behind the next request, where it would look like a part of that request that was not read.
 func (c *exchange) ended() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -45,9 +45,8 @@ func (c *exchange) broken(err error) *sandbox.Error {
 	return deathOf(c.w, c.pool.config.Memory)
 }
 
-// notTaken is the fault of a call of which its worker, now gone, has said nothing. As long as a part of
-// the request was never read, nothing of the script has run: whatever ended the worker, it was not the
-// script, and another worker can take the call as if nothing had been.
+// notTaken is the fault of a call whose worker ended before it said anything about it. While a part of the request is
+// unread, nothing of the script has run: the script is not to blame, and another worker can take the call.
 func (c *exchange) notTaken(unwritten error, fault *sandbox.Error) *sandbox.Error {
 	if unwritten == nil && unread(c.w.In) == 0 {
 		return fault

@@ -21,12 +21,11 @@ type Config struct {
 	// and output. Its streams and process attributes are overwritten. nil re-executes this program
 	// with the one argument `worker`.
 	Command func() *exec.Cmd
-	// Size is how many scripts may compute at once; 0 means GOMAXPROCS + 1. Scripts that compute long
-	// leave one of these slots to others, if there are two. A call that waits for a connector's
-	// read does not compute.
+	// Size is how many scripts may compute at once; 0 means GOMAXPROCS + 1. Scripts that compute long leave one of these
+	// slots to others, if there are two, for up to 5 s. A call that waits for a connector's read does not compute.
 	Size int
-	// MaxWorkers bounds the processes, with those whose calls wait for reads; 0 means 8 × Size. min(Size, MaxWorkers/2)
-	// of them are kept for workflows that do not wait long.
+	// MaxWorkers bounds the processes, with those whose calls wait for reads; less than Size means 8 × Size. min(Size,
+	// MaxWorkers/2) of them are kept for workflows that do not wait long.
 	MaxWorkers int
 	// Memory is what one worker process may use, in bytes; 0 means sandbox.DefaultMemory, less than sandbox.MinMemory
 	// is an error.

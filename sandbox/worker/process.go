@@ -66,7 +66,7 @@ func startProcess(cmd *exec.Cmd) (*process, error) {
 func (p *process) handshake(h hello) error {
 	timeout := time.AfterFunc(startTimeout, func() { p.kill(nil) })
 	defer timeout.Stop()
-	// What could not be written to has ended; what it said is still there to be read.
+	// A worker that cannot be written to has ended; what it wrote before can still be read.
 	_ = p.write(h.pack)
 	kind, err := p.frames.next(64 << 10)
 	if err != nil {

@@ -16,7 +16,7 @@ type Report struct {
 	Size int `json:"size"`
 	// Memory is what one worker may use, in bytes.
 	Memory int64 `json:"memory"`
-	// Waiting are calls without a worker.
+	// Waiting is how many calls wait for a slot.
 	Waiting int `json:"waiting"`
 	// Restarts counts workers that ended and were replaced; Deaths those that ended in a call, by the
 	// code of its error.

@@ -7,10 +7,11 @@ import (
 
 // Fairness between workflows. There are two things that they compete for.
 //
-// A worker's time: slots are how many may compute at once. A workflow whose calls compute long is heavy
-// for a while: it waits behind those whose calls do not, and heavy ones together never hold the last
-// slot. How many short calls a workflow makes says nothing against it: it may have all slots once many calls in a row
-// have been short. Workflows take turns, so that one with hundreds of runs at once keeps no other waiting.
+// A worker's time: slots are how many may compute at once. A workflow whose calls compute long is heavy for a while: it
+// waits behind those whose calls do not, and heavy ones leave the last slot to others, unless one has waited for
+// longestHeavyWait. How many short calls a workflow makes says nothing against it: it may have all slots once many
+// calls in a row have been short. Workflows take turns, so that one with hundreds of runs at once keeps no other
+// waiting.
 //
 // The processes, which a call holds also while it waits for reads. A workflow whose calls wait long is
 // slow for a while: slow ones together, and any one workflow, leave some of the processes to others.
@@ -20,9 +21,9 @@ import (
 // that no other process would serve better: an idle process has its script, or no process has it.
 const (
 	heavyFrom = 250 * time.Millisecond
-	// short is what a call may compute without being charged.
+	// short is how long a slot may be held without being charged.
 	short = 20 * time.Millisecond
-	// provenShort is how many short calls in a row let a workflow have all slots.
+	// provenShort is after how many short holds of a slot in a row a workflow may have all slots.
 	provenShort = 32
 	// halfLife is the time in which what was used counts half as much.
 	halfLife = 10 * time.Second
@@ -43,7 +44,7 @@ type usage struct {
 	holding    int // processes
 	used       time.Duration
 	waited     time.Duration
-	shortInRow int       // its last calls that were short, one after the other
+	shortInRow int       // holds of a slot, one after the other, that were short
 	at         time.Time // when used and waited were last brought up to date
 }
 

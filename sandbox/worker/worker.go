@@ -37,7 +37,7 @@ const maxFromEngine = 1 << 30
 func Run(in io.Reader, out io.Writer) error {
 	confine.IgnoreEnd()
 	reexecFailed := confine.Reexec()
-	if time.Local.String() != "UTC" { // as the environment says, where that is how it is said
+	if time.Local.String() != "UTC" { // the pool sets TZ=UTC; not every system reads it
 		time.Local = time.UTC
 	}
 	os.Clearenv()
@@ -90,10 +90,9 @@ func Run(in io.Reader, out io.Writer) error {
 	return nil
 }
 
-// worker is the state of a worker process. One goroutine reads frames and runs what they ask for:
-// between processes each hand-over costs, and most scripts are done sooner than one. A script that
-// takes long, or waits for an answer, gives the reading to another goroutine: an answer, a
-// cancellation and the engine's end must be heard while it computes.
+// worker is the state of a worker process. One goroutine reads frames and runs what they ask for: most scripts end
+// sooner than a hand-over would take. A script that takes long, or waits for an answer, gives the reading to another
+// goroutine: an answer, a cancellation and the engine's end must be heard while it computes.
 type worker struct {
 	in      *frameReader              // of the reading goroutine
 	sources map[uint64]sandbox.Source // of the reading goroutine

@@ -261,7 +261,7 @@ func (c *Bench) report(screen term.Screen, stages []benchStage) error {
 		cpu, memory := round(s.CPU.Seconds()*1e3/items), round(float64(s.PeakMemory)/(1<<20))
 		disk := round(float64(s.Disk) / items)
 		if s.workflow == "" {
-			// The keys without a suffix are those of the last, largest stage of many workflows.
+			// The keys without a suffix are those of the last stage of many workflows.
 			line["cpu_ms_per_item"], line["memory_mib"], line["disk_bytes_per_item"] = cpu, memory, disk
 		} else {
 			line["cpu_ms_per_item"+suffix] = cpu
