@@ -83,6 +83,9 @@ func TestC6_C8_NoExecution(t *testing.T) {
 	t.Parallel()
 	p := concurrent(t, "").published("a").beginning("R1", "a").then(&eventlog.RunCrashed{Run: "R1"},
 		&eventlog.EventReleased{Topic: "in", MessageID: "a", Run: "R1", Uncounted: true})
+	if p.event("a").FailedAt != 0 {
+		t.Error("the event counts as tried")
+	}
 	p.beginning("R2", "a").failing("R2", "a", eventlog.Transient, 0)
 	p.beginning("R3", "a").then(&eventlog.EventDeferred{Topic: "in", MessageID: "a", Run: "R3", Until: later},
 		&eventlog.RunCommitted{Run: "R3"})
