@@ -244,14 +244,19 @@ func (a *aggregate) env(s *projections.State, cmd decide.Command, actor eventlog
 		env.Runs = append(env.Runs, eventlog.RunID(a.engine.IDs.Next(now)))
 	}
 	if deploys, ok := cmd.(decide.Deploy); ok {
-		if keeper, keeps := a.engine.Config.Log.(eventlog.LossKeeper); keeps {
-			env.NamesLost = keeper.NamesLost(a.partition)
-		}
-		env.NextDue = nextDue(a.parseSchedules(&deploys.Definition), now)
+		a.deployEnv(&env, deploys, now)
 	} else {
 		env.NextDue = nextDue(a.currentSchedules(s), now)
 	}
 	return env
+}
+
+// deployEnv adds to env what a deploy has to know of its own definition and of the log.
+func (a *aggregate) deployEnv(env *decide.Env, deploys decide.Deploy, now time.Time) {
+	if keeper, keeps := a.engine.Config.Log.(eventlog.LossKeeper); keeps {
+		env.NamesLost = keeper.NamesLost(a.partition)
+	}
+	env.NextDue = nextDue(a.parseSchedules(&deploys.Definition), now)
 }
 
 // currentSchedules are those of the current version's producers. They are parsed once for each version.

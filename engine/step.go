@@ -69,25 +69,23 @@ func (r *runner) step(ctx context.Context) error {
 		Now: r.workflow.now(), Engine: r.engine.Name, MaxHeld: r.engine.Config.Policies.Held.Max,
 	})
 	var waits []decide.Wait
-	taken := r.engine.Config.InTurn && (len(r.tasks.open) > 0 || slices.ContainsFunc(todos, awaitsCall))
+	busy := r.engine.Config.InTurn && (len(r.tasks.open) > 0 || slices.ContainsFunc(todos, awaitsCall))
 	for _, todo := range todos {
 		switch todo := todo.(type) {
 		case decide.Wait: // Reason is a closed list, rendered by `pawl why`
 			waits = append(waits, todo)
 		case decide.AwaitCall: // our own call is open: its settlement nudges
 			waits = append(waits, decide.Wait{Reason: decide.ReasonCall, Subject: string(todo.Mutation)})
-		case decide.StartRun: // a retry, a consumer or a producer is due
+		case decide.StartRun, decide.BeginEvent:
 			if still := r.workflow.standstill(); still != decide.NoStandstill {
 				waits = append(waits, still.Wait())
 				continue
 			}
-			return r.workflow.report(ctx, decide.Tick{}, eventlog.Cause{Kind: "timer"})
-		case decide.BeginEvent: // a concurrent consumer has a place for an event
-			if still := r.workflow.standstill(); still != decide.NoStandstill {
-				waits = append(waits, still.Wait())
-				continue
+			var tick decide.Tick
+			if begin, ok := todo.(decide.BeginEvent); ok {
+				tick.Place = &begin.Place
 			}
-			return r.workflow.report(ctx, decide.Tick{Place: &todo.Place}, eventlog.Cause{Kind: "timer"})
+			return r.workflow.report(ctx, tick, eventlog.Cause{Kind: "timer"})
 		case decide.CrashRun: // found active, started by a process that is gone
 			return r.workflow.report(ctx, decide.Recover{}, eventlog.Cause{Kind: "restart", ID: r.engine.Name})
 		default:
@@ -95,7 +93,7 @@ func (r *runner) step(ctx context.Context) error {
 				waits = append(waits, still.Wait())
 				continue
 			}
-			if taken { // the end of what has its turn nudges
+			if busy { // the end of what has its turn nudges
 				continue
 			}
 			run, do := r.task(s, todo)
@@ -106,7 +104,7 @@ func (r *runner) step(ctx context.Context) error {
 				return do(ctx)
 			}
 			r.tasks.begin(ctx, run, do, r.workflow.nudge)
-			taken = r.engine.Config.InTurn
+			busy = r.engine.Config.InTurn
 		}
 	}
 	r.sleep(ctx, waits)

@@ -191,7 +191,7 @@ func (f *folding) apply(fact eventlog.Fact) error {
 			h.Failures = e.Runs
 		})
 	case *eventlog.HandlerStreakCounted:
-		return f.rowCounted(e)
+		return f.streakCounted(e)
 	case *eventlog.HandlerProbeScheduled:
 		return f.probeScheduled(e)
 	case *eventlog.HandlerProbingEnded:

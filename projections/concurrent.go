@@ -40,7 +40,7 @@ func (f *folding) runRetryCleared(e *eventlog.RunRetryCleared) error {
 	return f.changeRun(e.Run, func(r *Run) { r.Owes, r.RetryAt = false, 0 })
 }
 
-func (f *folding) rowCounted(e *eventlog.HandlerStreakCounted) error {
+func (f *folding) streakCounted(e *eventlog.HandlerStreakCounted) error {
 	return f.changeHandler(e.Handler, func(h *Handler) {
 		if h.Streak = nil; len(e.Events) > 0 {
 			h.Streak = &Streak{Class: e.Class, Events: e.Events, Began: e.Began, At: f.Head.Revision}
@@ -73,19 +73,15 @@ func (f *folding) countProbing(h *Handler) {
 		others = append(others, ProbingCount{h.Name, h.Probing.Attention, h.Probing.Attempt})
 		slices.SortFunc(others, func(a, b ProbingCount) int { return cmp.Compare(a.Consumer, b.Consumer) })
 	}
-	f.setProbing(others)
+	f.Counts.Probing = orNil(others)
 }
 
 // forgetProbing leaves out the consumers that the definition has no more, or no more as concurrent ones.
 func (f *folding) forgetProbing(d *eventlog.Definition) {
-	f.setProbing(slices.DeleteFunc(slices.Clone(f.Counts.Probing), func(p ProbingCount) bool {
+	f.Counts.Probing = orNil(slices.DeleteFunc(slices.Clone(f.Counts.Probing), func(p ProbingCount) bool {
 		c, ok := d.Consumer(p.Consumer)
 		return !ok || !c.Concurrent()
 	}))
-}
-
-func (f *folding) setProbing(counts []ProbingCount) {
-	f.Counts.Probing = orNil(counts)
 }
 
 // probingEnded makes all transient back-offs of the consumer due (C7).
@@ -110,21 +106,13 @@ func (e *TopicEvent) BacksOff() bool {
 }
 
 // ScheduledFor lists the hidden events of the concurrent consumer, the soonest first.
-func (s *State) ScheduledFor(consumer eventlog.Handler) (hidden []eventlog.EventRef) {
-	if s.lanes.topics.size() == 0 {
-		return nil
-	}
-	for e := range s.Scheduled(0) {
-		if in, ok := s.lanes.topics.get(e.Topic); ok && in.consumer == consumer {
-			hidden = append(hidden, eventlog.EventRef{Topic: e.Topic, MessageID: e.MessageID})
-		}
-	}
-	return hidden
+func (s *State) ScheduledFor(consumer eventlog.Handler) []eventlog.EventRef {
+	return s.hidden(func(in lane) bool { return in.consumer == consumer })
 }
 
 // endDeferrals lets a new version look again at what an empty prepare has put off (C6).
 func (f *folding) endDeferrals() error {
-	return f.show(f.hidden(), func(x *TopicEvent) bool { return x.Deferred })
+	return f.show(f.hidden(func(lane) bool { return true }), func(x *TopicEvent) bool { return x.Deferred })
 }
 
 // show makes due those hidden events for which due holds. It goes on after an event that is not in memory, so that one
@@ -141,13 +129,13 @@ func (f *folding) show(hidden []eventlog.EventRef, due func(*TopicEvent) bool) (
 	return failed
 }
 
-// hidden lists the hidden events of all concurrent consumers.
-func (s *State) hidden() (all []eventlog.EventRef) {
+// hidden lists the hidden events in the lanes of concurrent consumers for which of holds, the soonest first.
+func (s *State) hidden(of func(lane) bool) (all []eventlog.EventRef) {
 	if s.lanes.topics.size() == 0 {
 		return nil
 	}
 	for e := range s.Scheduled(0) {
-		if _, ok := s.lanes.topics.get(e.Topic); ok {
+		if in, ok := s.lanes.topics.get(e.Topic); ok && of(in) {
 			all = append(all, eventlog.EventRef{Topic: e.Topic, MessageID: e.MessageID})
 		}
 	}

@@ -93,41 +93,16 @@ func (d *decision) checkPublishes(run *projections.Run, c CommitRun) *eventlog.F
 	if script == nil {
 		return failure(eventlog.Internal, "script.missing", "version %s of the script is not in memory", run.Version)
 	}
-	var allowed []eventlog.Topic
-	declared := false
-	if run.Type == eventlog.ProducerHandler {
-		p, _ := script.Definition.Producer(run.Handler)
-		allowed, declared = p.Publishes, p.PublishesDeclared
-	} else {
-		p, _ := script.Definition.Consumer(run.Handler)
-		allowed, declared = p.Publishes, p.PublishesDeclared
-		if len(c.Inputs) > 0 {
-			return failure(eventlog.Logic, "phase.forbidden", "next of %s registers an input; only producers may", run.Handler)
-		}
+	if run.Type != eventlog.ProducerHandler && len(c.Inputs) > 0 {
+		return failure(eventlog.Logic, "phase.forbidden", "next of %s registers an input; only producers may", run.Handler)
 	}
 	registered := map[eventlog.InputID]bool{}
 	for _, in := range c.Inputs {
 		registered[in.ID()] = true
 	}
 	for _, p := range c.Publishes {
-		if err := p.MessageID.ValidatePublished(); err != nil {
-			return failure(eventlog.Logic, "publish.invalid", "%s publishes an event whose %v", run.Handler, err)
-		}
-		if p.Title == "" {
-			return failure(eventlog.Logic, "publish.invalid", "%s publishes event %q without a title", run.Handler, p.MessageID)
-		}
-		if len(p.Topics) == 0 {
-			return failure(eventlog.Logic, "publish.invalid", "%s publishes event %q to no topic", run.Handler, p.MessageID)
-		}
-		for _, topic := range p.Topics {
-			if !script.Definition.HasTopic(topic) {
-				return failure(eventlog.Logic, "topic.unknown", "%s publishes to topic %q, which the workflow does not declare",
-					run.Handler, topic)
-			}
-			if declared && !slices.Contains(allowed, topic) {
-				return failure(eventlog.Logic, "topic.undeclared", "%s publishes to topic %q, which its `publishes` does not list",
-					run.Handler, topic)
-			}
+		if bad := checkPublish(run, script, p); bad != nil {
+			return bad
 		}
 		if p.Input == "" {
 			continue
@@ -140,6 +115,39 @@ func (d *decision) checkPublishes(run *projections.Run, c CommitRun) *eventlog.F
 		if !registered[p.Input] && d.input(p.Input) == nil {
 			return failure(eventlog.Logic, "input.unknown", "%s links event %q to input %q, which was never registered",
 				run.Handler, p.MessageID, p.Input)
+		}
+	}
+	return nil
+}
+
+// checkPublish checks an event by itself, and that the run's handler may publish it to its topics.
+func checkPublish(run *projections.Run, script *projections.Script, p Publish) *eventlog.Failure {
+	var allowed []eventlog.Topic
+	declared := false
+	if run.Type == eventlog.ProducerHandler {
+		h, _ := script.Definition.Producer(run.Handler)
+		allowed, declared = h.Publishes, h.PublishesDeclared
+	} else {
+		h, _ := script.Definition.Consumer(run.Handler)
+		allowed, declared = h.Publishes, h.PublishesDeclared
+	}
+	if err := p.MessageID.ValidatePublished(); err != nil {
+		return failure(eventlog.Logic, "publish.invalid", "%s publishes an event whose %v", run.Handler, err)
+	}
+	if p.Title == "" {
+		return failure(eventlog.Logic, "publish.invalid", "%s publishes event %q without a title", run.Handler, p.MessageID)
+	}
+	if len(p.Topics) == 0 {
+		return failure(eventlog.Logic, "publish.invalid", "%s publishes event %q to no topic", run.Handler, p.MessageID)
+	}
+	for _, topic := range p.Topics {
+		if !script.Definition.HasTopic(topic) {
+			return failure(eventlog.Logic, "topic.unknown", "%s publishes to topic %q, which the workflow does not declare",
+				run.Handler, topic)
+		}
+		if declared && !slices.Contains(allowed, topic) {
+			return failure(eventlog.Logic, "topic.undeclared", "%s publishes to topic %q, which its `publishes` does not list",
+				run.Handler, topic)
 		}
 	}
 	return nil

@@ -87,7 +87,7 @@ func nextBeginning(s *projections.State, c eventlog.Consumer, now eventlog.Insta
 		if at > now {
 			break
 		}
-		if again := run.Owes; !again || mayStart && (run.Tries == 0 || mayRetry()) {
+		if !run.Owes || mayStart && (run.Tries == 0 || mayRetry()) {
 			return beginning{run: run}, true
 		}
 	}
@@ -243,15 +243,15 @@ func soonestBeginning(s *projections.State, c eventlog.Consumer, at Present) (Wa
 	}
 	waits := false
 	next := Wait{Reason: ReasonBackoff, Until: forever, Subject: string(c.Name)}
-	own := func(reason Reason, until eventlog.Instant) {
-		works, worked := reason.Meaning() == GoesOn, waits && next.Reason.Meaning() == GoesOn
-		if !waits || works && !worked || works == worked && until < next.Until {
+	consider := func(reason Reason, until eventlog.Instant) {
+		goesOn, went := reason.Meaning() == GoesOn, waits && next.Reason.Meaning() == GoesOn
+		if !waits || goesOn && !went || goesOn == went && until < next.Until {
 			next.Reason = reason
 		}
 		waits, next.Until = true, min(next.Until, until)
 	}
 	for _, until := range s.Returning(c.Name) {
-		own(ReasonBackoff, until)
+		consider(ReasonBackoff, until)
 		break
 	}
 	if len(h.Uncertain) < UncertainStreak && s.HeldFor(c) < at.MaxHeld {
@@ -260,14 +260,14 @@ func soonestBeginning(s *projections.State, c eventlog.Consumer, at Present) (Wa
 		probes := h.Probing != nil && h.Probing.At > at.Now
 		switch {
 		case probes && (isNew || again): // a probe takes one whatever its time
-			own(ReasonProbing, h.Probing.At)
+			consider(ReasonProbing, h.Probing.At)
 		case isNew && untried <= at.Now: // due already: only the rate can hold it up
-			own(ReasonBackoff, untried)
+			consider(ReasonBackoff, untried)
 		case isNew:
-			own(ReasonWake, untried)
+			consider(ReasonWake, untried)
 		}
 		if again && !probes {
-			own(ReasonBackoff, tried)
+			consider(ReasonBackoff, tried)
 		}
 	}
 	if rate := h.StartedAt.Add(c.Spacing()); !atRate(c, h, at.Now) && rate > next.Until {

@@ -321,9 +321,6 @@ func (d *decision) skipReserved(e *projections.TopicEvent, reason string) *Refus
 	}
 	skipped := &eventlog.EventSkipped{Topic: e.Topic, MessageID: e.MessageID, Run: run.ID, Reason: reason}
 	m := s.Mutation(run.Mutation)
-	if run.Mutation == "" {
-		m = nil
-	}
 	why := "event " + string(e.MessageID) + " of topic " + string(e.Topic) + " was skipped by " + d.env.Actor.Name
 	switch {
 	case m != nil && m.Status.Unresolved():

@@ -30,7 +30,7 @@ func (c FailRun) decide(d *decision) error {
 	if !ok {
 		return ErrStale
 	}
-	if m := d.state().Mutation(run.Mutation); run.Mutation != "" && m != nil && m.Status.Unresolved() {
+	if m := d.state().Mutation(run.Mutation); m != nil && m.Status.Unresolved() {
 		return ErrStale
 	}
 	f := c.Failure
@@ -82,12 +82,12 @@ func (c Recover) abandoned(d *decision, run *projections.Run) bool {
 		return false
 	}
 	m := d.state().Mutation(run.Mutation)
-	return run.Mutation == "" || m == nil || m.Status != eventlog.MutationStatusInFlight || m.Engine != d.env.Engine
+	return m == nil || m.Status != eventlog.MutationStatusInFlight || m.Engine != d.env.Engine
 }
 
 func (d *decision) crash(run *projections.Run) {
 	m := d.state().Mutation(run.Mutation)
-	if run.Mutation != "" && m != nil && m.Status == eventlog.MutationStatusInFlight {
+	if m != nil && m.Status == eventlog.MutationStatusInFlight {
 		f := failure(eventlog.Transient, eventlog.CodeProcessStopped, "the process stopped while %s.%s was in flight",
 			m.Call.Connector, m.Call.Operation)
 		d.leaveUncertain(run, m, *f, 0)
@@ -183,9 +183,9 @@ func (d *decision) deferForFault(run *projections.Run, f eventlog.Failure) {
 func (d *decision) dispose(run *projections.Run, f eventlog.Failure) (jobsTookIt bool) {
 	m := d.state().Mutation(run.Mutation)
 	switch {
-	case run.Mutation != "" && m != nil && m.Status.Unresolved(): // (a) before anything that looks at the phase
+	case m != nil && m.Status.Unresolved(): // (a) before anything that looks at the phase
 		d.emit(&eventlog.RetryOwed{Run: run.ID})
-	case run.Mutation != "" && m != nil && m.Status == eventlog.MutationStatusAwaitingApproval: // (b)
+	case m != nil && m.Status == eventlog.MutationStatusAwaitingApproval: // (b)
 	case run.Phase.PastMutation(): // (c)
 		d.emit(&eventlog.RetryOwed{Run: run.ID})
 	default: // (d)

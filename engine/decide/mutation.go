@@ -31,7 +31,7 @@ type Approve struct {
 	Mutation eventlog.MutationID
 	// ParamsHash, if set, must be the recorded one: what the person looked at.
 	ParamsHash string
-	// Comment is what the person says with it, empty for nothing; at most MaxComment bytes.
+	// Comment is what the person says with it, empty for nothing; at most maxComment bytes.
 	Comment string
 }
 
@@ -205,8 +205,8 @@ func (d *decision) mutationByID(id eventlog.MutationID) (*projections.Mutation, 
 		id).hint(hint.Mutations)
 }
 
-// MaxComment bounds a comment in bytes: it becomes part of the log.
-const MaxComment = 4 << 10
+// maxComment bounds a comment in bytes: it becomes part of the log.
+const maxComment = 4 << 10
 
 // comment notes in this transition what the person has said with the decision.
 func (d *decision) comment(m eventlog.MutationID, text string) {
@@ -217,9 +217,9 @@ func (d *decision) comment(m eventlog.MutationID, text string) {
 
 // commentable refuses a comment that the log cannot take.
 func commentable(text string) *Refusal {
-	if len(text) > MaxComment || !utf8.ValidString(text) {
+	if len(text) > maxComment || !utf8.ValidString(text) {
 		return refuse(Invalid, "comment.invalid", "the comment has %d bytes; it must be text of at most %d", len(text),
-			MaxComment).
+			maxComment).
 			hint(hint.Comment)
 	}
 	return nil

@@ -118,7 +118,7 @@ func nextOfRun(s *projections.State, run *projections.Run, engine string) Todo {
 		return RunPrepare{Run: run.ID}
 	case eventlog.PhasePrepared, eventlog.PhaseMutating:
 		// The mutation's state is looked at before the phase: an open call is never made again.
-		if m := s.Mutation(run.Mutation); run.Mutation != "" && m != nil {
+		if m := s.Mutation(run.Mutation); m != nil {
 			return AwaitCall{Mutation: m.ID}
 		}
 		return RunMutate{Run: run.ID}

@@ -25,7 +25,7 @@ func (d *decision) disposeOne(run *projections.Run, f eventlog.Failure) {
 	}
 	m := d.state().Mutation(run.Mutation)
 	switch {
-	case run.Mutation != "" && m != nil && m.Status.Unresolved(): // (a) before anything that looks at the phase
+	case m != nil && m.Status.Unresolved(): // (a) before anything that looks at the phase
 		d.emit(&eventlog.RunRetryOwed{Run: run.ID})
 	case run.Phase.PastMutation(): // (c)
 		d.oweNext(run, f)

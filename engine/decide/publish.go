@@ -63,11 +63,11 @@ func (c Push) decide(d *decision) error {
 				item.MessageID).hint(hint.EventForm)
 		}
 		if eventlog.Deeper(item.Payload, eventlog.MaxDepth) {
-			return refuse(Invalid, CodeTooDeep, "item %d (%s): its payload is nested too deep: JSON may have %d levels", i,
+			return refuse(Invalid, codeTooDeep, "item %d (%s): its payload is nested too deep: JSON may have %d levels", i,
 				item.MessageID, eventlog.MaxDepth).hint(hint.Flatter)
 		}
 		if eventlog.TooLarge(item.Payload) {
-			return refuse(Invalid, CodeNumber, "item %d (%s): its payload has a number that is too large for scripts", i,
+			return refuse(Invalid, codeNumber, "item %d (%s): its payload has a number that is too large for scripts", i,
 				item.MessageID).hint(hint.NumberAsText)
 		}
 	}
@@ -104,14 +104,14 @@ func (c Push) decide(d *decision) error {
 	return nil
 }
 
-// CodeTooDeep is the code of JSON from outside whose lists and objects are nested too deep.
-const CodeTooDeep = "json.tooDeep"
+// codeTooDeep is the code of JSON from outside whose lists and objects are nested too deep.
+const codeTooDeep = "json.tooDeep"
 
-// CodeNumber is the code of JSON from outside with a number that a script would read as Infinity.
-const CodeNumber = "json.number"
+// codeNumber is the code of JSON from outside with a number that a script would read as Infinity.
+const codeNumber = "json.number"
 
-// CodeBacklogFull is the code of a push that the backlog's bound refuses.
-const CodeBacklogFull = "backlog.full"
+// codeBacklogFull is the code of a push that the backlog's bound refuses.
+const codeBacklogFull = "backlog.full"
 
 // backlogFull refuses a push whose new events, which are in the draft already, pass the bound. A repeat (R11) is no new
 // event. What waits in topics without a subscriber counts only for pushes to the same topic: nothing will ever work it
@@ -130,7 +130,7 @@ func (d *decision) backlogFull(topic eventlog.Topic, created int) error {
 	if waiting <= most {
 		return nil
 	}
-	return refuse(TooMany, CodeBacklogFull,
+	return refuse(TooMany, codeBacklogFull,
 		"%s pending in workflow %s, and %s would be more than policies.backlog.events allows, which is %d; none was recorded",
 		eventlog.Count(waiting-created, "event")+be(waiting-created), s.Name, eventlog.Count(created, "new event"), most).
 		hint(hint.FewerPending, s.Name)

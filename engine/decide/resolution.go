@@ -51,11 +51,11 @@ func (c Resolve) decide(d *decision) error {
 			"the result is not JSON").hint(hint.JSONResult)
 	}
 	if eventlog.Deeper(c.Result, eventlog.MaxDepth) {
-		return refuse(Invalid, CodeTooDeep, "the result is nested too deep: JSON may have %d levels", eventlog.MaxDepth).
+		return refuse(Invalid, codeTooDeep, "the result is nested too deep: JSON may have %d levels", eventlog.MaxDepth).
 			hint(hint.Flatter)
 	}
 	if eventlog.TooLarge(c.Result) {
-		return refuse(Invalid, CodeNumber, "the result has a number that is too large for scripts").hint(hint.NumberAsText)
+		return refuse(Invalid, codeNumber, "the result has a number that is too large for scripts").hint(hint.NumberAsText)
 	}
 	if no := commentable(c.Comment); no != nil {
 		return no

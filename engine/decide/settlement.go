@@ -62,7 +62,7 @@ func (c SettleMutation) decide(d *decision) error {
 		d.ask(projections.RunKey(m.Run))
 		return nil
 	}
-	active := (run.ID == s.Current || run.Event != nil) && run.Status == eventlog.RunStatusActive
+	_, active := d.active(run.ID)
 	switch {
 	case c.Outcome.Status == Applied:
 		d.applied(run, m, c, active)

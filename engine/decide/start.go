@@ -21,8 +21,8 @@ func (c Tick) decide(d *decision) error {
 		return nil
 	}
 	for _, consumer := range d.state().Definition().Consumers {
-		if next, ok := nextBeginning(d.state(), consumer, d.env.Now, d.env.MaxHeld); consumer.Concurrent() && ok &&
-			next.run == nil && next.event == *c.Place {
+		if next, ok := nextBeginning(d.state(), consumer, d.env.Now, d.env.MaxHeld); ok && next.run == nil &&
+			next.event == *c.Place {
 			return fmt.Errorf("event %d of transition %d is pending in topic %s, and the local store does not have it",
 				c.Place.Created.N, c.Place.Created.Seq, c.Place.Topic)
 		}

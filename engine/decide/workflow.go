@@ -55,7 +55,7 @@ func (c Resume) decide(d *decision) error {
 		d.emit(&eventlog.WorkflowUnblocked{})
 		// What the contradiction's hold kept from being set is set now.
 		if run := s.RetryRun(); run != nil {
-			if m := s.Mutation(run.Mutation); run.Mutation != "" && m != nil && m.Status.Unresolved() {
+			if m := s.Mutation(run.Mutation); m != nil && m.Status.Unresolved() {
 				d.holdFor(m, run.ID)
 			}
 		}
@@ -126,7 +126,7 @@ func (d *decision) stopRun(run *projections.Run) {
 	}
 	m := d.state().Mutation(run.Mutation)
 	switch {
-	case run.Mutation == "" || m == nil:
+	case m == nil:
 		d.abort(run, "the workflow was archived")
 	case m.Status == eventlog.MutationStatusAwaitingApproval:
 		d.withdraw(run, m, eventlog.ResolvedByUserReject, "the workflow was archived")
