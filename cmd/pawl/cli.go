@@ -71,7 +71,7 @@ type commandLine struct {
 	Clock         rest.Clock         `cmd:"" group:"rest" help:"Read an engine's clock, or move it if it runs with --clock=manual."`
 	Bench         bench.Bench        `cmd:"" group:"rest" help:"Measure this machine: items through the whole engine, all synced."`
 	BenchWorld    bench.World        `cmd:"" name:"bench-world" hidden:""`
-	BenchStart    bench.Start        `cmd:"" name:"bench-start" hidden:""`
+	BenchStart    bench.StartCommand `cmd:"" name:"bench-start" hidden:""`
 
 	AsyncAPI rest.AsyncAPI `cmd:"" name:"asyncapi" group:"rest" help:"Print the AsyncAPI document of the feed."`
 

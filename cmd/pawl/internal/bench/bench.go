@@ -43,8 +43,8 @@ type Bench struct {
 	CPUProfile  string  `name:"cpu-profile" help:"Write a CPU profile of the measured stages to this file." type:"path" placeholder:"FILE"`
 }
 
-// benchStage is the result of one load.
-type benchStage struct {
+// stage is the result of one load.
+type stage struct {
 	load
 	worldStage
 	CPU        time.Duration
@@ -114,12 +114,12 @@ func (c *Bench) Run(ctx context.Context, screen term.Screen, with storage.Parts)
 	if err != nil {
 		return err
 	}
-	running, err := start(ctx, n)
+	stop, err := startNode(ctx, n)
 	if err != nil {
 		return err
 	}
 	if err := c.prepare(world, s.Data); err != nil {
-		_ = running()
+		_ = stop()
 		return exit.Failed("", err)
 	}
 	if c.CPUProfile != "" {
@@ -134,7 +134,7 @@ func (c *Bench) Run(ctx context.Context, screen term.Screen, with storage.Parts)
 		defer pprof.StopCPUProfile()
 	}
 	stages, err := c.measure(ctx, screen, n, world)
-	if stopErr := running(); err == nil {
+	if stopErr := stop(); err == nil {
 		err = stopErr
 	}
 	if err != nil {
@@ -153,7 +153,7 @@ func (c *Bench) Run(ctx context.Context, screen term.Screen, with storage.Parts)
 }
 
 // prepare tells the other process how fast to push, and what to follow.
-func (c *Bench) prepare(world *benchWorld, data string) error {
+func (c *Bench) prepare(world *otherProcess, data string) error {
 	if c.Rate > 0 {
 		world.pace(c.Rate)
 	}
@@ -168,8 +168,8 @@ func (c *Bench) prepare(world *benchWorld, data string) error {
 }
 
 func (c *Bench) measure(
-	ctx context.Context, screen term.Screen, n *node.Node, world *benchWorld,
-) ([]benchStage, error) {
+	ctx context.Context, screen term.Screen, n *node.Node, world *otherProcess,
+) ([]stage, error) {
 	loads, deployed := c.loads(), map[string]bool{}
 	for _, l := range loads {
 		for _, source := range l.sources(world.sink) {
@@ -191,7 +191,7 @@ func (c *Bench) measure(
 		return nil, err
 	}
 	length := time.Duration(c.Seconds * float64(time.Second))
-	var stages []benchStage
+	var stages []stage
 	for _, l := range loads {
 		if !c.JSON {
 			fmt.Fprintf(screen.Err, "measuring for %s, in flight: %s …\n", length, l)
@@ -200,44 +200,44 @@ func (c *Bench) measure(
 		if _, err := world.run(ctx, n.Endpoint.URL(), n.Token, l, min(length, time.Second)); err != nil {
 			return nil, err
 		}
-		stage, err := c.stage(ctx, n, world, l, length)
+		s, err := c.stage(ctx, n, world, l, length)
 		if err != nil {
 			return nil, err
 		}
-		stages = append(stages, stage)
+		stages = append(stages, s)
 	}
 	return stages, nil
 }
 
 func (c *Bench) stage(
-	ctx context.Context, n *node.Node, world *benchWorld, l load, length time.Duration,
-) (benchStage, error) {
-	stage := benchStage{load: l}
+	ctx context.Context, n *node.Node, world *otherProcess, l load, length time.Duration,
+) (stage, error) {
+	s := stage{load: l}
 	cpu, disk, stats := processCPU(world.pid()), diskUse(n.Data.Settings.Data), n.Data.Log.Stats()
 	result, err := world.run(ctx, n.Endpoint.URL(), n.Token, l, length)
 	if err != nil {
-		return stage, err
+		return s, err
 	}
 	if err := n.Engine.WaitIdle(ctx); err != nil {
-		return stage, err
+		return s, err
 	}
-	stage.worldStage = result
-	stage.CPU, stage.PeakMemory = processCPU(world.pid())-cpu, proportionalMemory(world.pid())
-	stage.Disk = diskUse(n.Data.Settings.Data) - disk
+	s.worldStage = result
+	s.CPU, s.PeakMemory = processCPU(world.pid())-cpu, proportionalMemory(world.pid())
+	s.Disk = diskUse(n.Data.Settings.Data) - disk
 	now := n.Data.Log.Stats()
-	stage.Syncs = now.Publishes - stats.Publishes + now.Batches - stats.Batches + now.MarkSyncs - stats.MarkSyncs
-	stage.Durable = now.Publishes - stats.Publishes + now.BatchedMessages - stats.BatchedMessages
+	s.Syncs = now.Publishes - stats.Publishes + now.Batches - stats.Batches + now.MarkSyncs - stats.MarkSyncs
+	s.Durable = now.Publishes - stats.Publishes + now.BatchedMessages - stats.BatchedMessages
 	if result.Items == 0 {
-		return stage, fmt.Errorf("no item was finished with %s in flight", l)
+		return s, fmt.Errorf("no item was finished with %s in flight", l)
 	}
 	if result.Twice > 0 || result.Effects != result.Items {
-		return stage, fmt.Errorf("%d items had %d effects, %d of them more than once", result.Items, result.Effects,
+		return s, fmt.Errorf("%d items had %d effects, %d of them more than once", result.Items, result.Effects,
 			result.Twice)
 	}
-	return stage, nil
+	return s, nil
 }
 
-func (c *Bench) report(screen term.Screen, stages []benchStage) error {
+func (c *Bench) report(screen term.Screen, stages []stage) error {
 	line := map[string]float64{}
 	round := func(v float64) float64 {
 		r, _ := strconv.ParseFloat(strconv.FormatFloat(v, 'f', 3, 64), 64)

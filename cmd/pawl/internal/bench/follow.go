@@ -14,15 +14,15 @@ import (
 	"github.com/pawl-run/pawl/ops/feed"
 )
 
-// benchFollower follows the feed, as another system does, and measures how old each fact is when it arrives. The age
-// counts from the decision, whose time the fact carries, so the time to write it into the log is part of it.
-type benchFollower struct {
+// follower follows the feed, as another system does, and measures how old each fact is when it arrives. The age counts
+// from the decision, whose time the fact carries, so the time to write it into the log is part of it.
+type follower struct {
 	mu   sync.Mutex
 	lags []time.Duration
 }
 
 // follow begins with the next fact, on a connection of its own that lives as long as the process.
-func (f *benchFollower) follow(ctx context.Context, url string) error {
+func (f *follower) follow(ctx context.Context, url string) error {
 	nc, err := nats.Connect(url)
 	if err != nil {
 		return fmt.Errorf("connect to the feed: %w", err)
@@ -66,7 +66,7 @@ type feedStage struct {
 }
 
 // take returns the measurements since its last call.
-func (f *benchFollower) take() feedStage {
+func (f *follower) take() feedStage {
 	f.mu.Lock()
 	lags := f.lags
 	f.lags = nil

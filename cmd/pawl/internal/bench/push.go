@@ -30,18 +30,18 @@ type worldStage struct {
 	Feed     feedStage
 }
 
-// benchPushers push items, each one at a time.
-type benchPushers struct {
+// pushers push items, each one at a time.
+type pushers struct {
 	stdout   io.Writer
-	sink     *benchSink
-	follower *benchFollower
+	sink     *sink
+	follower *follower
 	pace     *rate.Limiter // of all pushes together
 	finished []chan struct{}
 	round    int
 }
 
 // start starts n pushers, which all push into the workflow or, if it is empty, each into one of its own.
-func (p *benchPushers) start(ctx context.Context, url, token, workflow string, n int, d time.Duration) {
+func (p *pushers) start(ctx context.Context, url, token, workflow string, n int, d time.Duration) {
 	p.round++
 	p.finished = make([]chan struct{}, n)
 	for i := range p.finished {
@@ -50,7 +50,7 @@ func (p *benchPushers) start(ctx context.Context, url, token, workflow string, n
 	go p.run(ctx, url, token, workflow, d, p.finished, p.round)
 }
 
-func (p *benchPushers) run(ctx context.Context, url, token, workflow string, d time.Duration,
+func (p *pushers) run(ctx context.Context, url, token, workflow string, d time.Duration,
 	finished []chan struct{}, round int) {
 	before, _ := p.sink.counts()
 	p.follower.take()
@@ -63,7 +63,7 @@ func (p *benchPushers) run(ctx context.Context, url, token, workflow string, d t
 		wg.Go(func() {
 			var own []time.Duration
 			into := cmp.Or(workflow, benchName(i))
-			c, err := dialBench(ctx, url, token)
+			c, err := dial(ctx, url, token)
 			if err == nil {
 				defer func() { _ = c.Close() }()
 			}
@@ -84,18 +84,18 @@ func (p *benchPushers) run(ctx context.Context, url, token, workflow string, d t
 		})
 	}
 	wg.Wait()
-	stage := worldStage{Items: len(took), Elapsed: time.Since(began)}
+	result := worldStage{Items: len(took), Elapsed: time.Since(began)}
 	after, twice := p.sink.counts()
-	stage.Effects, stage.Twice, stage.Feed = after-before, twice, p.follower.take()
+	result.Effects, result.Twice, result.Feed = after-before, twice, p.follower.take()
 	slices.Sort(took)
 	if len(took) > 0 {
-		stage.P50, stage.P99 = took[len(took)/2], took[len(took)*99/100]
+		result.P50, result.P99 = took[len(took)/2], took[len(took)*99/100]
 	}
 	if failure != nil {
 		fmt.Fprintln(p.stdout, strings.ReplaceAll(failure.Error(), "\n", "; "))
 		return
 	}
-	_ = json.NewEncoder(p.stdout).Encode(stage)
+	_ = json.NewEncoder(p.stdout).Encode(result)
 }
 
 // itemID names an item by the pusher that waits for it.
@@ -108,30 +108,30 @@ func pusherOf(id string) string {
 	return pusher
 }
 
-// benchConn is a connection of one pusher. It replaces http.Client, since it needs far less processor time, of which
-// the measured engine would get less.
-type benchConn struct {
+// conn is a connection of one pusher. It replaces http.Client, since it needs far less processor time, of which the
+// measured engine would get less.
+type conn struct {
 	net.Conn
 	host   string
 	token  string
 	answer *bufio.Reader
 }
 
-func dialBench(ctx context.Context, address, token string) (*benchConn, error) {
+func dial(ctx context.Context, address, token string) (*conn, error) {
 	u, err := url.Parse(address)
 	if err != nil {
 		return nil, err
 	}
 	var d net.Dialer
-	conn, err := d.DialContext(ctx, "tcp", u.Host)
+	tcp, err := d.DialContext(ctx, "tcp", u.Host)
 	if err != nil {
 		return nil, err
 	}
-	return &benchConn{Conn: conn, host: u.Host, token: token, answer: bufio.NewReader(conn)}, nil
+	return &conn{Conn: tcp, host: u.Host, token: token, answer: bufio.NewReader(tcp)}, nil
 }
 
 // push sends an order of about 470 bytes.
-func (c *benchConn) push(workflow string, i int, id string) error {
+func (c *conn) push(workflow string, i int, id string) error {
 	var body, request bytes.Buffer
 	fmt.Fprintf(&body, `{"messageId":"%s","title":"Order %s of customer %d",`+
 		`"payload":{"id":"%s","placedAt":"2026-03-01T12:00:00Z",`+

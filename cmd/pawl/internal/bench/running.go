@@ -7,8 +7,8 @@ import (
 	"github.com/pawl-run/pawl/cmd/pawl/internal/node"
 )
 
-// start starts engine and interface and returns a function that stops them.
-func start(ctx context.Context, n *node.Node) (func() error, error) {
+// startNode starts engine and interface and returns a function that stops them.
+func startNode(ctx context.Context, n *node.Node) (func() error, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	engineDone, apiDone := make(chan error, 1), make(chan error, 1)
 	fed := n.StartFeed(ctx)

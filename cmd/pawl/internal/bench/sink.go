@@ -15,15 +15,15 @@ const (
 	slowAnswer = 200 * time.Millisecond
 )
 
-// benchSink counts what arrives by idempotency key.
-type benchSink struct {
+// sink counts what arrives by idempotency key.
+type sink struct {
 	mu      sync.Mutex
 	keys    map[string]int
 	effects int
 	twice   int
 }
 
-func (s *benchSink) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (s *sink) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = io.Copy(io.Discard, r.Body)
 	key := r.Header.Get("Idempotency-Key")
 	s.mu.Lock()
@@ -41,7 +41,7 @@ func (s *benchSink) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = fmt.Fprintf(w, `{"receipt":"r-%d"}`, n)
 }
 
-func (s *benchSink) counts() (effects, twice int) {
+func (s *sink) counts() (effects, twice int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.effects, s.twice

@@ -18,20 +18,20 @@ import (
 	"github.com/pawl-run/pawl/engine/schedule"
 )
 
-// benchStart is the result of one start of an engine on an existing log.
-type benchStart struct {
+// startResult is the result of one start of an engine on an existing log.
+type startResult struct {
 	Transitions uint64        `json:"transitions"`
 	Ready       time.Duration `json:"ready"` // from the process's first line of code to the engine's readiness
 	Memory      int64         `json:"memory"`
 }
 
-// Start is the command of the process that starts an engine and measures the start.
-type Start struct {
+// StartCommand is the command of the process that starts an engine and measures the start.
+type StartCommand struct {
 	Data string `arg:"" type:"path"`
 }
 
 // Run opens the data directory and starts an engine on it, prints how long that took, and stops it.
-func (c *Start) Run(ctx context.Context, screen term.Screen, with storage.Parts) error {
+func (c *StartCommand) Run(ctx context.Context, screen term.Screen, with storage.Parts) error {
 	began := time.Now()
 	s := config.Settings{Data: c.Data, HTTP: "127.0.0.1:0", Policies: schedule.Default()}
 	logger := slog.New(slog.NewTextHandler(screen.Err, &slog.HandlerOptions{Level: slog.LevelWarn}))
@@ -45,11 +45,11 @@ func (c *Start) Run(ctx context.Context, screen term.Screen, with storage.Parts)
 	if err != nil {
 		return err
 	}
-	stop, err := start(ctx, n)
+	stop, err := startNode(ctx, n)
 	if err != nil {
 		return err
 	}
-	result := benchStart{Ready: time.Since(began), Memory: proportionalMemory(0)}
+	result := startResult{Ready: time.Since(began), Memory: proportionalMemory(0)}
 	if result.Transitions, err = d.Log.Last(ctx, 0); err != nil {
 		return exit.Failed("", err)
 	}
@@ -78,7 +78,7 @@ func measureStarts(ctx context.Context, screen term.Screen, data string) error {
 		if err != nil {
 			return fmt.Errorf("start on %s: %w", data, err)
 		}
-		var r benchStart
+		var r startResult
 		if err := json.Unmarshal(out, &r); err != nil {
 			return fmt.Errorf("the start says %q", out)
 		}

@@ -24,28 +24,27 @@ type World struct{}
 
 // Run receives what workflows send, and pushes items in as the lines of its standard input say.
 func (*World) Run(ctx context.Context, screen term.Screen) error {
-	sink := &benchSink{keys: map[string]int{}}
+	s := &sink{keys: map[string]int{}}
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return exit.Failed("", fmt.Errorf("listen for what workflows send: %w", err))
 	}
-	server := &http.Server{Handler: sink, ReadHeaderTimeout: time.Minute}
+	server := &http.Server{Handler: s, ReadHeaderTimeout: time.Minute}
 	go func() { _ = server.Serve(listener) }()
 	defer func() { _ = server.Close() }()
 	fmt.Fprintln(screen.Out, listener.Addr())
-	pushers := &benchPushers{stdout: screen.Out, sink: sink, follower: &benchFollower{},
-		pace: rate.NewLimiter(rate.Inf, 1)}
+	p := &pushers{stdout: screen.Out, sink: s, follower: &follower{}, pace: rate.NewLimiter(rate.Inf, 1)}
 	lines := bufio.NewScanner(screen.In)
 	for lines.Scan() {
 		word, rest, _ := strings.Cut(lines.Text(), " ")
 		switch word {
 		case "done":
 			i, err := strconv.Atoi(rest)
-			if err == nil && i < len(pushers.finished) {
-				pushers.finished[i] <- struct{}{}
+			if err == nil && i < len(p.finished) {
+				p.finished[i] <- struct{}{}
 			}
 		case "follow":
-			if err := pushers.follower.follow(ctx, rest); err != nil {
+			if err := p.follower.follow(ctx, rest); err != nil {
 				return exit.Failed("", err)
 			}
 			fmt.Fprintln(screen.Out, "follows")
@@ -54,7 +53,7 @@ func (*World) Run(ctx context.Context, screen term.Screen) error {
 			if err != nil {
 				return exit.Failed("", fmt.Errorf("read %q: %w", rest, err))
 			}
-			pushers.pace.SetLimit(rate.Limit(perSecond))
+			p.pace.SetLimit(rate.Limit(perSecond))
 		case "run":
 			var url, token, workflow string
 			var n, ms int
@@ -64,7 +63,7 @@ func (*World) Run(ctx context.Context, screen term.Screen) error {
 			if workflow == oneEach {
 				workflow = ""
 			}
-			pushers.start(ctx, url, token, workflow, n, time.Duration(ms)*time.Millisecond)
+			p.start(ctx, url, token, workflow, n, time.Duration(ms)*time.Millisecond)
 		}
 	}
 	return nil

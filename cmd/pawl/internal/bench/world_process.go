@@ -15,9 +15,9 @@ import (
 	"github.com/pawl-run/pawl/eventlog"
 )
 
-// benchWorld is the other process: it receives what workflows send and pushes items in. It reads lines from its
-// standard input and answers on its standard output.
-type benchWorld struct {
+// otherProcess receives what workflows send and pushes items in. It reads lines from its standard input and answers on
+// its standard output.
+type otherProcess struct {
 	cmd   *exec.Cmd
 	sink  string
 	in    io.WriteCloser
@@ -26,12 +26,12 @@ type benchWorld struct {
 	done  chan struct{}
 }
 
-func startWorld(ctx context.Context) (*benchWorld, error) {
+func startWorld(ctx context.Context) (*otherProcess, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, fmt.Errorf("find this program: %w", err)
 	}
-	w := &benchWorld{
+	w := &otherProcess{
 		cmd: exec.CommandContext(ctx, self, "bench-world"), lines: make(chan string, 4096), done: make(chan struct{}),
 	}
 	w.cmd.Stderr = os.Stderr
@@ -54,7 +54,7 @@ func startWorld(ctx context.Context) (*benchWorld, error) {
 }
 
 // write sends lines, as many as are waiting with one write.
-func (w *benchWorld) write() {
+func (w *otherProcess) write() {
 	defer close(w.done)
 	out := bufio.NewWriter(w.in)
 	for line := range w.lines {
@@ -74,7 +74,7 @@ func (w *benchWorld) write() {
 	}
 }
 
-func (w *benchWorld) answer() (string, error) {
+func (w *otherProcess) answer() (string, error) {
 	line, err := w.out.ReadString('\n')
 	if err != nil {
 		return "", fmt.Errorf("hear from the other process: %w", err)
@@ -83,7 +83,7 @@ func (w *benchWorld) answer() (string, error) {
 }
 
 // observe tells the other process that an item is finished.
-func (w *benchWorld) observe(r eventlog.Record) {
+func (w *otherProcess) observe(r eventlog.Record) {
 	for _, f := range r.Facts {
 		if consumed, ok := f.(*eventlog.EventConsumed); ok {
 			select {
@@ -95,10 +95,10 @@ func (w *benchWorld) observe(r eventlog.Record) {
 }
 
 // pace bounds how many items are pushed in a second.
-func (w *benchWorld) pace(perSecond float64) { w.lines <- fmt.Sprintf("pace %g\n", perSecond) }
+func (w *otherProcess) pace(perSecond float64) { w.lines <- fmt.Sprintf("pace %g\n", perSecond) }
 
 // follow makes the other process follow the feed at the URL.
-func (w *benchWorld) follow(url string) error {
+func (w *otherProcess) follow(url string) error {
 	w.lines <- "follow " + url + "\n"
 	if answer, err := w.answer(); err != nil || answer != "follows" {
 		return fmt.Errorf("the other process says %q: %w", answer, err)
@@ -107,7 +107,7 @@ func (w *benchWorld) follow(url string) error {
 }
 
 // run makes the other process push items for a while, as the load says.
-func (w *benchWorld) run(ctx context.Context, url, token string, l load, d time.Duration) (worldStage, error) {
+func (w *otherProcess) run(ctx context.Context, url, token string, l load, d time.Duration) (worldStage, error) {
 	line := fmt.Sprintf("run %s %s %d %d %s\n", url, token, l.inFlight, d.Milliseconds(), cmp.Or(l.workflow, oneEach))
 	select {
 	case w.lines <- line:
@@ -118,17 +118,17 @@ func (w *benchWorld) run(ctx context.Context, url, token string, l load, d time.
 	if err != nil {
 		return worldStage{}, err
 	}
-	var stage worldStage
-	if err := json.Unmarshal([]byte(answer), &stage); err != nil {
+	var result worldStage
+	if err := json.Unmarshal([]byte(answer), &result); err != nil {
 		return worldStage{}, fmt.Errorf("the other process says %q", answer)
 	}
-	return stage, nil
+	return result, nil
 }
 
 // pid is the id of the other process, whose work is not measured.
-func (w *benchWorld) pid() int { return w.cmd.Process.Pid }
+func (w *otherProcess) pid() int { return w.cmd.Process.Pid }
 
-func (w *benchWorld) stop() {
+func (w *otherProcess) stop() {
 	close(w.lines)
 	<-w.done
 	_ = w.in.Close()
