@@ -230,23 +230,6 @@ func (s *Source) Begin(function sandbox.Place, statement string) sandbox.Edit {
 	return s.edit(s.tokens[i].to, s.tokens[i].to, " "+statement)
 }
 
-// Finish puts a statement at the end of the block that is the body of the function that begins at a place.
-func (s *Source) Finish(function sandbox.Place, statement string) sandbox.Edit {
-	i := s.body(function)
-	if i < 0 {
-		return sandbox.Edit{}
-	}
-	closing := s.close(i)
-	if closing < 0 {
-		return sandbox.Edit{}
-	}
-	last := s.tokens[closing-1]
-	if s.startsLine(closing) && closing > i+1 {
-		return s.edit(last.to, last.to, "\n"+s.indent(i+1)+statement)
-	}
-	return s.edit(last.to, last.to, " "+statement)
-}
-
 // body is the index of the brace that opens the body of the function that begins at a place: the first one behind its
 // parameters.
 func (s *Source) body(function sandbox.Place) int {

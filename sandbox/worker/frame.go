@@ -13,7 +13,7 @@ import (
 // message. A number is a varint, a text its length and its bytes, a list its length and its items; what
 // a value is, its place says. Both ends are the same program, so there is no version beyond
 // frameVersion.
-const frameVersion = 9
+const frameVersion = 10
 
 // frameKind says what a frame holds.
 type frameKind int

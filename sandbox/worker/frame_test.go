@@ -67,8 +67,7 @@ func TestFramesCross(t *testing.T) {
 		t.Errorf("%v\n%+v\n%+v", err, gotResult, gotFault)
 	}
 
-	r := ready{version: 1, report: confine.Report{Level: confine.Partial, Missing: []string{"a"}}, race: true,
-		baseline: 5}
+	r := ready{version: 1, report: confine.Report{Level: confine.Partial, Missing: []string{"a"}}, race: true}
 	_, u = crossed(t, r.pack)
 	if got := unpackReady(u); u.done() != nil || !reflect.DeepEqual(got, r) {
 		t.Errorf("%+v", got)

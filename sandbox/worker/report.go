@@ -52,7 +52,7 @@ func (p *Pool) Report() Report {
 		Waiting: p.scheduler.waiting(), Restarts: p.restarts, Deaths: maps.Clone(p.deaths),
 		Workers: []ProcessReport{},
 	}
-	var unknown []*process
+	var listed []*process
 	for _, w := range p.all {
 		worker := ProcessReport{PID: w.Cmd.Process.Pid, Sandbox: string(w.sandbox()), State: "idle",
 			Calls:   w.calls.Load(),
@@ -63,12 +63,12 @@ func (p *Pool) Report() Report {
 				worker.Workflow, worker.Handler = c.call.Workflow, c.title()
 			}
 		}
-		unknown = append(unknown, w)
+		listed = append(listed, w)
 		r.Workers = append(r.Workers, worker)
 	}
 	p.mu.Unlock()
 	// Outside of the lock: the files of a busy machine take their time.
-	for i, w := range unknown {
+	for i, w := range listed {
 		r.Workers[i].Memory, _ = memoryOf(w.Cmd.Process.Pid)
 	}
 	slices.SortFunc(r.Workers, func(a, b ProcessReport) int { return a.PID - b.PID })

@@ -53,9 +53,9 @@ func TestHeavyWorkflowsWait(t *testing.T) {
 	}
 }
 
-// TestOnePlaceIsKept: heavy workflows never hold all places, one workflow never more than its share,
-// and no call waits for ever.
-func TestOnePlaceIsKept(t *testing.T) {
+// TestOneSlotIsKept: a heavy workflow leaves the last slot to others until it has waited long, one that is not proven
+// short leaves its last one too, and no call waits for ever.
+func TestOneSlotIsKept(t *testing.T) {
 	t.Parallel()
 	now := time.Unix(1e9, 0)
 	l := newScheduler(2, 16)
@@ -66,13 +66,13 @@ func TestOnePlaceIsKept(t *testing.T) {
 	}
 	take("x")
 	if l.admits(l.usage("y", now), 0) {
-		t.Error("a second heavy workflow got the last place")
+		t.Error("a second heavy workflow got the last slot")
 	}
 	if !l.admits(l.usage("y", now), longestHeavyWait) {
 		t.Error("a heavy workflow waits for ever")
 	}
 	if !l.admits(l.usage("light", now), 0) {
-		t.Error("a light workflow did not get the last place")
+		t.Error("a light workflow did not get the last slot")
 	}
 	l.returnSlot("x", 0, now)
 	take("light")
@@ -82,7 +82,7 @@ func TestOnePlaceIsKept(t *testing.T) {
 	one := newScheduler(1, 8)
 	one.usage("x", now).used = time.Hour
 	if !one.admits(one.usage("x", now), 0) {
-		t.Error("the only place is kept from the only workflow")
+		t.Error("the only slot is kept from the only workflow")
 	}
 }
 

@@ -35,10 +35,9 @@ func unpackHello(u *unpacker) hello {
 
 // ready is a worker's answer to hello.
 type ready struct {
-	version  int64
-	report   confine.Report
-	race     bool
-	baseline int64 // memory in use before the first script, bytes
+	version int64
+	report  confine.Report
+	race    bool
 }
 
 func (r ready) pack(p *packer) {
@@ -47,13 +46,12 @@ func (r ready) pack(p *packer) {
 	p.text(string(r.report.Level))
 	p.texts(r.report.Missing)
 	p.flag(r.race)
-	p.num(r.baseline)
 	p.end(start)
 }
 
 func unpackReady(u *unpacker) ready {
 	return ready{version: u.num(), report: confine.Report{Level: confine.Level(u.text()), Missing: u.texts()},
-		race: u.flag(), baseline: u.num()}
+		race: u.flag()}
 }
 
 // readRequest is a connector read that a script asks for.

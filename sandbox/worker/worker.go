@@ -79,7 +79,7 @@ func Run(in io.Reader, out io.Writer) error {
 	if reexecFailed != nil {
 		report.Missing = append(report.Missing, reexecFailed.Error())
 	}
-	ready{version: frameVersion, report: report, race: confine.Race, baseline: w.watchdog.Held()}.pack(w.pack)
+	ready{version: frameVersion, report: report, race: confine.Race}.pack(w.pack)
 	if err := w.pack.flush(w.out); err != nil {
 		return fmt.Errorf("tell the engine that the worker is ready: %w", err)
 	}
