@@ -1,6 +1,7 @@
 package explain
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/pawl-run/pawl/engine/decide"
@@ -95,6 +96,18 @@ func foremost(s *projections.State, wait decide.Wait, standings []decide.Consume
 	return soonest
 }
 
+// goesOn reports whether a workflow that has held events has other ones that are under way, or due at some time.
+func goesOn(s *projections.State, standings []decide.ConsumerStatus) bool {
+	return slices.ContainsFunc(standings, func(st decide.ConsumerStatus) bool {
+		asking := false
+		for range s.Asking(st.Consumer.Name) {
+			asking = true
+			break
+		}
+		return asking || st.Active+st.Returning+st.Offers > 0
+	})
+}
+
 // explainConcurrent explains the state of each concurrent consumer, and every event that is held.
 func (w *Why) explainConcurrent(s *projections.State, standings []decide.ConsumerStatus) {
 	for _, st := range standings {
@@ -130,6 +143,10 @@ func (w *Why) explainStanding(s *projections.State, st decide.ConsumerStatus) {
 		case decide.ReasonPlaces:
 			if h.Probing == nil && st.Active >= c.Concurrency {
 				w.add("All places of %s are taken: what waits begins when a run is over.", c.Name)
+			}
+		case decide.ReasonBackoff:
+			if w.Reason != nil && *w.Reason == decide.ReasonHeld { // else it is what the workflow waits for
+				w.add("The next of them is tried again at %s.", wait.Until)
 			}
 		case decide.ReasonRate:
 			w.add("It begins at most %s (rate): the next run at %s.", c.Rate, wait.Until)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/pawl-run/pawl/engine"
 	"github.com/pawl-run/pawl/engine/decide"
+	"github.com/pawl-run/pawl/engine/deploy"
 	"github.com/pawl-run/pawl/engine/schedule"
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/projections"
@@ -178,6 +179,36 @@ func TestC05_HeldEventsAreExplained(t *testing.T) {
 	}
 	if a := l.why().Attention; a == nil || a.Reason != projections.AttentionHeld || a.Failures != 5 {
 		t.Errorf("attention %+v", a)
+	}
+}
+
+// An event that is tried again by itself is no held one: what waits for a person is told apart, and when the next try is.
+func TestHeldBesideWhatGoesOn(t *testing.T) {
+	t.Parallel()
+	l := begin(t, eventlog.Consumer{Concurrency: 8}, "a", "b")
+	l.fail("a", eventlog.Precondition, "http.404")
+	l.fail("b", eventlog.Transient, "http.connect")
+	l.check(decide.ReasonHeld, true, []string{"Of workflow shop, 1 of its events waits for a person or a repair; what " +
+		"else it has goes on by itself.", "The next of them is tried again at 2023-11-14T22:13:2"}, nil)
+	l.do(decide.SkipEvent{Topic: "in", MessageID: "b"})
+	l.check(decide.ReasonHeld, true, []string{"Workflow shop has only held events left: 1 of its events waits"}, nil)
+}
+
+// A tool that is another one than at the deploy is accepted by a deploy, and no other command frees its events for good.
+func TestHeldBecauseAToolHasChanged(t *testing.T) {
+	t.Parallel()
+	l := begin(t, eventlog.Consumer{Concurrency: 8}, "a", "b")
+	l.fail("a", eventlog.Precondition, deploy.CodeChanged)
+	accept := []string{"accept the tool as it is now, then resume"}
+	l.check("", true, accept, []string{"pawl deploy FILE", "pawl resume shop"})
+	l.fail("b", eventlog.Precondition, deploy.CodeChanged)
+	l.check(decide.ReasonHeld, true, accept, []string{"pawl deploy FILE", "pawl resume shop"})
+	for _, command := range l.why().Commands {
+		if command == "pawl resume shop" {
+			t.Errorf("a resume is named before the deploy: %q", l.why().Commands)
+		} else if command == "pawl deploy FILE" {
+			break
+		}
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/pawl-run/pawl/engine"
+	"github.com/pawl-run/pawl/engine/deploy"
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/projections"
 	"github.com/pawl-run/pawl/projections/readmodel"
@@ -116,7 +117,10 @@ func (w *Why) explainGroup(s *projections.State, g heldGroup) {
 		(g.reason == eventlog.HeldRepair || g.reason == eventlog.HeldPerson):
 		text += "; what it had to change outside is settled, and only next is left to run"
 	}
-	if g.reason == eventlog.HeldPerson {
+	switch changed := f != nil && f.Code == deploy.CodeChanged; {
+	case changed && g.reason == eventlog.HeldPerson:
+		text += "; deploy the script again to accept the tool as it is now, then resume"
+	case g.reason == eventlog.HeldPerson:
 		if remedy := remedies[eventlog.BlockReason(classOf(f))]; remedy != "" && classOf(f) != eventlog.Logic {
 			text += "; " + strings.ToLower(remedy[:1]) + strings.TrimSuffix(remedy[1:], ".")
 		}
@@ -194,9 +198,11 @@ func (w *Why) canEnd(s *projections.State, reason eventlog.HeldReason, of []held
 		}
 		w.once("pawl reject %s", mutations)
 	default:
-		if reason == eventlog.HeldRepair {
+		changed := slices.ContainsFunc(of, func(g heldGroup) bool { return g.code == deploy.CodeChanged })
+		if reason == eventlog.HeldRepair || changed {
 			w.once("pawl deploy FILE")
-		} else {
+		}
+		if reason == eventlog.HeldPerson {
 			w.once("pawl resume %s", s.Name)
 		}
 		// What ends one kind of failure leaves the others as they are.
@@ -296,8 +302,12 @@ func (b Beside) Ends(w *projections.Workflow, e *projections.TopicEvent, run *pr
 	case e.Held.Reason == eventlog.HeldRepair:
 		can("pawl deploy FILE")
 	default:
+		f := readmodel.HeldFailure(e, run, m)
+		if f != nil && f.Code == deploy.CodeChanged {
+			can("pawl deploy FILE")
+		}
 		can("pawl resume %s", w.Name)
-		if f := readmodel.HeldFailure(e, run, m); f != nil && f.Class == eventlog.Logic {
+		if f != nil && f.Class == eventlog.Logic {
 			can("pawl deploy FILE")
 		}
 	}

@@ -11,7 +11,7 @@ import (
 
 // explainWait says what is waited for, because of which run, event or mutation, whether it ends by
 // itself and what a person can do. Every command it names is accepted in that very state.
-func (w *Why) explainWait(s *projections.State, wait decide.Wait) {
+func (w *Why) explainWait(s *projections.State, wait decide.Wait, standings []decide.ConsumerStatus) {
 	name := s.Name
 	m := s.Mutation(eventlog.MutationID(wait.Subject))
 	switch wait.Reason {
@@ -67,8 +67,12 @@ func (w *Why) explainWait(s *projections.State, wait decide.Wait) {
 		w.explainArchived(s)
 	case decide.ReasonHeld:
 		w.Since = s.Counts.HeldSince
-		w.set("Workflow %s has only held events left: %s for a person or a repair.", name,
-			ofItsEvents(s.HeldForPerson(), "waits", "wait"))
+		held := ofItsEvents(s.HeldForPerson(), "waits", "wait")
+		if goesOn(s, standings) {
+			w.set("Of workflow %s, %s for a person or a repair; what else it has goes on by itself.", name, held)
+		} else {
+			w.set("Workflow %s has only held events left: %s for a person or a repair.", name, held)
+		}
 	case decide.ReasonPlaces:
 		w.set("Consumer %s of workflow %s has no place for another run now.", wait.Subject, name)
 	case decide.ReasonRate:

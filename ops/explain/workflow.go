@@ -21,7 +21,7 @@ func Workflow(s *projections.State, todo decide.Todo, at decide.Present, with Be
 		}
 		w.Reason, w.Until = &wait.Reason, wait.Until
 		w.about(wait.Subject)
-		w.explainWait(s, wait)
+		w.explainWait(s, wait, standings)
 		if w.Since != 0 && wait.Reason != decide.ReasonUserPause { // the text of a pause has its time already
 			w.add("It has waited since %s.", w.Since)
 		}

@@ -155,6 +155,8 @@ func TestProblems(t *testing.T) {
 		"concurrency":       {consumer("concurrency: 4,\n  key: 'a', rate: '1/s'"), nil},
 		"concurrency is no number": {consumer("concurrency: '4',\n  key: ['a'], rate: 10"), []string{"shape.concurrency@5:3",
 			"shape.concurrency@6:3", "shape.concurrency@6:15"}},
+		"null is no number": {consumer("concurrency: null,\n  maxAttempts: null"), []string{"shape.concurrency@5:3",
+			"shape.consumer@6:3"}},
 		"concurrency is not whole": {consumer("concurrency: 2.5"), []string{"shape.concurrency@5:3"}},
 		"concurrency without end":  {consumer("concurrency: Infinity"), []string{"shape.concurrency@5:3"}},
 		"key is empty":             {consumer("concurrency: 4,\n  key: ''"), []string{"shape.concurrency@6:3"}},

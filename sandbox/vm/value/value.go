@@ -26,8 +26,8 @@ func Number(v goja.Value) (float64, bool) {
 	if _, ok := v.(*goja.Object); ok || v == nil {
 		return 0, false
 	}
-	switch v.ExportType().Kind().String() {
-	case "int64", "float64":
+	switch v.Export().(type) { // null and undefined have no type
+	case int64, float64:
 		return v.ToFloat(), true
 	}
 	return 0, false

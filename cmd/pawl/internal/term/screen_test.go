@@ -145,4 +145,8 @@ func TestSentences(t *testing.T) {
 			t.Errorf("%q: %q, want %q", in, got, want)
 		}
 	}
+	many := strings.Repeat("Held for a reason. ", 400) + "The last."
+	if got := (Screen{}).Sentences(many); len(got) != 401 || got[400] != "The last." {
+		t.Errorf("of 401 sentences %d are shown, at last %q", len(got), got[len(got)-1])
+	}
 }

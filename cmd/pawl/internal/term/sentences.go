@@ -10,7 +10,7 @@ import (
 )
 
 // maxSentences bounds how much of a text Sentences and Indented show, in characters.
-const maxSentences = 2000
+const maxSentences = 32_000
 
 // margin is before a line that continues the line above it.
 const margin = "  "
