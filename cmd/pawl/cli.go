@@ -56,7 +56,7 @@ type commandLine struct {
 	Resolve  act.Resolve  `cmd:"" group:"act" help:"Say what became of a mutation whose connector cannot tell: --happened, --did-not-happen, --skip or --ask-again."`
 	Skip     act.Skip     `cmd:"" group:"act" help:"End events unprocessed, whatever their jobs are doing."`
 	Cancel   act.Cancel   `cmd:"" group:"act" help:"Cancel the jobs of events that no run is processing."`
-	Redrive  act.Redrive  `cmd:"" group:"act" help:"Make cancelled or discarded jobs available again."`
+	Redrive  act.Redrive  `cmd:"" group:"act" help:"Let cancelled, discarded and held events go on."`
 	Repair   act.Repair   `cmd:"" group:"act" help:"Give a workflow in maintenance its repaired script."`
 	Maintain act.Maintain `cmd:"" group:"act" help:"Have scripts that fail repaired by a program, such as a language model."`
 	Grants   act.Grants   `cmd:"" group:"act" help:"Show or change what a workflow may do."`

@@ -242,24 +242,27 @@ func (d *decision) targetsFault(run *projections.Run, e *projections.TopicEvent,
 	d.emit(&eventlog.HandlerStreakCounted{Handler: run.Handler})
 	for _, ref := range was.Events {
 		first := d.event(ref.Topic, ref.MessageID)
-		if first == nil || first.Status != eventlog.EventStatusPending {
-			continue
-		}
-		last := lastFailed(first)
-		if last == nil || last.Failure.Class != f.Class {
-			continue // something else has failed on it since, and keeps it
-		}
-		// Its wait is longer than a back-off can be where the target has asked for that (F13).
-		if first.ScheduledAt.Sub(last.EndedAt) > d.env.Policies.Transient.Delay(max(first.Tries, 1), 1) {
-			f.RetryAfter = max(f.RetryAfter, first.ScheduledAt.Sub(d.env.Now))
-		}
-		if first.Held != nil || first.ScheduledAt != 0 {
+		if first != nil && first.Status == eventlog.EventStatusPending && (first.Held != nil || first.ScheduledAt != 0) {
+			f.RetryAfter = max(f.RetryAfter, d.pauseOf(first))
 			d.emit(&eventlog.EventFreed{Topic: ref.Topic, MessageID: ref.MessageID, Uncounted: first.Held == nil})
 		}
 	}
 	d.emit(&eventlog.EventReleased{Topic: e.Topic, MessageID: e.MessageID, Run: run.ID})
 	d.probeNext(run.Handler, f, 1)
 	return true
+}
+
+// pauseOf is how long the event still waits where its target has asked for that (F13). The log does not say so: a wait
+// that may be a back-off counts only for as long as there may be between probes.
+func (d *decision) pauseOf(e *projections.TopicEvent) time.Duration {
+	if !e.BacksOff() {
+		return 0
+	}
+	left := e.ScheduledAt.Sub(d.env.Now)
+	if e.ScheduledAt.Sub(lastFailed(e).EndedAt) > d.env.Policies.Transient.Delay(max(e.Tries, 1), 1) {
+		return left
+	}
+	return min(left, maxBetweenProbes)
 }
 
 // ofTarget reports whether a failure of the class may be the fault of the target (C7).

@@ -306,7 +306,11 @@ func (d *decision) redriveHeld(e *projections.TopicEvent) *Refusal {
 	}
 	no := refuse(Conflict, "mutation.unresolved", "event %q of topic %q is held for %s: what becomes of its call is open",
 		eventlog.ClipName(e.MessageID), e.Topic, e.Held.Reason)
-	if run != nil && run.Mutation != "" {
+	switch {
+	case run == nil || run.Mutation == "":
+	case e.Held.Reason == eventlog.HeldApproval:
+		return no.hint(hint.ApproveOrReject, run.Mutation)
+	default:
 		return no.hint(hint.SettleFirst, run.Mutation)
 	}
 	return no.hint(hint.SettleFirstWhy, s.Name)

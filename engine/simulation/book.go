@@ -58,6 +58,7 @@ type concurrentHandler struct {
 	proven    uint64 // the latest start of a run that has committed its event
 	uncertain []eventlog.MutationID
 	startedAt eventlog.Instant
+	asked     eventlog.Instant // until then a target wants to be left alone (F13)
 }
 
 // streak are the first failures of events, one after the other with the same class; probing is a wait for the target

@@ -34,7 +34,8 @@ func (j *judge) beganWell(b *book, r eventlog.Record, run *concurrentRun, after 
 	if h.probing != nil && a.active(run.handler) > 1 {
 		about("beside another while its consumer probes (C7)")
 	}
-	if block := after.Blocked; after.Archived || after.Pause != nil || block != nil &&
+	ends := run.start != r.Revision && b.phases[run.id].PastMutation() // only its next is left, and an archive lets it
+	if block := after.Blocked; after.Archived && !ends || after.Pause != nil || block != nil &&
 		(block.Reason == eventlog.BlockContradiction || block.Reason == eventlog.BlockLoss) {
 		about("while everything is held (C8)")
 	}

@@ -22,6 +22,7 @@ func (j *judge) failedConcurrent(b *book, r eventlog.Record, f *eventlog.RunFail
 		b.phases[f.Run].PastMutation() {
 		return // nothing of it says anything of the target
 	}
+	h.asked = max(h.asked, r.At.Add(j.asked(b, f)))
 	about := func(why string) {
 		j.sim.violate("event %s of topic %s in %s failed as %s and %s (C5, C7)", run.event.MessageID, run.event.Topic, b.name,
 			f.Failure.Class, why)
@@ -159,19 +160,28 @@ func neverSent(r eventlog.Record, run eventlog.RunID) bool {
 	})
 }
 
+// asked is how long the target of a failed run wants to be left alone; zero where it has not said so (F13).
+func (j *judge) asked(b *book, f *eventlog.RunFailed) time.Duration {
+	if f.Failure.Code != codeBusy {
+		return 0
+	}
+	return min(j.sim.world.requests[b.keys[b.run(f.Run).Mutation]].retryAfter, eventlog.MaxRetryAfter)
+}
+
 // probes: the next probe comes within 15 s, or when the target asks for it (F13), and a target that asks counts none.
 func (j *judge) probes(b *book, r eventlog.Record, f *eventlog.HandlerProbeScheduled) {
 	h := b.consumers.handler(f.Handler)
 	var asked time.Duration
 	for _, other := range r.Facts {
-		if failed, ok := other.(*eventlog.RunFailed); ok && failed.Failure.Code == codeBusy {
-			run := b.run(failed.Run)
-			asked = min(j.sim.world.requests[b.keys[run.Mutation]].retryAfter, eventlog.MaxRetryAfter)
+		if failed, ok := other.(*eventlog.RunFailed); ok {
+			asked = max(asked, j.asked(b, failed))
 		}
 	}
 	wait, attempt := max(asked, 15*time.Second), 0
 	if h.probing != nil {
 		attempt = h.probing.attempt
+	} else {
+		wait = max(wait, h.asked.Sub(r.At)) // it may have been another one of the row that was told so
 	}
 	switch {
 	case f.At > r.At.Add(wait) || f.At < r.At.Add(asked):

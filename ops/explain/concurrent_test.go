@@ -182,7 +182,8 @@ func TestC05_HeldEventsAreExplained(t *testing.T) {
 	}
 }
 
-// An event that is tried again by itself is no held one: what waits for a person is told apart, and when the next try is.
+// An event that is tried again by itself is no held one: what waits for a person is told apart, and when the next try
+// is.
 func TestHeldBesideWhatGoesOn(t *testing.T) {
 	t.Parallel()
 	l := begin(t, eventlog.Consumer{Concurrency: 8}, "a", "b")
@@ -194,7 +195,7 @@ func TestHeldBesideWhatGoesOn(t *testing.T) {
 	l.check(decide.ReasonHeld, true, []string{"Workflow shop has only held events left: 1 of its events waits"}, nil)
 }
 
-// A tool that is another one than at the deploy is accepted by a deploy, and no other command frees its events for good.
+// A tool that is another one than at the deploy is accepted by a deploy. No other command frees its events for good.
 func TestHeldBecauseAToolHasChanged(t *testing.T) {
 	t.Parallel()
 	l := begin(t, eventlog.Consumer{Concurrency: 8}, "a", "b")

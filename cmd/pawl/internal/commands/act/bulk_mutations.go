@@ -3,6 +3,7 @@ package act
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/pawl-run/pawl/cmd/pawl/internal/client"
 	"github.com/pawl-run/pawl/cmd/pawl/internal/exit"
@@ -67,6 +68,7 @@ func (f *bulkFlags) act(engine *client.Finder, screen term.Screen, named []strin
 		return err
 	}
 	if f.Where != "" && !f.Yes {
+		fmt.Fprintf(screen.Err, "%s of %s: %s\n", chosen, chosen.workflows(), on.then.each)
 		if err := confirm(screen, fmt.Sprintf("%s %s?", on.verb, chosen)); err != nil {
 			return err
 		}
@@ -122,6 +124,16 @@ func (c chosenMutations) String() string {
 		return "the oldest " + term.Plural(c.Matched, "mutation")
 	}
 	return term.Plural(c.Matched, "mutation")
+}
+
+// workflows names those whose mutations were chosen.
+func (c chosenMutations) workflows() string {
+	var names []string
+	for _, m := range c.Items {
+		names = append(names, m.Workflow)
+	}
+	slices.Sort(names)
+	return strings.Join(slices.Compact(names), ", ")
 }
 
 // count says which mutations are meant, with the hashes of their parameters, and changes none.

@@ -7,16 +7,20 @@ import (
 )
 
 // consequence is what an action on a mutation has done, and the work that then goes on unless the workflow is held;
-// work is empty where a hold does not matter.
-type consequence struct{ done, work string }
+// work is empty where a hold does not matter. Before an action on many, each says what becomes of each of them.
+type consequence struct{ each, done, work string }
 
 var (
-	approved = consequence{done: "is approved: it leaves once, exactly as recorded"}
-	rejected = consequence{done: "is rejected: nothing has left, its events end as skipped, " +
-		"and its run goes on without it"}
-	undone     = consequence{done: "did not happen: its events are free", work: "a fresh run takes them"}
-	skipped    = consequence{done: "is skipped: its events end as skipped", work: "the workflow goes on without it"}
-	askedAgain = consequence{done: "is asked about again; nothing is sent"}
+	approved = consequence{each: "each leaves once, exactly as recorded",
+		done: "is approved: it leaves once, exactly as recorded"}
+	rejected = consequence{each: "none of them leaves, and their events end as skipped",
+		done: "is rejected: nothing has left, its events end as skipped, and its run goes on without it"}
+	undone = consequence{each: "each is sent again, by a fresh run: what has happened after all then happens twice",
+		done: "did not happen: its events are free", work: "a fresh run takes them"}
+	skipped = consequence{each: "nothing is sent again, and their events end as skipped",
+		done: "is skipped: its events end as skipped", work: "the workflow goes on without it"}
+	askedAgain = consequence{each: "their connectors are asked again; nothing is sent",
+		done: "is asked about again; nothing is sent"}
 )
 
 // happened is the consequence for a mutation that happened (O4): next gets the result that the person has written, or
@@ -25,7 +29,8 @@ func happened(result string) consequence {
 	if result == "" {
 		result = "null as none was given"
 	}
-	return consequence{done: "happened, with the result " + term.OneLine(result, 200), work: "its run goes on with next"}
+	return consequence{each: "nothing is sent again, and next runs for each",
+		done: "happened, with the result " + term.OneLine(result, 200), work: "its run goes on with next"}
 }
 
 // of is the text of the consequence for one mutation, whose workflow has this status.

@@ -5,7 +5,7 @@ import (
 	"github.com/pawl-run/pawl/cmd/pawl/internal/term"
 )
 
-// Redrive is `pawl redrive`: make cancelled or discarded jobs available again (J3, O11).
+// Redrive is `pawl redrive`: let cancelled, discarded and held events go on (J3, O11).
 type Redrive struct {
 	jobsAction
 	IncludingUnknown bool `help:"Also those that ended as skipped after a call that was applied or whose outcome was not known: that may repeat its effect."`

@@ -19,7 +19,7 @@ import (
 // Repair is `pawl repair`: give a workflow in maintenance its repaired script (F9).
 type Repair struct {
 	client.Flags
-	Name string `arg:"" name:"workflow" help:"The workflow, which must be in maintenance."`
+	Name string `arg:"" name:"workflow" help:"The workflow, which must be in maintenance or have events that are held for a repair."`
 	File string `arg:"" type:"path" help:"The whole repaired script."`
 	Note string `placeholder:"TEXT" help:"What was repaired, for the record."`
 

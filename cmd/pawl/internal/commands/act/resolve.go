@@ -45,7 +45,11 @@ func (c *Resolve) Run(engine *client.Finder, screen term.Screen) error {
 	case c.AskAgain:
 		resolution, then = "try_again", askedAgain
 	default:
-		return exit.Misconfigured("look at the other side first: pawl mutations show "+c.Mutation,
+		look := "pawl mutations show " + c.Mutation
+		if c.Mutation == "" {
+			look = "pawl mutations list --held indeterminate"
+		}
+		return exit.Misconfigured("look at the other side first: "+look,
 			"say what became of it: --happened, --did-not-happen, --skip or --ask-again")
 	}
 	params["resolution"] = resolution
