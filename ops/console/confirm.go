@@ -189,7 +189,7 @@ func (v *visit) chooseEvents(a *action, form url.Values, view *actionView, hide 
 		action := decide.EventAction(strings.TrimSuffix(id, "Events"))
 		narrowed := form.Get("state") != "" || form.Get("status") != "" || form.Get("held") != ""
 		for _, j := range jobs.Items {
-			if action.Meant(narrowed, j.State, j.Held.For()) {
+			if action.Meant(narrowed, j.State, j.Held.For()) && failedAs(j, form.Get("class"), form.Get("code")) {
 				view.Events = append(view.Events, chosenOf(j))
 			}
 		}
@@ -210,6 +210,14 @@ func (v *visit) chooseEvents(a *action, form url.Values, view *actionView, hide 
 		hide("items", string(encoded))
 	}
 	return nil
+}
+
+// failedAs reports whether the job's last error is of the class and has the code; an empty one is not asked for.
+func failedAs(j readmodel.Job, class, code string) bool {
+	if j.Error == nil {
+		return class == "" && code == ""
+	}
+	return (class == "" || class == string(j.Error.Class)) && (code == "" || code == j.Error.Code)
 }
 
 // asCounted are the filters that go with the events of a form.

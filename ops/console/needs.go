@@ -35,6 +35,7 @@ type (
 	asideGroup struct {
 		Workflow     eventlog.WorkflowName
 		Held         eventlog.HeldReason
+		Class        eventlog.Class
 		Code, Sample string
 		Since        eventlog.Instant
 		Jobs         []readmodel.Job
@@ -174,10 +175,10 @@ func (v *visit) aside(view *needsView, w eventlog.WorkflowName, filter map[strin
 			g.Held, g.Since = j.Held.Reason, j.Held.Since
 		}
 		if j.Error != nil {
-			g.Code, g.Sample = j.Error.Code, j.Error.Message
+			g.Class, g.Code, g.Sample = j.Error.Class, j.Error.Code, j.Error.Message
 		}
 		at := slices.IndexFunc(view.Aside[first:], func(o asideGroup) bool {
-			return o.Code == g.Code && o.Held == g.Held
+			return o.Class == g.Class && o.Code == g.Code && o.Held == g.Held
 		})
 		if at < 0 {
 			at = len(view.Aside) - first
@@ -198,6 +199,8 @@ func (g asideGroup) Filter() string {
 	}
 	if g.Code != "" {
 		q.Set("q", g.Code)
+		q.Set("class", string(g.Class)) // another class may have the same code
+		q.Set("code", g.Code)
 	}
 	return "?" + q.Encode()
 }

@@ -90,6 +90,12 @@ func heldBy(workflow map[string]any, why explain.Why) (held, because []string) {
 		add(string(reason), "it tries again at "+local(why.Until))
 	case why.Moving && why.Until != 0:
 		add(string(decide.ReasonCall), "the answer to its call is awaited, at the latest until "+local(why.Until))
+	case reason == decide.ReasonProbing && why.Until != 0:
+		add(string(reason), "the target of a consumer is tried again at "+local(why.Until))
+	case reason == decide.ReasonUncertain:
+		add(string(reason), "a consumer begins no run: the outcomes of three of its calls in a row are not known")
+	case reason == decide.ReasonHeldMost:
+		add(string(reason), "a consumer begins no run: as many of its events are held as may be")
 	case reason == decide.ReasonNoOwner:
 		add(string(reason), "no engine of the cluster owns its partition")
 	case reason == decide.ReasonStorage:
