@@ -12,8 +12,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/pawl-run/pawl/engine/connector"
-	"github.com/pawl-run/pawl/engine/enginetest"
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/projections"
 	"github.com/pawl-run/pawl/projections/readmodel"
@@ -291,33 +289,6 @@ func TestConsoleRedrives(t *testing.T) {
 	if said := u.get("/ui/act/redriveEvents?workflow=shop&q=no-such&back=/ui/needs"); strings.Contains(said, `id="do"`) ||
 		!strings.Contains(said, "It would change nothing now") {
 		t.Errorf("nothing fits:\n%s", said)
-	}
-}
-
-// Held events of another class with the same code are shown apart, and what a person skips is one of the kinds (C11).
-func TestConsoleTellsClassesApart(t *testing.T) {
-	t.Parallel()
-	b := setup(t)
-	b.deployConcurrent("shop")
-	b.bench.World.OnPerform(func(_ context.Context, call connector.Call) connector.Outcome {
-		class := eventlog.Precondition
-		if strings.Contains(string(call.Params), "forbidden") {
-			class = eventlog.Permission
-		}
-		return connector.Outcome{Status: connector.Failed, Failure: enginetest.Failing(class, "http.status")}
-	})
-	b.do("pushEvents", map[string]any{"workflow": "shop", "topic": "order.in", "events": []any{
-		map[string]any{"messageId": "gone", "title": "Gone"}, map[string]any{"messageId": "forbidden", "title": "Forbidden"},
-	}}, nil)
-	b.engine.Rest("shop")
-	u := b.browse(testToken, "")
-	skip := regexp.MustCompile(`href="(/ui/act/skipEvents[^"]*class=permission[^"]*)"`).FindStringSubmatch(u.get("/ui/needs"))
-	if len(skip) != 2 {
-		t.Fatalf("the kinds are not told apart:\n%s", u.get("/ui/needs"))
-	}
-	said, next := u.confirms(html.UnescapeString(skip[1]), nil)
-	if !strings.Contains(said, "Forbidden") || strings.Contains(said, "Gone") || !strings.Contains(next, "Done: 1 of 1.") {
-		t.Errorf("before: %s\nafter: %s", said, next)
 	}
 }
 

@@ -3,6 +3,8 @@ package ops
 import (
 	"context"
 	"fmt"
+	"html"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -199,5 +201,33 @@ func TestC11_ApprovalsBesideEachOther(t *testing.T) {
 	b.do("listMutations", map[string]any{"held": "approval"}, &left)
 	if len(left.Items) != 1 || left.Items[0].Events[0].MessageID != "late" {
 		t.Errorf("left are %+v", left.Items)
+	}
+}
+
+// Held events of another class with the same code are shown apart, and what a person skips is one of the kinds (C11).
+func TestConsoleTellsClassesApart(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.deployConcurrent("shop")
+	b.bench.World.OnPerform(func(_ context.Context, call connector.Call) connector.Outcome {
+		class := eventlog.Precondition
+		if strings.Contains(string(call.Params), "forbidden") {
+			class = eventlog.Permission
+		}
+		return connector.Outcome{Status: connector.Failed, Failure: enginetest.Failing(class, "http.status")}
+	})
+	b.do("pushEvents", map[string]any{"workflow": "shop", "topic": "order.in", "events": []any{
+		map[string]any{"messageId": "gone", "title": "Gone"}, map[string]any{"messageId": "forbidden", "title": "Forbidden"},
+	}}, nil)
+	b.engine.Rest("shop")
+	u := b.browse(testToken, "")
+	needs := u.get("/ui/needs")
+	skip := regexp.MustCompile(`href="(/ui/act/skipEvents[^"]*class=permission[^"]*)"`).FindStringSubmatch(needs)
+	if len(skip) != 2 {
+		t.Fatalf("the kinds are not told apart:\n%s", needs)
+	}
+	said, next := u.confirms(html.UnescapeString(skip[1]), nil)
+	if !strings.Contains(said, "Forbidden") || strings.Contains(said, "Gone") || !strings.Contains(next, "Done: 1 of 1.") {
+		t.Errorf("before: %s\nafter: %s", said, next)
 	}
 }
