@@ -95,7 +95,7 @@ func nextBeginning(s *projections.State, c eventlog.Consumer, now eventlog.Insta
 		return beginning{}, false
 	}
 	if h.Probing != nil {
-		if h.Probing.At > now {
+		if probeAt(h.Probing, now) > now {
 			return beginning{}, false
 		}
 		probe, ok := nextProbe(s, c, now)
@@ -144,6 +144,15 @@ func retried(s *projections.State, run *projections.Run) bool {
 
 // forever is later than any time.
 const forever eventlog.Instant = math.MaxInt64
+
+// probeAt is when the next probe is due: now, where it would be later than any target may ask for, since then the clock
+// was set back meanwhile (C7, F13).
+func probeAt(p *projections.Probing, now eventlog.Instant) eventlog.Instant {
+	if p.At > now.Add(eventlog.MaxRetryAfter) {
+		return now
+	}
+	return p.At
+}
 
 // nextProbe is the event that a consumer is tried with: one that has not failed, else the one that failed longest ago,
 // whatever back-off it has (C7).
@@ -257,7 +266,7 @@ func soonestBeginning(s *projections.State, c eventlog.Consumer, at Present) (Wa
 	if len(h.Uncertain) < UncertainStreak && s.HeldFor(c) < at.MaxHeld {
 		untried, isNew := s.SoonestOffer(c, false)
 		tried, again := s.SoonestOffer(c, true)
-		probes := h.Probing != nil && h.Probing.At > at.Now
+		probes := h.Probing != nil && probeAt(h.Probing, at.Now) > at.Now
 		switch {
 		case probes && (isNew || again): // a probe takes one whatever its time
 			consider(ReasonProbing, h.Probing.At)

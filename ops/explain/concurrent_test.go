@@ -195,6 +195,15 @@ func TestHeldBesideWhatGoesOn(t *testing.T) {
 	l.check(decide.ReasonHeld, true, []string{"Workflow shop has only held events left: 1 of its events waits"}, nil)
 }
 
+// An error of the script is named with its line.
+func TestHeldWithTheLine(t *testing.T) {
+	t.Parallel()
+	l := begin(t, eventlog.Consumer{Concurrency: 2}, "a")
+	l.do(decide.FinishPrepare{Run: l.of("a").ID, Failure: &eventlog.Failure{Class: eventlog.Logic, Code: "script.threw",
+		Message: "no such customer", Line: 15}})
+	l.check(decide.ReasonHeld, true, []string{"(logic script.threw in line 15: “no such customer”)"}, nil)
+}
+
 // A tool that is another one than at the deploy is accepted by a deploy. No other command frees its events for good.
 func TestHeldBecauseAToolHasChanged(t *testing.T) {
 	t.Parallel()

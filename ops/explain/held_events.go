@@ -104,7 +104,11 @@ func (w *Why) explainGroup(s *projections.State, g heldGroup) {
 	f := failureOf(s, first)
 	why := ""
 	if f != nil && g.reason != eventlog.HeldApproval {
-		why = fmt.Sprintf(" (%s %s: %s)", f.Class, f.Code, quoted(f.Message))
+		line := ""
+		if f.Line != 0 {
+			line = fmt.Sprintf(" in line %d", f.Line)
+		}
+		why = fmt.Sprintf(" (%s %s%s: %s)", f.Class, f.Code, line, quoted(f.Message))
 	}
 	text := fmt.Sprintf("%s%s", reasonWords[g.reason], why)
 	switch _, m := heldBy(s, first); {
