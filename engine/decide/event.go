@@ -235,6 +235,10 @@ const codeHeldOtherwise = "event.held"
 // ended, since no run will take them any more; that none is brought back is refused before.
 func (d *decision) changeEvent(action EventAction, ref eventlog.EventRef, reason string) *Refusal {
 	e := d.event(ref.Topic, ref.MessageID)
+	if s := d.state(); e == nil && !s.Definition().HasTopic(ref.Topic) {
+		return refuse(NotFound, "event.unknown", "workflow %s has no topic %q, and no event %q of it", s.Name, ref.Topic,
+			ref.MessageID).hint(hint.Topics, joinTopics(s.Definition().Topics))
+	}
 	if e == nil {
 		return refuse(NotFound, "event.unknown", "there is no event %q in topic %q", ref.MessageID, ref.Topic).
 			hint(hint.Events, d.state().Name)
@@ -299,7 +303,7 @@ func (d *decision) redrive(e *projections.TopicEvent) *Refusal {
 			e.Job(), b.Until).
 			hint(hint.Resume, s.Name)
 	}
-	return d.refuseJob(e, "cancelled and discarded jobs can be redriven")
+	return d.refuseJob(e, "cancelled, discarded and held ones can be redriven")
 }
 
 // refuseJob refuses an action that applies to other jobs only: possible says to which.

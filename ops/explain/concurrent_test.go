@@ -201,7 +201,7 @@ func TestHeldWithTheLine(t *testing.T) {
 	l := begin(t, eventlog.Consumer{Concurrency: 2}, "a")
 	l.do(decide.FinishPrepare{Run: l.of("a").ID, Failure: &eventlog.Failure{Class: eventlog.Logic, Code: "script.threw",
 		Message: "no such customer", Line: 15}})
-	l.check(decide.ReasonHeld, true, []string{"(logic script.threw in line 15: “no such customer”)"}, nil)
+	l.check(decide.ReasonHeld, true, []string{"(logic script.threw: “no such customer” in line 15)"}, nil)
 }
 
 // A tool that is another one than at the deploy is accepted by a deploy. No other command frees its events for good.

@@ -108,7 +108,7 @@ func (w *Why) explainGroup(s *projections.State, g heldGroup) {
 		if f.Line != 0 {
 			line = fmt.Sprintf(" in line %d", f.Line)
 		}
-		why = fmt.Sprintf(" (%s %s%s: %s)", f.Class, f.Code, line, quoted(f.Message))
+		why = fmt.Sprintf(" (%s %s: %s%s)", f.Class, f.Code, quoted(f.Message), line)
 	}
 	text := fmt.Sprintf("%s%s", reasonWords[g.reason], why)
 	switch _, m := heldBy(s, first); {
