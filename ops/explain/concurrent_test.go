@@ -195,6 +195,30 @@ func TestHeldBesideWhatGoesOn(t *testing.T) {
 	l.check(decide.ReasonHeld, true, []string{"Workflow shop has only held events left: 1 of its events waits"}, nil)
 }
 
+// Each part has the sentences and the commands that are about one thing. Together they are the message and all
+// commands.
+func TestParts(t *testing.T) {
+	t.Parallel()
+	l := begin(t, eventlog.Consumer{Concurrency: 8}, "a", "b")
+	l.fail("a", eventlog.Precondition, "http.404")
+	l.fail("b", eventlog.Logic, "script.threw")
+	why := l.why()
+	var said, commands []string
+	for _, p := range why.Parts {
+		said, commands = append(said, p.Message), append(commands, p.Commands...)
+		repairs := slices.Contains(p.Commands, "pawl deploy FILE")
+		if repairs != strings.Contains(p.Message, "script.threw") {
+			t.Errorf("a part: %+v", p)
+		}
+	}
+	if strings.Join(said, " ") != why.Message || !slices.Equal(commands, why.Commands) || len(why.Parts) < 3 {
+		t.Errorf("parts %+v of %+v", why.Parts, why)
+	}
+	if alone := begin(t, eventlog.Consumer{}, "a").why(); alone.Parts != nil {
+		t.Errorf("an explanation of one thing has the parts %+v", alone.Parts)
+	}
+}
+
 // An error of the script is named with its line.
 func TestHeldWithTheLine(t *testing.T) {
 	t.Parallel()

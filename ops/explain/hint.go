@@ -88,7 +88,7 @@ var hints = map[hint.Code]string{
 
 	hint.Mutations:       "pawl mutations list shows those there are",
 	hint.Outcome:         "see what became of it: pawl mutations show %s",
-	hint.SettleFirst:     "first say what became of it, or skip it: pawl resolve %s --skip",
+	hint.SettleFirst:     "first settle it: pawl mutations show %[1]s, or go on without it: pawl resolve %[1]s --skip",
 	hint.SettleFirstWhy:  "first settle it: pawl why %s",
 	hint.ApproveLater:    "approve it again later",
 	hint.ApproveRecorded: "look at what is recorded, then approve that: pawl mutations show %s",

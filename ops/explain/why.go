@@ -27,6 +27,8 @@ type Why struct {
 	Message string  `json:"message"`
 	// Commands are what a person can do about it, the most likely one first.
 	Commands []string `json:"commands"`
+	// Parts are the same sentences and commands by the thing that they are about; none where they are about one thing.
+	Parts []Paragraph `json:"parts,omitempty" jsonschema:"message and commands once more, by the thing that they are about"`
 	// Attention is what a person should look at although nothing waits for a person; null for nothing.
 	Attention *readmodel.Attention `json:"attention"`
 
@@ -35,6 +37,12 @@ type Why struct {
 
 	with  Beside
 	parts []part // Message and Commands are made of them
+}
+
+// Paragraph is what an explanation says about one thing, and what a person can do about that.
+type Paragraph struct {
+	Message  string   `json:"message"`
+	Commands []string `json:"commands"`
 }
 
 // Beside is what an explanation knows beside the state. The zero value adds nothing.
@@ -157,14 +165,19 @@ func (w *Why) names(command string) bool {
 // compose makes the message and the commands of the parts.
 func (w *Why) compose() {
 	var said []string
-	w.Commands = []string{}
+	w.Commands, w.Parts = []string{}, nil
 	for _, p := range w.parts {
 		if p.message != "" {
 			said = append(said, p.message)
 		}
 		w.Commands = append(w.Commands, p.commands...)
+		if p.message != "" || len(p.commands) > 0 {
+			w.Parts = append(w.Parts, Paragraph{p.message, append([]string{}, p.commands...)})
+		}
 	}
-	w.Message = strings.Join(said, " ")
+	if w.Message = strings.Join(said, " "); len(w.Parts) == 1 {
+		w.Parts = nil
+	}
 }
 
 // First is the same explanation with these parts first, in this order.

@@ -34,6 +34,28 @@ func New(ctx context.Context, engine Engine) (*mcp.Server, error) {
 	return s.offers, nil
 }
 
+// shortened leaves a field out of an answer and of its items: a model reads each character.
+func (t *tool) shortened(answer json.RawMessage) json.RawMessage {
+	var whole map[string]json.RawMessage
+	if t.without == "" || json.Unmarshal(answer, &whole) != nil {
+		return answer
+	}
+	delete(whole, t.without)
+	var items []map[string]json.RawMessage
+	if json.Unmarshal(whole["items"], &items) == nil {
+		for _, item := range items {
+			delete(item, t.without)
+		}
+		if shorter, err := json.Marshal(items); err == nil {
+			whole["items"] = shorter
+		}
+	}
+	if shorter, err := json.Marshal(whole); err == nil {
+		return shorter
+	}
+	return answer
+}
+
 // handler carries the tool out for a call. Whatever goes wrong is an answer that the model sees.
 func (s *server) handler(t *tool) mcp.ToolHandler {
 	return func(ctx context.Context, request *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
@@ -65,6 +87,6 @@ func (s *server) handler(t *tool) mcp.ToolHandler {
 		if err := client.Do(ctx, operation, arguments, &answer); err != nil {
 			return failed(t.name, err), nil
 		}
-		return t.answered(arguments, answer), nil
+		return t.answered(arguments, t.shortened(answer)), nil
 	}
 }

@@ -156,8 +156,9 @@ var tools = []*tool{
 		name: "why", title: "Explain what is waited for",
 		about: "Explain what a workflow (without workflow: each of them) does or waits for, since when, and what ends it. " +
 			"Call it first when something does not move or a person asks what is wrong.",
-		kinds: []kind{{name: "workflow", operation: "explainAll", within: "explainWorkflow"}},
-		next:  afterWhy,
+		kinds:   []kind{{name: "workflow", operation: "explainAll", within: "explainWorkflow"}},
+		without: "parts",
+		next:    afterWhy,
 	},
 	{
 		name: "evidence", title: "Gather what a repair needs",

@@ -34,6 +34,8 @@ type tool struct {
 	prepare func(ctx context.Context, client Client, arguments map[string]any) error
 	// destroys says that what the tool does cannot be undone.
 	destroys bool
+	// without is a field of an answer, and of its items, that says again what other fields say.
+	without string
 	// next is the next step after an answer, empty where there is none.
 	next func(arguments map[string]any, answer json.RawMessage) string
 }

@@ -61,10 +61,18 @@ func printWhy(screen term.Screen, w explain.Why) {
 		reason = string(*w.Reason)
 	}
 	fmt.Fprintf(screen.Out, "%s: %s\n", screen.Style(screen.Out).Bold(string(w.Workflow)), reason)
-	for _, line := range screen.Sentences(w.Message) {
-		fmt.Fprintln(screen.Out, line)
+	parts := w.Parts
+	if len(parts) == 0 {
+		parts = []explain.Paragraph{{Message: w.Message, Commands: w.Commands}}
 	}
-	for _, command := range w.Commands {
-		fmt.Fprintf(screen.Out, "  %s\n", term.OneLine(command, 300))
+	for _, part := range parts {
+		if part.Message != "" {
+			for _, line := range screen.Sentences(part.Message) {
+				fmt.Fprintln(screen.Out, line)
+			}
+		}
+		for _, command := range part.Commands {
+			fmt.Fprintf(screen.Out, "  %s\n", term.OneLine(command, 300))
+		}
 	}
 }
