@@ -31,7 +31,7 @@ type Approve struct {
 	Mutation eventlog.MutationID
 	// ParamsHash, if set, must be the recorded one: what the person looked at.
 	ParamsHash string
-	// Comment is what the person says with it, empty for nothing; at most maxComment bytes.
+	// Comment is what the person says with it, empty for nothing; at most 4 KiB.
 	Comment string
 }
 
