@@ -203,7 +203,7 @@ func (d *decision) ownEvent(run *projections.Run) *projections.TopicEvent {
 func (d *decision) freeAtResume(budget bool) {
 	for _, e := range d.heldEvents() {
 		if e.Held.Reason == eventlog.HeldPerson {
-			d.emit(&eventlog.EventFreed{Topic: e.Topic, MessageID: e.MessageID})
+			d.freeHeld(e)
 		}
 	}
 	for _, c := range d.state().Definition().Consumers {
@@ -218,6 +218,21 @@ func (d *decision) freeAtResume(budget bool) {
 	}
 	if budget {
 		d.restartBudgets()
+	}
+}
+
+// freeHeld frees an event that a person lets go on. Where it had failed transiently too often (transient.then: hold),
+// its count begins anew, as that of a workflow does (F8).
+func (d *decision) freeHeld(e *projections.TopicEvent) {
+	if last := lastFailed(e); e.Status == eventlog.EventStatusPending && last != nil &&
+		last.Failure.Class == eventlog.Transient {
+		d.emit(&eventlog.EventRedriven{Topic: e.Topic, MessageID: e.MessageID})
+		return
+	}
+	run := d.state().Run(e.ReservedBy)
+	d.emit(&eventlog.EventFreed{Topic: e.Topic, MessageID: e.MessageID})
+	if run != nil && run.Owes && run.Failure != nil && run.Failure.Class == eventlog.Transient {
+		d.emit(&eventlog.RunRetryOwed{Run: run.ID})
 	}
 }
 
