@@ -208,7 +208,7 @@ func (d *decision) targetsFault(run *projections.Run, e *projections.TopicEvent,
 		attempt := h.Probing.Attempt
 		switch {
 		case run.StartRevision <= h.Probing.Began: // it was under way when the target was blamed, and is no probe
-			if asked := d.env.Now.Add(retryAfter(f)); f.RetryAfter > 0 && asked > h.Probing.At {
+			if asked := d.env.Now.Add(retryAfter(f)); f.RetryAfter > 0 && asked > probeAt(h.Probing, d.env.Now) {
 				d.probeNext(run.Handler, f, attempt)
 			}
 		case f.RetryAfter > 0:

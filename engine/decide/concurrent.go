@@ -109,9 +109,9 @@ func nextBeginning(s *projections.State, c eventlog.Consumer, now eventlog.Insta
 }
 
 // lastOfArchived lets a run whose call a person has rejected come to its end after an archive, which stops only runs
-// before their mutation (C8, O6).
+// before their mutation (C8, O6). A pause of before does not keep it: nobody can end that any more.
 func lastOfArchived(s *projections.State, c eventlog.Consumer, now eventlog.Instant) (beginning, bool) {
-	if s.Pause != nil || s.Places(c.Name) >= c.Concurrency {
+	if s.Places(c.Name) >= c.Concurrency {
 		return beginning{}, false
 	}
 	for run, at := range s.Returning(c.Name) {

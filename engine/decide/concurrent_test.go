@@ -195,6 +195,41 @@ func TestC07_TheProbeFailedLongestAgo(t *testing.T) {
 	}
 }
 
+// C3, R10: a commit that publishes as much as it may is recorded also if an approved call waits for its place. The call
+// then starts with the next transition.
+func TestC03_ACommitKeepsItsRoom(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	must(b.command("deploy n=1 grant=ask"))
+	must(b.command("push b"))
+	must(b.command("prepare b run=R1"))
+	must(b.do(decide.FinishMutate{Run: "R1", Call: &eventlog.MutationCall{Connector: "m", Operation: "send",
+		Params: []byte(`"` + strings.Repeat("x", 1<<20-100) + `"`), ParamsHash: "h", TimeoutMS: 30_000}}))
+	must(b.command("push a"))
+	must(b.command("approve R1"))
+	must(b.command("prepare a run=R2"))
+	must(b.command("mutate none run=R2"))
+	commit := decide.CommitRun{Run: "R2"}
+	for i := range 1400 {
+		commit.Publishes = append(commit.Publishes, decide.Publish{Topics: []eventlog.Topic{"free"}, Title: "a title",
+			MessageID: eventlog.MessageID(fmt.Sprint("m", i)), Payload: []byte(`"` + strings.Repeat("z", 2000) + `"`)})
+	}
+	must(b.do(commit))
+	if slices.Contains(kinds(b.last), "mutation.started") {
+		t.Fatal("the call has started with a commit that is large by itself")
+	}
+	must(b.command("tick"))
+	if !slices.Contains(kinds(b.last), "mutation.started") {
+		t.Errorf("the call does not start: %v", kinds(b.last))
+	}
+}
+
 // C3: calls that come back with their places at once may be more than one transition holds, as when a new engine finds
 // those in flight without an end. The rest of them is owed.
 func TestC03_LargeCallsComeBackInTurn(t *testing.T) {

@@ -158,7 +158,7 @@ type decision struct {
 	deadPayloads int
 	// runs are the fresh ids that are left.
 	runs []eventlog.RunID
-	// returning is how many bytes the calls have that approved runs come back with: see maxReturning.
+	// returning is how many bytes the transition has once an approved run comes back with its call: see maxReturning.
 	returning int
 	err       error
 }

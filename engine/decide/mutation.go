@@ -185,9 +185,12 @@ func (d *decision) awaiting(id eventlog.MutationID, verb string) (*projections.M
 	}
 	switch {
 	case m.Status == eventlog.MutationStatusAwaitingApproval && m.ApprovedAt != 0:
-		return nil, nil, refuse(Conflict, "mutation.state", "mutation %s is approved and waits for its place, and then "+
-			"leaves by itself; it cannot be %s any more", m.ID, verb).
-			hint(hint.Outcome, m.ID)
+		no := refuse(Conflict, "mutation.state", "mutation %s is approved and waits for its place, and then "+
+			"leaves by itself; it cannot be %s any more", m.ID, verb)
+		if run == nil || run.Event == nil {
+			return nil, nil, no.hint(hint.Outcome, m.ID)
+		}
+		return nil, nil, no.hint(hint.SkipApproved, d.state().Name, run.Event.Topic, m.ID)
 	case m.Status != eventlog.MutationStatusAwaitingApproval || run == nil || run.Mutation != m.ID:
 		return nil, nil, refuse(Conflict, "mutation.state", "mutation %s is %s; only one that awaits approval can be %s",
 			m.ID, m.Status, verb).

@@ -248,9 +248,19 @@ func (d *decision) retryOne(c eventlog.Consumer, owing *projections.Run, id even
 	}
 }
 
-// maxReturning bounds the calls that approved runs come back with in one transition, in bytes of their parameters: it
-// holds each call once more, beside what else it records. The first call always fits.
-const maxReturning = 1 << 20
+// maxReturning bounds a transition with calls of approved runs that come back, in bytes: it holds each call once more,
+// beside what else it records, such as what a run publishes. A call that finds no room starts with the next transition,
+// which has room for any call where it records nothing else.
+const maxReturning = 2 << 20
+
+// recorded is how many bytes the transition takes so far, more than maxReturning where it is far too large.
+func (d *decision) recorded() int {
+	stored, err := eventlog.Encode(eventlog.Transition{Workflow: d.state().Name, Facts: d.draft.Facts()})
+	if err != nil {
+		return maxReturning + 1
+	}
+	return len(stored)
+}
 
 // giveBackPlace lets a run go on that has waited for a person and then for a place: with its call if that was
 // approved, with next if it was rejected (C3). It reports false where the call has to wait for another transition.
@@ -258,7 +268,10 @@ func (d *decision) giveBackPlace(run *projections.Run) bool {
 	m := d.state().Mutation(run.Mutation)
 	approved := m != nil && m.Status == eventlog.MutationStatusAwaitingApproval
 	if approved {
-		if d.returning > 0 && d.returning+len(m.Call.Params) > maxReturning {
+		if d.returning == 0 {
+			d.returning = d.recorded()
+		}
+		if d.returning+len(m.Call.Params) > maxReturning {
 			return false
 		}
 		d.returning += len(m.Call.Params)

@@ -48,6 +48,7 @@ const (
 	// Mutations.
 	Mutations       Code = "mutation.list"
 	Outcome         Code = "mutation.outcome"        // mutation
+	SkipApproved    Code = "mutation.skipApproved"   // workflow, topic, mutation
 	SettleFirst     Code = "mutation.settleFirst"    // mutation
 	SettleFirstWhy  Code = "mutation.settleFirstWhy" // workflow
 	ApproveLater    Code = "approval.later"

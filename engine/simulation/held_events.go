@@ -35,7 +35,7 @@ func (j *judge) beganWell(b *book, r eventlog.Record, run *concurrentRun, after 
 		about("beside another while its consumer probes (C7)")
 	}
 	ends := run.start != r.Revision && b.phases[run.id].PastMutation() // only its next is left, and an archive lets it
-	if block := after.Blocked; after.Archived && !ends || after.Pause != nil || block != nil &&
+	if block := after.Blocked; after.Archived && !ends || after.Pause != nil && !after.Archived || block != nil &&
 		(block.Reason == eventlog.BlockContradiction || block.Reason == eventlog.BlockLoss) {
 		about("while everything is held (C8)")
 	}

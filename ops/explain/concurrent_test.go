@@ -219,6 +219,20 @@ func TestParts(t *testing.T) {
 	}
 }
 
+// After a restore it is not known what has left since the backup: approved calls are named, with what keeps them (O6).
+func TestRestoredNamesApprovedCalls(t *testing.T) {
+	t.Parallel()
+	l := begin(t, eventlog.Consumer{Concurrency: 1}, "a", "b", "c")
+	l.do(decide.SetGrants{Grants: map[string]eventlog.Grant{"m.*": eventlog.GrantAsk}})
+	approved := l.call("a", true)
+	l.call("b", true)
+	l.do(decide.Approve{Mutation: approved}) // the run of c has the place
+	l.do(decide.Restore{Fact: eventlog.LogRestored{TakenAt: l.now, From: "backup"}})
+	l.fail("c", eventlog.Precondition, "http.404")
+	l.check(decide.ReasonRestored, true, []string{"waited for a place (1) leave at the resume",
+		"Of calls that wait for an approval (1)"}, []string{"pawl skip shop in a", "pawl resume shop"})
+}
+
 // An error of the script is named with its line.
 func TestHeldWithTheLine(t *testing.T) {
 	t.Parallel()

@@ -86,8 +86,10 @@ var hints = map[hint.Code]string{
 	hint.IncludingUnknown: "look at the other side; to redrive them all the same: --including-unknown, " +
 		"or includingUnknown: true",
 
-	hint.Mutations:       "pawl mutations list shows those there are",
-	hint.Outcome:         "see what became of it: pawl mutations show %s",
+	hint.Mutations: "pawl mutations list shows those there are",
+	hint.Outcome:   "see what became of it: pawl mutations show %s",
+	hint.SkipApproved: "to keep it from leaving, skip its event, which pawl mutations show %[3]s names: " +
+		"pawl skip %[1]s %[2]s MESSAGE-ID",
 	hint.SettleFirst:     "first settle it: pawl mutations show %[1]s, or go on without it: pawl resolve %[1]s --skip",
 	hint.SettleFirstWhy:  "first settle it: pawl why %s",
 	hint.ApproveLater:    "approve it again later",

@@ -119,9 +119,51 @@ func (w *Why) explainRestored(s *projections.State) {
 	}
 	w.add("What it has done since then is not known here, and would be done again: look at the other side, skip the " +
 		"events that are done, and then resume it. Events still arrive and wait.")
+	w.addApproved(s)
 	w.addHold(s.Blocked)
 	w.offer("pawl events list --workflow %s --status pending", s.Name)
+	for _, command := range skips(s) {
+		w.offer("%s", command)
+	}
 	w.offer("pawl resume %s", s.Name)
+}
+
+// addApproved says of calls that a person had approved or was asked about at the backup that they may have left since.
+func (w *Why) addApproved(s *projections.State) {
+	approved, asked := 0, 0
+	for run := range s.OpenRuns() {
+		if m := s.Mutation(run.Mutation); m != nil && m.Status == eventlog.MutationStatusAwaitingApproval {
+			if m.ApprovedAt != 0 {
+				approved++
+			} else {
+				asked++
+			}
+		}
+	}
+	if approved > 0 {
+		w.add("Calls that were approved before the backup and waited for a place (%d) leave at the resume, also one that "+
+			"has left since then: skip the event of such a call.", approved)
+	}
+	if asked > 0 {
+		w.add("Of calls that wait for an approval (%d), it is not known either whether they have left since the backup.",
+			asked)
+	}
+}
+
+// skips are the commands that keep approved calls from leaving at the resume, for some of them.
+func skips(s *projections.State) (commands []string) {
+	for run := range s.OpenRuns() {
+		m := s.Mutation(run.Mutation)
+		if m == nil || m.Status != eventlog.MutationStatusAwaitingApproval || m.ApprovedAt == 0 || run.Event == nil {
+			continue
+		}
+		if len(commands) == maxNamed {
+			break
+		}
+		commands = append(commands, fmt.Sprintf("pawl skip %s %s %s", s.Name, run.Event.Topic,
+			shellWord(run.Event.MessageID)))
+	}
+	return commands
 }
 
 // addHold says that the system holds the paused workflow too; nil if it does not.
