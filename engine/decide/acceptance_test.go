@@ -136,10 +136,19 @@ func TestConfirmNames(t *testing.T) {
 	}
 }
 
-func (b *bench) must(line string) {
+func (b *bench) must(lines ...string) {
 	b.t.Helper()
-	if err := b.command(line); err != nil {
-		b.t.Fatalf("%s: %v", line, err)
+	for _, line := range lines {
+		if err := b.command(line); err != nil {
+			b.t.Fatalf("%s: %v", line, err)
+		}
+	}
+}
+
+func (b *bench) mustDo(cmd decide.Command) {
+	b.t.Helper()
+	if err := b.do(cmd); err != nil {
+		b.t.Fatalf("%T: %v", cmd, err)
 	}
 }
 

@@ -156,12 +156,7 @@ func TestC1_AnEventThatIsNowhere(t *testing.T) {
 func TestC03_ApprovedWaitsForItsPlace(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	for _, line := range []string{"deploy n=1 grant=ask", "push a b", "prepare a run=R1", "mutate call run=R1",
-		"approve R1"} {
-		if err := b.command(line); err != nil {
-			t.Fatalf("%s: %v", line, err)
-		}
-	}
+	b.must("deploy n=1 grant=ask", "push a b", "prepare a run=R1", "mutate call run=R1", "approve R1")
 	for line, verb := range map[string]string{"approve R1": "approved", "reject R1": "rejected"} {
 		var refusal *decide.Refusal
 		want := "mutation R1 is approved and waits for its place, and then leaves by itself; it cannot be " + verb +
@@ -176,20 +171,13 @@ func TestC03_ApprovedWaitsForItsPlace(t *testing.T) {
 func TestC07_TheProbeFailedLongestAgo(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	for _, line := range []string{"deploy n=1", "push a b c", "prepare fail transient run=R1",
-		"prepare fail transient run=R2", "prepare fail transient run=R3", "after 1h", "tick",
-		"prepare fail transient run=R4", "after 1h"} {
-		if err := b.command(line); err != nil {
-			t.Fatalf("%s: %v", line, err)
-		}
-	}
+	b.must("deploy n=1", "push a b c", "prepare fail transient run=R1", "prepare fail transient run=R2",
+		"prepare fail transient run=R3", "after 1h", "tick", "prepare fail transient run=R4", "after 1h")
 	if a := b.state.Event("in", "a"); a.FailedAt < b.state.Event("in", "c").FailedAt {
 		t.Fatalf("the first probe was not a: %+v", a)
 	}
 	b.state = b.state.PageOut(projections.Window{}, func(projections.Key) bool { return true })
-	if err := b.command("tick"); err != nil {
-		t.Fatal(err)
-	}
+	b.must("tick")
 	if run := b.state.Run("R5"); run == nil || run.Event.MessageID != "b" {
 		t.Errorf("the second probe: %+v, want b", run)
 	}
@@ -200,31 +188,20 @@ func TestC07_TheProbeFailedLongestAgo(t *testing.T) {
 func TestC03_ACommitKeepsItsRoom(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	must := func(err error) {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	must(b.command("deploy n=1 grant=ask"))
-	must(b.command("push b"))
-	must(b.command("prepare b run=R1"))
-	must(b.do(decide.FinishMutate{Run: "R1", Call: &eventlog.MutationCall{Connector: "m", Operation: "send",
-		Params: []byte(`"` + strings.Repeat("x", 1<<20-100) + `"`), ParamsHash: "h", TimeoutMS: 30_000}}))
-	must(b.command("push a"))
-	must(b.command("approve R1"))
-	must(b.command("prepare a run=R2"))
-	must(b.command("mutate none run=R2"))
+	b.must("deploy n=1 grant=ask", "push b", "prepare b run=R1")
+	b.mustDo(decide.FinishMutate{Run: "R1", Call: &eventlog.MutationCall{Connector: "m", Operation: "send",
+		Params: []byte(`"` + strings.Repeat("x", 1<<20-100) + `"`), ParamsHash: "h", TimeoutMS: 30_000}})
+	b.must("push a", "approve R1", "prepare a run=R2", "mutate none run=R2")
 	commit := decide.CommitRun{Run: "R2"}
 	for i := range 1400 {
 		commit.Publishes = append(commit.Publishes, decide.Publish{Topics: []eventlog.Topic{"free"}, Title: "a title",
 			MessageID: eventlog.MessageID(fmt.Sprint("m", i)), Payload: []byte(`"` + strings.Repeat("z", 2000) + `"`)})
 	}
-	must(b.do(commit))
+	b.mustDo(commit)
 	if slices.Contains(kinds(b.last), "mutation.started") {
 		t.Fatal("the call has started with a commit that is large by itself")
 	}
-	must(b.command("tick"))
+	b.must("tick")
 	if !slices.Contains(kinds(b.last), "mutation.started") {
 		t.Errorf("the call does not start: %v", kinds(b.last))
 	}
@@ -235,32 +212,27 @@ func TestC03_ACommitKeepsItsRoom(t *testing.T) {
 func TestC03_LargeCallsComeBackInTurn(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	must := func(err error) {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	must(b.command("deploy n=6 grant=ask"))
+	b.must("deploy n=6 grant=ask")
 	params := []byte(`"` + strings.Repeat("x", 900_000) + `"`)
 	var calls []eventlog.MutationID
 	for i := range 12 {
 		id := fmt.Sprint("e", i)
-		must(b.command("push " + id))
+		b.must("push " + id)
 		run := b.state.OpenRun("in", eventlog.MessageID(id)).ID
-		must(b.command(fmt.Sprintf("prepare %s run=%s", id, run)))
-		must(b.do(decide.FinishMutate{Run: run, Call: &eventlog.MutationCall{Connector: "m", Operation: "send",
-			Params: params, ParamsHash: "h", TimeoutMS: 30_000}}))
+		b.must(fmt.Sprintf("prepare %s run=%s", id, run))
+		b.mustDo(decide.FinishMutate{Run: run, Call: &eventlog.MutationCall{Connector: "m", Operation: "send",
+			Params: params, ParamsHash: "h", TimeoutMS: 30_000}})
 		calls = append(calls, b.state.Run(run).Mutation)
 	}
 	for _, m := range calls { // six get places, six wait for one
-		must(b.do(decide.Approve{Mutation: m}))
+		b.mustDo(decide.Approve{Mutation: m})
 	}
-	must(b.command("engine E2"))
-	must(b.command("recover"))
+	b.must("engine E2", "recover")
 	for n := 1; ; n++ {
 		entry, err := eventlog.NewEntry(b.last.Transition(workflow, decide.Env{Now: b.now}), b.state.Head)
-		must(err)
+		if err != nil {
+			t.Fatal(err)
+		}
 		if len(entry.Stored) > 2<<20 {
 			t.Fatalf("transition %d of the new engine has %d bytes", n, len(entry.Stored))
 		}
@@ -271,6 +243,6 @@ func TestC03_LargeCallsComeBackInTurn(t *testing.T) {
 		if !slices.ContainsFunc(b.owed(), starts) {
 			t.Fatalf("%d runs have a place, and owed is %+v", b.state.Places("c"), b.owed())
 		}
-		must(b.command("tick"))
+		b.must("tick")
 	}
 }

@@ -119,24 +119,27 @@ func (w *Why) explainRestored(s *projections.State) {
 	}
 	w.add("What it has done since then is not known here, and would be done again: look at the other side, skip the " +
 		"events that are done, and then resume it. Events still arrive and wait.")
-	w.addApproved(s)
+	skips := w.addApproved(s)
 	w.addHold(s.Blocked)
 	w.offer("pawl events list --workflow %s --status pending", s.Name)
-	for _, command := range skips(s) {
+	for _, command := range skips {
 		w.offer("%s", command)
 	}
 	w.offer("pawl resume %s", s.Name)
 }
 
 // addApproved says of calls that a person had approved or was asked about at the backup that they may have left since.
-func (w *Why) addApproved(s *projections.State) {
+// It returns the commands that keep approved ones from leaving at the resume, for some of them.
+func (w *Why) addApproved(s *projections.State) (skips []string) {
 	approved, asked := 0, 0
 	for run := range s.OpenRuns() {
-		if m := s.Mutation(run.Mutation); m != nil && m.Status == eventlog.MutationStatusAwaitingApproval {
-			if m.ApprovedAt != 0 {
-				approved++
-			} else {
-				asked++
+		switch m := s.Mutation(run.Mutation); {
+		case m == nil || m.Status != eventlog.MutationStatusAwaitingApproval:
+		case m.ApprovedAt == 0:
+			asked++
+		default:
+			if approved++; approved <= maxNamed {
+				skips = append(skips, fmt.Sprintf("pawl skip %s %s %s", s.Name, run.Event.Topic, shellWord(run.Event.MessageID)))
 			}
 		}
 	}
@@ -148,22 +151,7 @@ func (w *Why) addApproved(s *projections.State) {
 		w.add("Of calls that wait for an approval (%d), it is not known either whether they have left since the backup.",
 			asked)
 	}
-}
-
-// skips are the commands that keep approved calls from leaving at the resume, for some of them.
-func skips(s *projections.State) (commands []string) {
-	for run := range s.OpenRuns() {
-		m := s.Mutation(run.Mutation)
-		if m == nil || m.Status != eventlog.MutationStatusAwaitingApproval || m.ApprovedAt == 0 || run.Event == nil {
-			continue
-		}
-		if len(commands) == maxNamed {
-			break
-		}
-		commands = append(commands, fmt.Sprintf("pawl skip %s %s %s", s.Name, run.Event.Topic,
-			shellWord(run.Event.MessageID)))
-	}
-	return commands
+	return skips
 }
 
 // addHold says that the system holds the paused workflow too; nil if it does not.

@@ -61,3 +61,21 @@ func TestStepsNameTools(t *testing.T) {
 		}
 	}
 }
+
+// What an answer says twice is left out of it and of its items, and of no other answer.
+func TestShortened(t *testing.T) {
+	t.Parallel()
+	why := &tool{without: "parts"}
+	for answer, want := range map[string]string{
+		`{"message":"m","parts":[1]}`:                               `{"message":"m"}`,
+		`{"items":[{"message":"m","parts":[1]},{}],"next":"after"}`: `{"items":[{"message":"m"},{}],"next":"after"}`,
+		`["parts"]`: `["parts"]`,
+	} {
+		if got := string(why.shortened([]byte(answer))); got != want {
+			t.Errorf("%s becomes %s, want %s", answer, got, want)
+		}
+		if got := string(new(tool).shortened([]byte(answer))); got != answer {
+			t.Errorf("%s becomes %s with a tool that leaves nothing out", answer, got)
+		}
+	}
+}
