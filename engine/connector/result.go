@@ -32,9 +32,8 @@ func checkedOutcome(out Outcome, call Call) Outcome {
 	case Failed:
 		return FailedWith(repaired(out.Failure, call))
 	default:
-		failure := repaired(out.Failure, call)
-		failure.RetryAfter = 0 // it is not tried again: what became of it has to be found out first
-		return Outcome{Status: Uncertain, Failure: failure, Answered: out.Answered, Relayed: out.Relayed}
+		return Outcome{Status: Uncertain, Failure: repaired(out.Failure, call), Answered: out.Answered,
+			Relayed: out.Relayed}
 	}
 }
 

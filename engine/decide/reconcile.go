@@ -35,7 +35,7 @@ func (c ResendMutation) decide(d *decision) error {
 		return ErrStale
 	}
 	attempt := counted(m) + 1
-	end := m.StartedAt.Add(time.Duration(m.Call.ResendMS)*time.Millisecond - ResendMargin)
+	end := resendEnd(m)
 	why := ""
 	switch {
 	case s.Archived:
@@ -118,7 +118,7 @@ func (d *decision) firstReconcile(m *projections.Mutation, f eventlog.Failure,
 	overAt eventlog.Instant) *eventlog.MutationReconcileScheduled {
 	byClock := d.afterDeadline(m)
 	if m.Engine == d.env.Engine {
-		at := d.env.Now.Add(d.env.Policies.Reconcile.Delay(1, d.env.Jitter))
+		at := d.env.Now.Add(d.untilAsked(m, f, d.env.Policies.Reconcile.Delay(1, d.env.Jitter)))
 		if overAt == 0 || overAt > d.env.Now && d.learnsEarly(m) {
 			at = max(at, byClock)
 		} else {
@@ -133,6 +133,22 @@ func (d *decision) firstReconcile(m *projections.Mutation, f eventlog.Failure,
 		at = overAt
 	}
 	return &eventlog.MutationReconcileScheduled{Mutation: m.ID, At: at, Failure: f, OverAt: overAt}
+}
+
+// untilAsked is how long the other side is left alone before it is asked, or sent the same call, once more: the
+// policy's wait, or as long as it wants to be left alone if that is longer (F13). A resend waits for no wish that would
+// outlast the promise that the key is known.
+func (d *decision) untilAsked(m *projections.Mutation, f eventlog.Failure, wait time.Duration) time.Duration {
+	wish := retryAfter(f)
+	if m.Call.Resends() && d.env.Now.Add(wish) >= resendEnd(m) {
+		return wait
+	}
+	return max(wait, wish)
+}
+
+// resendEnd is when the last resend of a call has to be over.
+func resendEnd(m *projections.Mutation) eventlog.Instant {
+	return m.StartedAt.Add(time.Duration(m.Call.ResendMS)*time.Millisecond - ResendMargin)
 }
 
 // learnsEarly reports whether anything can come of looking while something of the call may be under way: a connector

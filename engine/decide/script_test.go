@@ -346,9 +346,12 @@ func (b *bench) outcomeCommand(w words, run eventlog.RunID) (decide.Command, err
 			}
 		default:
 			c.Outcome.Failure = w.told("says")
+			if w.has("held-back") || w.retryAfter() > 0 {
+				c.Outcome.Failure = &eventlog.Failure{Class: eventlog.Transient, Code: "http.status", Message: "not now",
+					RetryAfter: w.retryAfter()}
+			}
 			if w.has("held-back") {
-				c.Outcome.Failure = &eventlog.Failure{Class: eventlog.Transient, Code: eventlog.CodeHeldBack,
-					Message: "it was not sent", RetryAfter: w.retryAfter()}
+				c.Outcome.Failure.Code = eventlog.CodeHeldBack
 			}
 		}
 		c.CallFailure = w.told("call")

@@ -248,7 +248,7 @@ func (d *decision) askAgain(run *projections.Run, m *projections.Mutation, c Set
 		d.kind = "mutation.left_indeterminate"
 		return
 	}
-	wait := p.Delay(attempt+1, d.env.Jitter)
+	wait := d.untilAsked(m, f, p.Delay(attempt+1, d.env.Jitter))
 	d.emitNaming(&eventlog.MutationReconcileScheduled{
 		Mutation: m.ID, Attempt: attempt, At: d.env.Now.Add(wait), Failure: f, OverAt: d.env.Now,
 	})

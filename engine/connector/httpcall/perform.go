@@ -97,10 +97,12 @@ func outcomeOfResend(ctx context.Context, call connector.Call, where string, a a
 		return connector.FailedWith(connector.Failf(eventlog.Transient, connector.CodeNotApplied,
 			"%s answered %d when it was sent again: the call did not take effect", where, a.status))
 	}
+	failure := connector.Failf(eventlog.Transient, "http.reconcile",
+		"%s answered %d when it was sent again, which says neither applied nor failed%s", where, a.status, a.excerpt())
+	failure.RetryAfter = a.retryAfter()
 	onTheWay := relayed(a.status)
 	return connector.Outcome{Status: connector.Uncertain, Answered: a.complete() && !onTheWay, Relayed: onTheWay,
-		Failure: connector.Failf(eventlog.Transient, "http.reconcile",
-			"%s answered %d when it was sent again, which says neither applied nor failed%s", where, a.status, a.excerpt())}
+		Failure: failure}
 }
 
 // outcomeOf reads the answer to a mutation (F4).

@@ -62,8 +62,10 @@ func (c *Connector) reconcile(ctx context.Context, call connector.Call) connecto
 			connector.CodeNotApplied,
 			"%s answered %d: the call did not take effect", placeOf("GET", t), a.status)}
 	default:
-		return connector.RetryWith(connector.Failf(eventlog.Transient, "http.reconcile",
-			"%s answered %d, which says neither applied nor failed%s", placeOf("GET", t), a.status, a.excerpt()))
+		failure := connector.Failf(eventlog.Transient, "http.reconcile",
+			"%s answered %d, which says neither applied nor failed%s", placeOf("GET", t), a.status, a.excerpt())
+		failure.RetryAfter = a.retryAfter()
+		return connector.RetryWith(failure)
 	}
 }
 

@@ -23,6 +23,7 @@ func TestAnswersToACallThatIsSentAgain(t *testing.T) {
 	var status, requests atomic.Int32
 	_, address := server(t, func(w http.ResponseWriter, r *http.Request) {
 		requests.Add(1)
+		w.Header().Set("Retry-After", "20")
 		if status.Load() == 0 {
 			panic(http.ErrAbortHandler)
 		}
@@ -44,6 +45,7 @@ func TestAnswersToACallThatIsSentAgain(t *testing.T) {
 		{400, connector.Uncertain, true}, {401, connector.Uncertain, true}, {409, connector.Uncertain, true},
 		{422, connector.Uncertain, true}, {429, connector.Uncertain, true}, {500, connector.Uncertain, true},
 		{302, connector.Uncertain, true}, {408, connector.Uncertain, false}, {502, connector.Uncertain, false},
+		{503, connector.Uncertain, false},
 		{0, connector.Uncertain, false},
 	} {
 		status.Store(int32(c.status))
@@ -51,6 +53,9 @@ func TestAnswersToACallThatIsSentAgain(t *testing.T) {
 		out := r.Perform(t.Context(), call)
 		if out.Status != c.want || out.Answered != c.answered || requests.Load() != 1 {
 			t.Errorf("%d: %+v (%v), %d requests", c.status, out, out.Failure, requests.Load())
+		}
+		if wish := c.status == 429 || c.status == 503; out.Failure != nil && wish != (out.Failure.RetryAfter > 0) {
+			t.Errorf("%d: it is left alone for %s (F13)", c.status, out.Failure.RetryAfter)
 		}
 		if c.want == connector.Failed && out.Failure.Code != connector.CodeNotApplied {
 			t.Errorf("%d: %+v", c.status, out.Failure)

@@ -219,10 +219,16 @@ func (a answer) refusal(where string) (failure *eventlog.Failure, definite bool)
 			"call had used; the next call gets a new one%s", where, a.excerpt()), true
 	}
 	failure = connector.Failf(class, "http.status", "%s answered %d%s", where, a.status, a.excerpt())
-	if a.status == http.StatusTooManyRequests || a.status == http.StatusServiceUnavailable {
-		failure.RetryAfter = RetryAfter(a.header, time.Now())
-	}
+	failure.RetryAfter = a.retryAfter()
 	return failure, definite
+}
+
+// retryAfter is how long the host wants to be left alone, 0 where the answer does not say (F13).
+func (a answer) retryAfter() time.Duration {
+	if a.status == http.StatusTooManyRequests || a.status == http.StatusServiceUnavailable {
+		return RetryAfter(a.header, time.Now())
+	}
+	return 0
 }
 
 // RetryAfter reads the header Retry-After of an answer: seconds, or a moment. A moment is counted from the answer's

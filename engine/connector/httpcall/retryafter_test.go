@@ -10,30 +10,29 @@ import (
 	"github.com/pawl-run/pawl/engine/connector"
 )
 
-// TestF13_RetryAfter: a refusal that says when to come again is a failure that knows it, and nothing
-// else is.
+// TestF13_RetryAfter: an answer that says when to come again is a failure that knows it, also where the outcome stays
+// open, and nothing else is.
 func TestF13_RetryAfter(t *testing.T) {
 	const date = "Date: Fri, 31 Dec 1999 23:00:00 GMT\r\n" // the host's clock is another than ours
 	for name, c := range map[string]struct {
-		status     int
-		header     string
-		want, call time.Duration // of a read, and of a mutation
+		status int
+		header string
+		want   time.Duration
 	}{
-		"seconds":      {429, "Retry-After: 20\r\n", 20 * time.Second, 20 * time.Second},
-		"seconds, 503": {503, "Retry-After: 20\r\n", 20 * time.Second, 0}, // the mutation is uncertain
-		"a moment": {429, date + "Retry-After: Fri, 31 Dec 1999 23:05:00 GMT\r\n", 5 * time.Minute,
-			5 * time.Minute},
-		"a moment in the past":  {429, date + "Retry-After: Fri, 31 Dec 1999 22:00:00 GMT\r\n", 0, 0},
-		"no wish":               {429, "", 0, 0},
-		"none":                  {429, "Retry-After: 0\r\n", 0, 0},
-		"negative":              {429, "Retry-After: -3\r\n", 0, 0},
-		"words":                 {429, "Retry-After: soon\r\n", 0, 0},
-		"more than an hour":     {429, "Retry-After: 86400\r\n", time.Hour, time.Hour},
-		"more than any number":  {429, "Retry-After: 99999999999999999999999\r\n", time.Hour, time.Hour},
-		"a moment far away":     {429, date + "Retry-After: Fri, 31 Dec 2099 23:00:00 GMT\r\n", time.Hour, time.Hour},
-		"another server error":  {500, "Retry-After: 20\r\n", 0, 0},
-		"another client error":  {404, "Retry-After: 20\r\n", 0, 0},
-		"a redirect's own wish": {307, "Retry-After: 20\r\n", 0, 0},
+		"seconds":               {429, "Retry-After: 20\r\n", 20 * time.Second},
+		"seconds, 503":          {503, "Retry-After: 20\r\n", 20 * time.Second}, // the mutation is uncertain
+		"a moment":              {429, date + "Retry-After: Fri, 31 Dec 1999 23:05:00 GMT\r\n", 5 * time.Minute},
+		"a moment in the past":  {429, date + "Retry-After: Fri, 31 Dec 1999 22:00:00 GMT\r\n", 0},
+		"no wish":               {429, "", 0},
+		"none":                  {429, "Retry-After: 0\r\n", 0},
+		"negative":              {429, "Retry-After: -3\r\n", 0},
+		"words":                 {429, "Retry-After: soon\r\n", 0},
+		"more than an hour":     {429, "Retry-After: 86400\r\n", time.Hour},
+		"more than any number":  {429, "Retry-After: 99999999999999999999999\r\n", time.Hour},
+		"a moment far away":     {429, date + "Retry-After: Fri, 31 Dec 2099 23:00:00 GMT\r\n", time.Hour},
+		"another server error":  {500, "Retry-After: 20\r\n", 0},
+		"another client error":  {404, "Retry-After: 20\r\n", 0},
+		"a redirect's own wish": {307, "Retry-After: 20\r\n", 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWire(t, func(conn net.Conn, _ int, _ *http.Request) bool {
@@ -47,8 +46,8 @@ func TestF13_RetryAfter(t *testing.T) {
 				t.Errorf("read: retry after %s, want %s", got, c.want)
 			}
 			out := r.Perform(t.Context(), mutation("post", params))
-			if out.Status == connector.Applied || out.Failure.RetryAfter != c.call {
-				t.Errorf("mutation: %d, retry after %s, want %s", out.Status, out.Failure.RetryAfter, c.call)
+			if out.Status == connector.Applied || out.Failure.RetryAfter != c.want {
+				t.Errorf("mutation: %d, retry after %s, want %s", out.Status, out.Failure.RetryAfter, c.want)
 			}
 		})
 	}

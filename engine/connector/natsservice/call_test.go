@@ -162,24 +162,24 @@ func TestAnswers(t *testing.T) {
 	})
 }
 
-// TestF13_RetryAfter: a service that refuses with 429 or 503 may say when to come again.
+// TestF13_RetryAfter: a service that answers 429 or 503 may say when to come again, also where the outcome stays open.
 func TestF13_RetryAfter(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.start("mail", mutation("send"), described("get", "get"))
 	w.await("mail.send", "mail.get")
 	for name, tt := range map[string]struct {
-		wish       wish
-		want, call time.Duration // of a read, and of a mutation
+		wish wish
+		want time.Duration
 	}{
-		"429":                {wish{Code: "429", Retry: "20"}, 20 * time.Second, 20 * time.Second},
-		"503":                {wish{Code: "503", Retry: "20"}, 20 * time.Second, 20 * time.Second},
-		"503, but uncertain": {wish{Code: "503", Retry: "20", Outcome: "uncertain"}, 20 * time.Second, 0},
-		"more than an hour":  {wish{Code: "503", Retry: "7200"}, time.Hour, time.Hour},
-		"a date":             {wish{Code: "503", Retry: "Fri, 31 Dec 2099 23:00:00 GMT"}, 0, 0},
-		"no wish":            {wish{Code: "503"}, 0, 0},
-		"another error":      {wish{Code: "500", Retry: "20", Outcome: "failed"}, 0, 0},
-		"a refusal for good": {wish{Code: "422", Retry: "20"}, 0, 0},
+		"429":                {wish{Code: "429", Retry: "20"}, 20 * time.Second},
+		"503":                {wish{Code: "503", Retry: "20"}, 20 * time.Second},
+		"503, but uncertain": {wish{Code: "503", Retry: "20", Outcome: "uncertain"}, 20 * time.Second},
+		"more than an hour":  {wish{Code: "503", Retry: "7200"}, time.Hour},
+		"a date":             {wish{Code: "503", Retry: "Fri, 31 Dec 2099 23:00:00 GMT"}, 0},
+		"no wish":            {wish{Code: "503"}, 0},
+		"another error":      {wish{Code: "500", Retry: "20", Outcome: "failed"}, 0},
+		"a refusal for good": {wish{Code: "422", Retry: "20"}, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -190,8 +190,8 @@ func TestF13_RetryAfter(t *testing.T) {
 				t.Errorf("read: %+v, want to come again after %s", failure, tt.want)
 			}
 			if out := w.perform(call("mail.send", "K-"+name, soon, tt.wish)); out.Failure == nil ||
-				out.Failure.RetryAfter != tt.call {
-				t.Errorf("mutation: %+v, want to come again after %s", out.Failure, tt.call)
+				out.Failure.RetryAfter != tt.want {
+				t.Errorf("mutation: %+v, want to come again after %s", out.Failure, tt.want)
 			}
 		})
 	}
