@@ -45,6 +45,8 @@ type DeployResult struct {
 	Created, Changed bool
 	// Freed is true where the workflow was in maintenance, and the deploy has ended that.
 	Freed bool
+	// FreedEvents counts the held events that the deploy has let go on (C5).
+	FreedEvents int
 	// Problems are warnings, or the reasons why the deploy was refused.
 	Problems []deploy.Problem
 	// Refused is true when nothing was deployed because of the problems.
@@ -93,6 +95,7 @@ func (e *Engine) Deploy(ctx context.Context, actor eventlog.Actor, req DeployReq
 	result.Version, result.Changed = now.Version, now.Version != state.Version
 	result.Created = result.Changed && !state.Exists()
 	result.Freed = state.Maintenance != nil && now.Maintenance == nil
+	result.FreedEvents = max(0, state.HeldForPerson()-now.HeldForPerson())
 	result.Withdrawn = deploy.Withdrawn(state.Grants, now.Grants, now.Definition())
 	for _, op := range now.Definition().Operations {
 		mutates := op.Kind == string(sandbox.KindMutate)
@@ -234,5 +237,6 @@ func (e *Engine) Repair(ctx context.Context, actor eventlog.Actor, name eventlog
 		return result, err
 	}
 	result.Version, result.Changed = now.Version, true
+	result.FreedEvents = max(0, state.HeldForPerson()-now.HeldForPerson())
 	return result, nil
 }

@@ -64,7 +64,9 @@ type (
 	repairAnswer struct {
 		Workflow eventlog.WorkflowName `json:"workflow"`
 		Version  eventlog.Version      `json:"version" jsonschema:"the new minor version, which runs now"`
-		Warnings []sandbox.Problem     `json:"warnings"`
+		// FreedEvents are the events that were held for the repair.
+		FreedEvents int               `json:"freedEvents,omitempty" jsonschema:"how many held events the repair has let go on"`
+		Warnings    []sandbox.Problem `json:"warnings"`
 	}
 )
 
@@ -93,7 +95,8 @@ func repairWorkflow(ctx context.Context, c *Call, r *repairRequest) (repairAnswe
 	}
 	problems := explain.Problems(result.Problems)
 	if !result.Refused {
-		return repairAnswer{Workflow: r.Workflow, Version: result.Version, Warnings: neverNull(problems)}, nil
+		return repairAnswer{Workflow: r.Workflow, Version: result.Version, FreedEvents: result.FreedEvents,
+			Warnings: neverNull(problems)}, nil
 	}
 	p := rpc.Problemf(http.StatusUnprocessableEntity, "repair.refused", "the repair of %s was refused: %s", r.Workflow,
 		firstError(problems)).

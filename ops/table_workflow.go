@@ -39,6 +39,8 @@ type (
 		// Changed is false where the script ran already; Freed is true where the deploy has ended maintenance.
 		Changed bool `json:"changed" jsonschema:"false where this version ran already"`
 		Freed   bool `json:"freed" jsonschema:"true where the deploy has ended the workflow's maintenance"`
+		// FreedEvents are the events that were held for such a deploy.
+		FreedEvents int `json:"freedEvents,omitempty" jsonschema:"how many held events the deploy has let go on"`
 		// Asks are the operations whose every call waits for an approval.
 		Asks []string `json:"asks" jsonschema:"operations of this version that wait for an approval at each call"`
 		// Withdrawn are grants that were replaced without being named.
@@ -171,7 +173,7 @@ func (c *Call) deploy(ctx context.Context, r *deployRequest) (int, deployAnswer,
 	}
 	return status, deployAnswer{Workflow: readmodel.WorkflowOf(&s), Warnings: neverNull(problems),
 		Asks: neverNull(result.Asks), Withdrawn: neverNull(result.Withdrawn), Changed: result.Changed,
-		Freed: result.Freed}, nil
+		Freed: result.Freed, FreedEvents: result.FreedEvents}, nil
 }
 
 // mayDeploy refuses grants from a caller that may not give them, and a script of another workflow than the one that the

@@ -60,8 +60,11 @@ func askedWhen(m *projections.Mutation, at eventlog.Instant) string {
 	case m.OverAt == at:
 		return fmt.Sprintf("the engine asks its connector at %s, when its request can no longer be under way", at)
 	}
-	return fmt.Sprintf("the engine asks its connector again at %s (%s so far)", at,
-		eventlog.Count(m.ReconcileAttempts, "attempt"))
+	tried := ""
+	if m.ReconcileAttempts > 0 { // what was asked while the request could be under way is not counted (F5)
+		tried = fmt.Sprintf(" (%s so far)", eventlog.Count(m.ReconcileAttempts, "attempt"))
+	}
+	return fmt.Sprintf("the engine asks its connector again at %s%s", at, tried)
 }
 
 // resentWhen says when the same call is sent again to find out what became of it (F5).
@@ -74,6 +77,10 @@ func resentWhen(m *projections.Mutation, at eventlog.Instant) string {
 	if m.OverAt == at {
 		when = ", when nothing of its request can be under way any more"
 	}
+	tried := ""
+	if m.ReconcileAttempts > 0 {
+		tried = fmt.Sprintf("; %s so far", eventlog.Count(m.ReconcileAttempts, "attempt"))
+	}
 	return fmt.Sprintf("the same call is sent again at %s%s, with the same key, which its host is promised to know "+
-		"(reconcile.resend; %s so far)", at, when, eventlog.Count(m.ReconcileAttempts, "attempt"))
+		"(reconcile.resend%s)", at, when, tried)
 }

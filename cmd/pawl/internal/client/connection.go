@@ -10,6 +10,8 @@ import (
 	"github.com/pawl-run/pawl/cmd/pawl/internal/exit"
 	"github.com/pawl-run/pawl/cmd/pawl/internal/term"
 	"github.com/pawl-run/pawl/ops/rpc"
+	"github.com/pawl-run/pawl/projections/readmodel"
+	"github.com/pawl-run/pawl/sandbox/similar"
 )
 
 // Connection is a client with its address, and the source of that address.
@@ -35,7 +37,31 @@ type Connection struct {
 
 // Call carries out an operation. Errors are those that a command ends with: *[exit.Failure] or *[rpc.Problem].
 func (c *Connection) Call(operation string, params map[string]any, out any) error {
-	return c.Explain(c.Do(c.Ctx, operation, params, out))
+	err := c.Do(c.Ctx, operation, params, out)
+	var p *rpc.Problem
+	if errors.As(err, &p) && p.Code == "workflow.unknown" {
+		return c.near(p, params)
+	}
+	return c.Explain(err)
+}
+
+// near adds the name that was probably meant to the hint of an unknown workflow. The engine lists only workflows that
+// the caller may see.
+func (c *Connection) near(p *rpc.Problem, params map[string]any) error {
+	var page struct{ Items []struct{ Name string } }
+	if c.Do(c.Ctx, "listWorkflows", map[string]any{"limit": readmodel.MaxLimit}, &page) != nil {
+		return p // what was asked for is answered without it
+	}
+	var names []string
+	for _, w := range page.Items {
+		names = append(names, w.Name)
+	}
+	if meant := similar.Meant(fmt.Sprint(params["workflow"]), names); meant != "" {
+		named := *p
+		named.Hint = fmt.Sprintf("%s is close to it; %s", meant, p.Hint)
+		return &named
+	}
+	return p
 }
 
 // Explain says where an engine that does not answer was looked for.

@@ -25,6 +25,9 @@ func Refused(ctx context.Context, screen term.Screen, with storage.Parts, s Scri
 	if !errors.As(err, &problem) {
 		return err
 	}
+	if problem.Code == "recordings.none" {
+		return err // nothing is wrong with the script
+	}
 	if len(problem.Problems) == 0 {
 		if problem.Status == http.StatusConflict && !asJSON {
 			Print(screen, s, []sandbox.Problem{{Severity: sandbox.SeverityError, Code: problem.Code, Message: problem.Detail,
@@ -68,5 +71,16 @@ func Describe(ctx context.Context, with storage.Parts, s Script) (sandbox.Defini
 func Print(screen term.Screen, s Script, problems []sandbox.Problem) {
 	for _, p := range problems {
 		fmt.Fprintln(screen.Err, term.Problem(term.Path(s.Path), p))
+	}
+}
+
+// PrintFreed says how many held events a new version of the script has let go on.
+func PrintFreed(screen term.Screen, events int) {
+	switch events {
+	case 0:
+	case 1:
+		fmt.Fprintln(screen.Err, "1 event that was held goes on")
+	default:
+		fmt.Fprintf(screen.Err, "%d events that were held go on\n", events)
 	}
 }

@@ -111,6 +111,6 @@ func (c *jobsAction) params(verb string) (map[string]any, error) {
 		return params, nil
 	}
 	var err error
-	c.period, err = where(c.Where, "listJobs", filters, params, usage)
+	c.period, err = where(c.Where, "redriveEvents", filters, params, usage)
 	return params, err
 }

@@ -67,6 +67,7 @@ func (c *Repair) Run(ctx context.Context, engine *client.Finder, screen term.Scr
 	}
 	var done struct {
 		Workflow, Version string
+		FreedEvents       int
 		Warnings          []sandbox.Problem
 	}
 	if err := json.Unmarshal(raw, &done); err != nil {
@@ -74,6 +75,7 @@ func (c *Repair) Run(ctx context.Context, engine *client.Finder, screen term.Scr
 	}
 	source.Print(screen, script, done.Warnings)
 	fmt.Fprintf(screen.Out, "%s %s is repaired and goes on\n", done.Workflow, done.Version)
+	source.PrintFreed(screen, done.FreedEvents)
 	fmt.Fprintf(screen.Err, "  a file that pawl up follows still holds the earlier script: "+
 		"its next save replaces this one, unless it has the repair too: pawl workflows source %s --out FILE\n", done.Workflow)
 	return nil

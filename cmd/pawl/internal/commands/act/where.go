@@ -19,8 +19,8 @@ func (p period) holds(t time.Time) bool {
 }
 
 // where reads a filter such as held=repair,q=timeout into the parameters of a request. It takes these keys, each with
-// the values that it has in the operation list.
-func where(text, list string, keys []string, params map[string]any, usage string) (period, error) {
+// the values that its field has in the operation.
+func where(text, operation string, keys []string, params map[string]any, usage string) (period, error) {
 	var of period
 	last := ""
 	for part := range strings.SplitSeq(text, ",") {
@@ -48,7 +48,7 @@ func where(text, list string, keys []string, params map[string]any, usage string
 				of.until = at
 			}
 		default:
-			if possible := ops.Possible(list, key); possible != nil && !slices.Contains(possible, value) {
+			if possible := ops.Possible(operation, key); possible != nil && !slices.Contains(possible, value) {
 				return of, exit.Misconfigured(usage, "--where: %s is %q; it must be one of %s", key, value,
 					strings.Join(possible, ", "))
 			}

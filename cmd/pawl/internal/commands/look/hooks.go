@@ -24,7 +24,7 @@ type Hooks struct {
 
 type hooksList struct {
 	client.Flags
-	Workflow string `placeholder:"NAME" help:"Only the hooks of this workflow, each with a signed command that sends a sample."`
+	Workflow string `short:"w" placeholder:"NAME" help:"Only the hooks of this workflow, each with a signed command that sends a sample."`
 }
 
 type testHook struct {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/pawl-run/pawl/cmd/pawl/internal/client"
 	"github.com/pawl-run/pawl/cmd/pawl/internal/exit"
+	"github.com/pawl-run/pawl/cmd/pawl/internal/source"
 	"github.com/pawl-run/pawl/cmd/pawl/internal/term"
 )
 
@@ -146,6 +147,8 @@ func (c *rollbackVersion) Run(engine *client.Finder, screen term.Screen) error {
 		Version string
 		Changed bool
 		Asks    []string
+
+		FreedEvents int
 	}) error {
 		if !done.Changed {
 			fmt.Fprintf(screen.Out, "%s %s runs the script of %s already; nothing was changed\n", c.Name, done.Version,
@@ -153,6 +156,7 @@ func (c *rollbackVersion) Run(engine *client.Finder, screen term.Screen) error {
 			return nil
 		}
 		fmt.Fprintf(screen.Out, "%s %s has the script of %s\n", c.Name, done.Version, c.Version)
+		source.PrintFreed(screen, done.FreedEvents)
 		for _, capability := range done.Asks {
 			fmt.Fprintf(screen.Err, "%s asks before each %s; to allow it: pawl grants %s %s=allow\n", c.Name, capability, c.Name,
 				capability)

@@ -73,6 +73,8 @@ func (c *Deploy) deploy(ctx context.Context, connected *client.Connection, scree
 		Withdrawn []string
 		Changed   bool
 		Freed     bool
+
+		FreedEvents int
 	}
 	if err := json.Unmarshal(raw, &done); err != nil {
 		return fmt.Errorf("read the engine's answer: %w", err)
@@ -86,6 +88,7 @@ func (c *Deploy) deploy(ctx context.Context, connected *client.Connection, scree
 		fmt.Fprintf(screen.Err, "%s already runs this script; nothing was changed. To see what it waits for: pawl why %s\n",
 			done.Name, done.Name)
 	}
+	source.PrintFreed(screen, done.FreedEvents)
 	for _, capability := range done.Asks {
 		fmt.Fprintf(screen.Err, "%s asks before each %s; to allow it: pawl grants %s %s=allow\n", done.Name, capability,
 			done.Name, capability)
