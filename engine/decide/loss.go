@@ -44,6 +44,7 @@ func (c AcceptLoss) decide(d *decision) error {
 	d.kind = KindGivenUp
 	d.giveUpRun(r)
 	p := &parts{d: d, maxFacts: c.Max, maxBytes: c.MaxBytes}
+	p.openRuns(r, c.Kept)
 	p.calls(r)
 	p.waiting(r, c.Kept)
 	p.unknown(r, c.Kept)
@@ -87,7 +88,7 @@ func (ConfirmNames) decide(d *decision) error {
 // unknownEnd is why a run ends that has gone on in what is given up.
 const unknownEnd = "what became of it is in a part of the log that was given up"
 
-// giveUpRun ends the run that is open in the state: it has gone on in what is given up. Its events are still
+// giveUpRun ends the plain run that is open in the state: it has gone on in what is given up. Its events are still
 // reserved after that, and its call is in the ledger as given up.
 func (d *decision) giveUpRun(r *Remains) {
 	if run := d.state().CurrentRun(); run != nil {
@@ -102,20 +103,16 @@ func (d *decision) giveUpRun(r *Remains) {
 		d.giveUpCall(r, run)
 		d.emit(&eventlog.RetryCleared{Run: run.ID})
 	}
-	for _, run := range slices.Collect(d.state().OpenRuns()) {
-		d.giveUpCall(r, run)
-		if run.EndedAt != 0 {
-			d.emit(&eventlog.RunRetryCleared{Run: run.ID})
-			continue
-		}
-		d.emit(aborted(run, unknownEnd))
-	}
 }
 
-func (d *decision) giveUpCall(r *Remains, run *projections.Run) {
+// giveUpCall puts the call of a run into the ledger as given up, if it is open in the state, and returns the size of
+// its texts.
+func (d *decision) giveUpCall(r *Remains, run *projections.Run) (size int) {
 	if f := r.givenUp(d.state(), run); f != nil {
 		d.emit(f)
+		size = len(f.Call.Params) + len(f.Result)
 	}
+	return size
 }
 
 // parts adds facts up to the bounds of a transition.
@@ -123,6 +120,25 @@ type parts struct {
 	d                  *decision
 	maxFacts, maxBytes int
 	n, bytes           int
+}
+
+// openRuns does what giveUpRun does with the runs of concurrent consumers, of which there may be many: each ends with
+// its event.
+func (p *parts) openRuns(r *Remains, kept bool) {
+	for _, run := range slices.Collect(p.d.state().OpenRuns()) {
+		if p.full() {
+			return
+		}
+		size := p.d.giveUpCall(r, run)
+		if run.EndedAt != 0 {
+			p.add(&eventlog.RunRetryCleared{Run: run.ID}, size)
+		} else {
+			p.add(aborted(run, unknownEnd), size)
+		}
+		for _, e := range p.d.state().ReservedBy(run) {
+			p.endWaiting(r, e, kept)
+		}
+	}
 }
 
 // calls records the calls as given up that are not settled in the state.
@@ -156,24 +172,28 @@ func (p *parts) waiting(r *Remains, kept bool) {
 		if p.full() {
 			return
 		}
-		ref := eventlog.EventRef{Topic: e.Topic, MessageID: e.MessageID}
-		x := r.events[ref]
-		waits := kept && e.Status == eventlog.EventStatusPending
-		switch {
-		case x != nil && x.pending && (r.Whole || waits):
-			if e.Status == eventlog.EventStatusReserved {
-				p.add(&eventlog.EventReleased{Topic: e.Topic, MessageID: e.MessageID, Run: e.ReservedBy}, 0)
-			}
-			if x.title != e.Title || !bytes.Equal(x.payload, e.Payload) {
-				p.add(&eventlog.EventRepublished{Topic: e.Topic, MessageID: e.MessageID, Title: x.title, Payload: x.payload,
-					CausedBy: e.CausedBy}, len(x.payload))
-			}
-		case x == nil && waits:
-		default:
-			f := x.outcome(ref)
-			f.Title, f.Payload = e.Title, nil // the state has the payload
-			p.add(f, 0)
+		p.endWaiting(r, e, kept)
+	}
+}
+
+func (p *parts) endWaiting(r *Remains, e *projections.TopicEvent, kept bool) {
+	ref := eventlog.EventRef{Topic: e.Topic, MessageID: e.MessageID}
+	x := r.events[ref]
+	waits := kept && e.Status == eventlog.EventStatusPending
+	switch {
+	case x != nil && x.pending && (r.Whole || waits):
+		if e.Status == eventlog.EventStatusReserved {
+			p.add(&eventlog.EventReleased{Topic: e.Topic, MessageID: e.MessageID, Run: e.ReservedBy}, 0)
 		}
+		if x.title != e.Title || !bytes.Equal(x.payload, e.Payload) {
+			p.add(&eventlog.EventRepublished{Topic: e.Topic, MessageID: e.MessageID, Title: x.title, Payload: x.payload,
+				CausedBy: e.CausedBy}, len(x.payload))
+		}
+	case x == nil && waits:
+	default:
+		f := x.outcome(ref)
+		f.Title, f.Payload = e.Title, nil // the state has the payload
+		p.add(f, 0)
 	}
 }
 
@@ -226,6 +246,15 @@ func (p *parts) takeOver(r *Remains) {
 		again := *f
 		if again.Grants == nil {
 			again.Grants = r.grants
+		}
+		// What holds an event may be unknown to the script that is taken over, such as to a plain consumer (C9).
+		for _, e := range p.d.heldEvents() {
+			if p.full() {
+				return
+			}
+			if e.Status == eventlog.EventStatusPending {
+				p.add(&eventlog.EventFreed{Topic: e.Topic, MessageID: e.MessageID}, 0)
+			}
 		}
 		p.add(&again, len(f.Source))
 	}
