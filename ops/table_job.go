@@ -23,7 +23,7 @@ type (
 	eventActionRequest struct {
 		eventRequest
 		Reason           string `json:"reason,omitempty" jsonschema:"why, for the record"`
-		IncludingUnknown bool   `json:"includingUnknown,omitempty" jsonschema:"redrive also an event that ended as skipped after a call that was applied or whose outcome was not known: that may repeat its effect"`
+		IncludingUnknown bool   `json:"includingUnknown,omitempty" jsonschema:"redrive also an event that has had a call that was applied, or whose outcome is not known: that may repeat its effect"`
 	}
 	eventItem struct {
 		Topic     eventlog.Topic     `json:"topic"`
@@ -44,7 +44,7 @@ type (
 		Limit            int                  `json:"limit,omitempty" jsonschema:"the most events the filter chooses, oldest first, 1 to 10000; 10000 when left out"`
 		Reason           string               `json:"reason,omitempty" jsonschema:"why, for the record"`
 		DryRun           bool                 `json:"dryRun,omitempty" jsonschema:"change nothing, only count"`
-		IncludingUnknown bool                 `json:"includingUnknown,omitempty" jsonschema:"redrive also events that ended as skipped after a call that was applied or whose outcome was not known: that may repeat its effect; without it one such event refuses them all (409)"`
+		IncludingUnknown bool                 `json:"includingUnknown,omitempty" jsonschema:"redrive also events that have had a call that was applied, or whose outcome is not known: that may repeat its effect; without it one such event refuses them all (409)"`
 	}
 	bulkAnswer struct {
 		Matched  int           `json:"matched" jsonschema:"how many events were chosen"`

@@ -220,7 +220,11 @@ func (f *folding) apply(fact eventlog.Fact) error {
 	case *eventlog.RunSuspended:
 		return f.changeCurrent(e.Run, func(r *Run) { r.Status = eventlog.RunStatusPausedApproval })
 	case *eventlog.RunReactivated:
-		return f.changeCurrent(e.Run, func(r *Run) { r.Status, r.Engine = eventlog.RunStatusActive, e.Engine })
+		return f.changeCurrent(e.Run, func(r *Run) {
+			if r.Status, r.Engine = eventlog.RunStatusActive, e.Engine; r.Event != nil {
+				r.BackRevision = f.Head.Revision
+			}
+		})
 	case *eventlog.RunRetryOwed:
 		return f.runRetryOwed(e)
 	case *eventlog.RunRetryCleared:

@@ -217,6 +217,8 @@ type Run struct {
 	StartedAt     eventlog.Instant    `msgpack:"startedAt"`
 	EndedAt       eventlog.Instant    `msgpack:"endedAt,omitempty"`
 	StartRevision uint64              `msgpack:"startRevision"`
+	// BackRevision is the revision at which it went on after it had waited for a person, zero before (C3).
+	BackRevision uint64 `msgpack:"backRevision,omitempty"`
 	// Engine is the process incarnation that runs it (R14).
 	Engine  string  `msgpack:"engine"`
 	Created Ordinal `msgpack:"created"`
@@ -259,6 +261,8 @@ type Mutation struct {
 	ResolvedBy        string                  `msgpack:"resolvedBy,omitempty"`
 	ReconcileAttempts int                     `msgpack:"reconcileAttempts,omitempty"`
 	ReconcileAt       eventlog.Instant        `msgpack:"reconcileAt,omitempty"`
+	// ReconcileSince is when ReconcileAt was set.
+	ReconcileSince eventlog.Instant `msgpack:"reconcileSince,omitempty"`
 	// OverAt is when nothing of the call can be under way any more, zero while that is not known (F5).
 	OverAt eventlog.Instant `msgpack:"overAt,omitempty"`
 	// BecameAskable says that the connector could not be asked about the call when it was made, and can now (O3).
@@ -316,6 +320,10 @@ type TopicEvent struct {
 	Reason        string           `msgpack:"reason,omitempty"`
 	// Unknown: it was given up with an accepted loss, and a call may have been made for it (O11).
 	Unknown bool `msgpack:"unknown,omitempty"`
+	// WasUnknown: it was Unknown when it was redriven. Former are the latest runs with which it had ended before, and
+	// which had made a call: that may have had its effect, whatever becomes of the event now (O11).
+	WasUnknown bool             `msgpack:"wasUnknown,omitempty"`
+	Former     []eventlog.RunID `msgpack:"former,omitempty"`
 	// Undecided: it is Unknown, and no person has said yet that it was handled, or redriven it.
 	Undecided bool             `msgpack:"undecided,omitempty"`
 	CreatedAt eventlog.Instant `msgpack:"createdAt"`

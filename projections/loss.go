@@ -60,8 +60,8 @@ func (f *folding) mutationGivenUp(e *eventlog.MutationGivenUp) error {
 		m = *old
 	}
 	m.Run, m.Call, m.Key, m.StartedAt, m.Result = e.Run, e.Call, e.Key, e.StartedAt, e.Result
-	m.Status, m.SettledAt, m.ReconcileAt, m.ResolvedBy = eventlog.MutationStatusGivenUp, f.at(), 0,
-		eventlog.ResolvedByAcceptedLoss
+	m.Status, m.SettledAt, m.ReconcileAt, m.ReconcileSince = eventlog.MutationStatusGivenUp, f.at(), 0, 0
+	m.ResolvedBy = eventlog.ResolvedByAcceptedLoss
 	m.Failure = &eventlog.Failure{
 		Class: eventlog.Internal, Code: "mutation.givenUp",
 		Message: fmt.Sprintf("given up with an accepted loss of the log; the last that was recorded of it: %s", e.Status),

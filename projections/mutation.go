@@ -115,7 +115,7 @@ func (f *folding) changeOpen(id eventlog.MutationID, change func(*Mutation)) err
 
 func (f *folding) settle(id eventlog.MutationID, status eventlog.MutationStatus, change func(*Mutation)) error {
 	return f.changeOpen(id, func(m *Mutation) {
-		m.Status, m.SettledAt, m.ReconcileAt, m.Resending = status, f.at(), 0, false
+		m.Status, m.SettledAt, m.ReconcileAt, m.ReconcileSince, m.Resending = status, f.at(), 0, 0, false
 		m.Failure = nil
 		change(m)
 		if m.ResolvedBy == eventlog.ResolvedByUserReject {
@@ -130,7 +130,7 @@ func (f *folding) reconcileScheduled(e *eventlog.MutationReconcileScheduled) err
 	failure := e.Failure
 	return f.changeOpen(e.Mutation, func(m *Mutation) {
 		m.Status, m.Failure = eventlog.MutationStatusNeedsReconcile, &failure
-		m.ReconcileAttempts, m.ReconcileAt = e.Attempt, e.At
+		m.ReconcileAttempts, m.ReconcileAt, m.ReconcileSince = e.Attempt, e.At, f.at()
 		m.OverAt, m.Resending = e.OverAt, false
 		m.Call.Reconciles = m.Call.Reconciles || e.Reconciles
 		m.BecameAskable = m.BecameAskable || e.Reconciles
@@ -143,7 +143,7 @@ func (f *folding) mutationResent(e *eventlog.MutationResent) error {
 		return fmt.Errorf("mutation %s is %s and is not sent again", e.Mutation, m.Status)
 	}
 	return f.changeMutation(e.Mutation, func(m *Mutation) {
-		m.ReconcileAttempts, m.ReconcileAt, m.OverAt = e.Attempt, e.At, 0
+		m.ReconcileAttempts, m.ReconcileAt, m.ReconcileSince, m.OverAt = e.Attempt, e.At, f.at(), 0
 		m.Deadline, m.Engine, m.ResentAt, m.Resending = e.Deadline, e.Engine, f.at(), true
 	})
 }
@@ -154,6 +154,7 @@ func (f *folding) leftIndeterminate(e *eventlog.MutationLeftIndeterminate) error
 		if m.Status == eventlog.MutationStatusNeedsReconcile && m.Call.Reconciles && !m.Call.Resends() {
 			m.ReconcileAttempts++ // the last one asked, and found nothing out (F5); each resend was counted before
 		}
-		m.Status, m.ReconcileAt, m.Failure, m.Resending = eventlog.MutationStatusIndeterminate, 0, &failure, false
+		m.Status, m.ReconcileAt, m.ReconcileSince = eventlog.MutationStatusIndeterminate, 0, 0
+		m.Failure, m.Resending = &failure, false
 	})
 }

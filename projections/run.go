@@ -178,3 +178,7 @@ func (f *folding) leave(id eventlog.RunID) {
 		f.Current = ""
 	}
 }
+
+// Began is the revision from which on the run, with the call that it makes, can say something of its target (C7):
+// that of its start, or at which it went on after a person had approved its call (C3).
+func (r *Run) Began() uint64 { return max(r.StartRevision, r.BackRevision) }

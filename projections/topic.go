@@ -123,7 +123,7 @@ func (f *folding) eventConsumed(e *eventlog.EventConsumed) error {
 	return f.changeHandler(run.Handler, func(h *Handler) {
 		h.ConsumedAt = f.Head.Revision
 		if run.Event != nil && run.RetryOf == "" { // next alone says nothing of the target
-			h.ProvenStart = max(h.ProvenStart, run.StartRevision)
+			h.ProvenStart = max(h.ProvenStart, run.Began())
 		}
 	})
 }
@@ -146,11 +146,13 @@ func (f *folding) eventFinal(topic eventlog.Topic, id eventlog.MessageID, status
 		return fmt.Errorf("event %s in %s is %s already", id, topic, old.Status)
 	}
 	var failure *eventlog.Failure
+	called := false
 	if status == eventlog.EventStatusDiscarded && old != nil {
 		var err error
 		if failure, err = f.failureOf(old.ReservedBy); err != nil {
 			return err
 		}
+		called = f.Run(old.ReservedBy).Mutation != ""
 	}
 	return f.changeEvent(topic, id, func(x *TopicEvent) {
 		if status == eventlog.EventStatusDiscarded {
@@ -158,6 +160,9 @@ func (f *folding) eventFinal(topic eventlog.Topic, id eventlog.MessageID, status
 		}
 		if x.Status == eventlog.EventStatusReserved {
 			x.Attempts = f.endAttempt(x.Attempts, failure)
+		}
+		if called {
+			x.endedWith(x.ReservedBy)
 		}
 		// A skipped event of a run that still has to run `next` stays linked to it (O2).
 		if status != eventlog.EventStatusSkipped {
@@ -180,8 +185,9 @@ func (f *folding) eventRedriven(e *eventlog.EventRedriven) error {
 		f.undecided(old, false)
 	}
 	return f.changeEvent(e.Topic, e.MessageID, func(x *TopicEvent) {
+		x.endedWith(x.ReservedBy)
 		x.Status, x.ReservedBy, x.FinalizedAt, x.Reason, x.SkipRequested = eventlog.EventStatusPending, "", 0, "", false
-		x.Unknown, x.Undecided = false, false
+		x.Unknown, x.WasUnknown, x.Undecided = false, x.WasUnknown || x.Unknown, false
 		f.decided(&x.Decision, DecidedRedrive)
 		x.Executions, x.Failures, x.Tries, x.FailedAt = 0, 0, 0, 0
 		x.Held, x.Counted, x.Attention = nil, false, 0
@@ -195,6 +201,18 @@ func (f *folding) inputRetitled(e *eventlog.InputRetitled) error {
 	}
 	f.changeInput(old, func(in *Input) { in.Title = e.Title })
 	return nil
+}
+
+// maxFormer bounds how many runs an event remembers with which it had ended before.
+const maxFormer = 8
+
+// endedWith remembers the run with which the event has ended, for a redrive (O11).
+func (e *TopicEvent) endedWith(run eventlog.RunID) {
+	if run == "" || slices.Contains(e.Former, run) {
+		return
+	}
+	e.Former = append(slices.Clone(e.Former), run)
+	e.Former = e.Former[max(0, len(e.Former)-maxFormer):]
 }
 
 // failureOf is the failure that the run has ended with in this fold, nil after a crash or an

@@ -173,12 +173,12 @@ func (d *decision) recovered(run *projections.Run, taken int) {
 	d.emit(&eventlog.BackoffCleared{})
 }
 
-// probing reports whether the consumer is tried one run at a time.
+// probing reports whether the plain consumer is tried one run at a time.
 func (d *decision) probing(handler eventlog.Handler) bool {
 	s := d.state()
 	c, ok := s.Definition().Consumer(handler)
 	h := s.Handler(handler)
-	return ok && c.MaxAttempts != nil && h != nil && h.Failures >= probeAfter
+	return ok && !c.Concurrent() && c.MaxAttempts != nil && h != nil && h.Failures >= probeAfter
 }
 
 const (
@@ -207,7 +207,7 @@ func (d *decision) targetsFault(run *projections.Run, e *projections.TopicEvent,
 		d.emit(&eventlog.EventReleased{Topic: e.Topic, MessageID: e.MessageID, Run: run.ID})
 		attempt := h.Probing.Attempt
 		switch {
-		case run.StartRevision <= h.Probing.Began: // it was under way when the target was blamed, and is no probe
+		case run.Began() <= h.Probing.Began: // it was under way when the target was blamed, and is no probe
 			if asked := d.env.Now.Add(retryAfter(f)); f.RetryAfter > 0 && asked > probeAt(h.Probing, d.env.Now) {
 				d.probeNext(run.Handler, f, attempt)
 			}
@@ -223,7 +223,7 @@ func (d *decision) targetsFault(run *projections.Run, e *projections.TopicEvent,
 	}
 	own := eventlog.EventRef{Topic: e.Topic, MessageID: e.MessageID}
 	streak := &eventlog.HandlerStreakCounted{Handler: run.Handler, Class: f.Class, Events: []eventlog.EventRef{own},
-		Began: run.StartRevision}
+		Began: run.Began()}
 	was := h.Streak
 	switch {
 	case !ofTarget(f.Class):
@@ -242,7 +242,7 @@ func (d *decision) targetsFault(run *projections.Run, e *projections.TopicEvent,
 	d.emit(&eventlog.HandlerStreakCounted{Handler: run.Handler})
 	for _, ref := range was.Events {
 		first := d.event(ref.Topic, ref.MessageID)
-		if first != nil && first.Status == eventlog.EventStatusPending && (first.Held != nil || first.ScheduledAt != 0) {
+		if first != nil && waitsForTarget(first, was.Class) {
 			f.RetryAfter = max(f.RetryAfter, d.pauseOf(first))
 			d.emit(&eventlog.EventFreed{Topic: ref.Topic, MessageID: ref.MessageID, Uncounted: first.Held == nil})
 		}
@@ -250,6 +250,14 @@ func (d *decision) targetsFault(run *projections.Run, e *projections.TopicEvent,
 	d.emit(&eventlog.EventReleased{Topic: e.Topic, MessageID: e.MessageID, Run: run.ID})
 	d.probeNext(run.Handler, f, 1)
 	return true
+}
+
+// waitsForTarget reports whether an event of the row still waits for what is the target's fault now. One that has
+// failed in another way since, or was put off by its prepare, waits for that (C5, C6).
+func waitsForTarget(e *projections.TopicEvent, class eventlog.Class) bool {
+	last := lastFailed(e)
+	return e.Status == eventlog.EventStatusPending && (e.Held != nil || e.ScheduledAt != 0) && !e.Deferred &&
+		last != nil && last.Failure.Class == class
 }
 
 // pauseOf is how long the event still waits where its target has asked for that (F13). The log does not say so: a wait
@@ -285,7 +293,7 @@ func (d *decision) probeNext(handler eventlog.Handler, f eventlog.Failure, attem
 // probeLater puts the next probe off after a run that says nothing of the target. Such a run does not count as a probe,
 // but the next one must not follow at once.
 func (d *decision) probeLater(run *projections.Run, h *projections.Handler, f eventlog.Failure) {
-	if h.Probing == nil || run.StartRevision <= h.Probing.Began {
+	if h.Probing == nil || run.Began() <= h.Probing.Began {
 		return
 	}
 	p := h.Probing
@@ -321,7 +329,7 @@ func (d *decision) deployedAt() uint64 {
 // after the probing did.
 func (d *decision) endProbingIfProven(run *projections.Run, e *projections.TopicEvent) {
 	h := d.state().Handler(run.Handler)
-	if h.Probing != nil && run.RetryOf == "" && run.StartRevision > h.Probing.Began &&
+	if h.Probing != nil && run.RetryOf == "" && run.Began() > h.Probing.Began &&
 		e.Status == eventlog.EventStatusConsumed {
 		d.endProbing(h)
 	}

@@ -87,7 +87,7 @@ func nextBeginning(s *projections.State, c eventlog.Consumer, now eventlog.Insta
 		if at > now {
 			break
 		}
-		if !run.Owes || mayStart && (run.Tries == 0 || mayRetry()) {
+		if !run.Owes && !braked(h, run, now) || run.Owes && mayStart && (run.Tries == 0 || mayRetry()) {
 			return beginning{run: run}, true
 		}
 	}
@@ -106,6 +106,14 @@ func nextBeginning(s *projections.State, c eventlog.Consumer, now eventlog.Insta
 		return beginning{event: tried}, true
 	}
 	return beginning{event: untried}, waits
+}
+
+// braked reports whether a run that comes back with an approved call has to wait as a new run would: until the
+// outcome of a call in a row of unknown ones is known (C3), or until the next probe is due (C7). Its call goes to the
+// same target.
+func braked(h *projections.Handler, run *projections.Run, now eventlog.Instant) bool {
+	return !run.Owes && !run.Phase.PastMutation() && (len(h.Uncertain) >= UncertainStreak ||
+		h.Probing != nil && probeAt(h.Probing, now) > now)
 }
 
 // lastOfArchived lets a run whose call a person has rejected come to its end after an archive, which stops only runs
@@ -259,9 +267,14 @@ func soonestBeginning(s *projections.State, c eventlog.Consumer, at Present) (Wa
 		}
 		waits, next.Until = true, min(next.Until, until)
 	}
-	for _, until := range s.Returning(c.Name) {
-		consider(ReasonBackoff, until)
-		break
+	for run, until := range s.Returning(c.Name) {
+		if !braked(h, run, at.Now) {
+			consider(ReasonBackoff, until)
+			break
+		}
+		if len(h.Uncertain) < UncertainStreak {
+			consider(ReasonProbing, h.Probing.At)
+		}
 	}
 	if len(h.Uncertain) < UncertainStreak && s.HeldFor(c) < at.MaxHeld {
 		untried, isNew := s.SoonestOffer(c, false)

@@ -207,6 +207,23 @@ func TestC03_ACommitKeepsItsRoom(t *testing.T) {
 	}
 }
 
+// C3: a call that is larger than what may come back beside others starts with a transition of its own.
+func TestC03_ALargeCallBeginsATransition(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.must("deploy n=1 grant=ask", "push a", "prepare a run=R1")
+	b.mustDo(decide.FinishMutate{Run: "R1", Call: &eventlog.MutationCall{Connector: "m", Operation: "send",
+		Params: []byte(`"` + strings.Repeat("x", 5<<19) + `"`), ParamsHash: "h", TimeoutMS: 30_000}})
+	b.must("push b", "approve R1", "prepare b run=R2", "mutate none run=R2", "next run=R2")
+	if slices.Contains(kinds(b.last), "mutation.started") {
+		t.Fatal("the call has started beside another run's end")
+	}
+	b.must("tick")
+	if !slices.Contains(kinds(b.last), "mutation.started") {
+		t.Errorf("the call does not start: %v", kinds(b.last))
+	}
+}
+
 // C3: calls that come back with their places at once may be more than one transition holds, as when a new engine finds
 // those in flight without an end. The rest of them is owed.
 func TestC03_LargeCallsComeBackInTurn(t *testing.T) {

@@ -76,6 +76,7 @@ func (c Deploy) decide(d *decision) error {
 		grants = askingFor(&c.Definition, grants)
 	}
 	d.endProbingOfPlain(&c.Definition)
+	d.endFailuresOfPlain(&c.Definition)
 	d.emitNaming(&eventlog.WorkflowDeployed{
 		Version: s.Version.Next(c.Repair), Filename: c.Filename, Source: c.Source, SourceHash: c.SourceHash,
 		Definition: c.Definition, Grants: grants, Repair: c.Repair, Note: c.Note,
@@ -119,6 +120,23 @@ func (d *decision) endProbingOfPlain(next *eventlog.Definition) {
 	}
 	for _, h := range ended {
 		d.endProbing(h)
+	}
+}
+
+// endFailuresOfPlain ends what failures of a plain consumer have left that becomes concurrent: its successes would end
+// neither its count nor the workflow's back-off any more (F8, C9).
+func (d *decision) endFailuresOfPlain(next *eventlog.Definition) {
+	for _, is := range next.Consumers {
+		was, known := d.state().Definition().Consumer(is.Name)
+		if !known || was.Concurrent() || !is.Concurrent() {
+			continue
+		}
+		if h := d.state().Handler(is.Name); h != nil && h.Failures > 0 {
+			d.emit(&eventlog.HandlerFailuresCounted{Handler: is.Name})
+		}
+		if d.state().Backoff != nil {
+			d.emit(&eventlog.BackoffCleared{})
+		}
 	}
 }
 

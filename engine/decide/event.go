@@ -167,22 +167,24 @@ func (c ChangeEvents) decide(d *decision) error {
 	return nil
 }
 
-// mayRepeat is O11: the event ended as skipped, with a mutation that was applied or whose outcome was not
-// known. A redrive would make a call of its own.
+// mayRepeat is O11: the event has ended with a mutation that was applied or whose outcome was not known, now or
+// before an earlier redrive: nobody has learned since what became of that one. A redrive would make a call of its
+// own.
 func (d *decision) mayRepeat(ref eventlog.EventRef) bool {
 	e := d.event(ref.Topic, ref.MessageID)
-	switch {
-	case e == nil || e.Status != eventlog.EventStatusSkipped:
-		return false
-	case e.Unknown:
-		return true
-	case e.ReservedBy == "":
+	if e == nil || e.Status != eventlog.EventStatusSkipped && e.Status != eventlog.EventStatusDiscarded {
 		return false
 	}
+	return e.Unknown || e.WasUnknown || e.ReservedBy != "" && d.mayHaveHappened(e.ReservedBy) ||
+		slices.ContainsFunc(e.Former, d.mayHaveHappened)
+}
+
+// mayHaveHappened reports whether the call of an ended run was applied, or may have been.
+func (d *decision) mayHaveHappened(id eventlog.RunID) bool {
 	s := d.state()
-	run := s.Run(e.ReservedBy)
+	run := s.Run(id)
 	if run == nil {
-		d.ask(projections.RunKey(e.ReservedBy))
+		d.ask(projections.RunKey(id))
 		return false
 	}
 	if run.Mutation == "" {
@@ -199,11 +201,10 @@ func (d *decision) mayRepeat(ref eventlog.EventRef) bool {
 
 // RefuseUnknown refuses a redrive of so many events that may have had their effect (O11).
 func RefuseUnknown(n int) *Refusal {
-	what := "1 event ended as skipped after a call that was applied or whose outcome was not known; " +
-		"redriving it may repeat that effect"
+	what := "1 event has had a call that was applied, or whose outcome is not known; redriving it may repeat that effect"
 	if n > 1 {
-		what = fmt.Sprintf("%d events ended as skipped after calls that were applied or whose outcome was not known; "+
-			"redriving them may repeat those effects", n)
+		what = fmt.Sprintf("%d events have had calls that were applied, or whose outcome is not known; redriving them may "+
+			"repeat those effects", n)
 	}
 	return refuse(Conflict, CodeUnknown, "%s; nothing was redriven", what).
 		hint(hint.IncludingUnknown)

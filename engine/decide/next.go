@@ -91,7 +91,7 @@ func nextOfUnresolved(s *projections.State, m *projections.Mutation, now eventlo
 		return AwaitCall{Mutation: m.ID}
 	case m.Resending && m.Engine == engine:
 		return AwaitCall{Mutation: m.ID}
-	case m.ReconcileAt > now:
+	case !reconcileDue(m, now):
 		return Wait{Reason: ReasonReconcile, Until: m.ReconcileAt, Subject: string(m.ID)}
 	case m.Call.Resends() && s.Pause != nil && !s.Archived: // after an archive no resume comes, and a person decides
 		return Wait{Reason: pauseOf(s), Subject: string(m.ID)}

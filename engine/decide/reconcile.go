@@ -13,6 +13,9 @@ import (
 // but the caller: clocks differ and a last write may still be on its way.
 const ReconcileMargin = time.Second
 
+// ClockSkew is by how much the clocks of engines may differ.
+const ClockSkew = time.Minute
+
 // ResendMargin is how long before the other side may forget the key of a call the last resend ends: clocks differ, and
 // a last write may still be on its way.
 const ResendMargin = time.Minute
@@ -30,7 +33,7 @@ func (c ResendMutation) decide(d *decision) error {
 		d.ask(projections.MutationKey(c.Mutation))
 		return ErrStale
 	}
-	if m.Status != eventlog.MutationStatusNeedsReconcile || m.ReconcileAt > d.env.Now || !m.Call.Resends() ||
+	if m.Status != eventlog.MutationStatusNeedsReconcile || !reconcileDue(m, d.env.Now) || !m.Call.Resends() ||
 		s.Pause != nil && !s.Archived || d.env.Standstill != NoStandstill {
 		return ErrStale
 	}
@@ -162,6 +165,13 @@ func (d *decision) afterDeadline(m *projections.Mutation) eventlog.Instant {
 		return 0
 	}
 	return m.Deadline.Add(ReconcileMargin)
+}
+
+// reconcileDue reports whether it is time to find out what became of a call. What a clock has put off that was set
+// back since by more than clocks may differ is due at once: nobody can say when that clock's time comes. Whether
+// something of the call may still be under way does not depend on it.
+func reconcileDue(m *projections.Mutation, now eventlog.Instant) bool {
+	return m.ReconcileAt <= now || m.ReconcileSince > now.Add(ClockSkew)
 }
 
 // counted is how many attempts have been made to find out, after the call was over. Older versions also counted

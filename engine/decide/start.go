@@ -249,8 +249,8 @@ func (d *decision) retryOne(c eventlog.Consumer, owing *projections.Run, id even
 }
 
 // maxReturning bounds a transition with calls of approved runs that come back, in bytes: it holds each call once more,
-// beside what else it records, such as what a run publishes. A call that finds no room starts with the next transition,
-// which has room for any call where it records nothing else.
+// beside what else it records, such as what a run publishes. A call that finds no room starts with a later transition.
+// The call that begins a transition always has room: it was recorded before, so it fits.
 const maxReturning = 2 << 20
 
 // recorded is how many bytes the transition takes so far, more than maxReturning where it is far too large.
@@ -268,10 +268,11 @@ func (d *decision) giveBackPlace(run *projections.Run) bool {
 	m := d.state().Mutation(run.Mutation)
 	approved := m != nil && m.Status == eventlog.MutationStatusAwaitingApproval
 	if approved {
+		begins := len(d.draft.Facts()) == 0
 		if d.returning == 0 {
 			d.returning = d.recorded()
 		}
-		if d.returning+len(m.Call.Params) > maxReturning {
+		if !begins && d.returning+len(m.Call.Params) > maxReturning {
 			return false
 		}
 		d.returning += len(m.Call.Params)

@@ -8,7 +8,7 @@ import (
 // Redrive is `pawl redrive`: let cancelled, discarded and held events go on (J3, O11).
 type Redrive struct {
 	jobsAction
-	IncludingUnknown bool `help:"Also those that ended as skipped after a call that was applied or whose outcome was not known: that may repeat its effect."`
+	IncludingUnknown bool `help:"Also those that have had a call that was applied, or whose outcome is not known: that may repeat its effect."`
 }
 
 // Run redrives the jobs and says how many were.
