@@ -37,7 +37,6 @@ func (w *Why) nameDiscarded(p *part, job readmodel.Job) {
 		failed = ", which failed: " + quoted(job.Error.Message)
 	}
 	p.add("The oldest is %s of topic %s%s", name, job.Topic, sentence(failed))
-	p.commands = append([]string{
-		fmt.Sprintf("pawl jobs show %s %s %s", w.Workflow, job.Topic, shellWord(job.MessageID))}, p.commands...)
+	p.commands = append([]string{eventCommand("jobs show", w.Workflow, job.Topic, job.MessageID)}, p.commands...)
 	w.compose()
 }

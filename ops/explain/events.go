@@ -36,7 +36,7 @@ func (w *Why) explainHeldEvents(s *projections.State, run *projections.Run, end 
 		}
 		left, holds = left+1, holds || held
 		if left <= maxNamed {
-			w.offer("pawl skip %s %s %s", s.Name, e.Topic, shellWord(e.MessageID))
+			w.offer("%s", eventCommand("skip", s.Name, e.Topic, e.MessageID))
 		}
 	}
 	w.add("The run was for %s", strings.Join(names, " and "))
@@ -75,8 +75,8 @@ func (w *Why) attendUndecided(s *projections.State) {
 			name = fmt.Sprintf("event %q%s of topic %s", u.MessageID, titled(u.Title), u.Topic)
 		}
 		names = append(names, name)
-		w.offer("pawl redrive %s %s %s --including-unknown", s.Name, u.Topic, shellWord(u.MessageID))
-		w.offer("pawl skip %s %s %s", s.Name, u.Topic, shellWord(u.MessageID))
+		w.offer("%s", eventCommand("redrive", s.Name, u.Topic, u.MessageID, "--including-unknown"))
+		w.offer("%s", eventCommand("skip", s.Name, u.Topic, u.MessageID))
 	}
 	if more := n - len(names); more > 0 {
 		names = append(names, fmt.Sprintf("%d more", more))

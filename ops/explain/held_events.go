@@ -168,7 +168,7 @@ func (w *Why) canEnd(s *projections.State, reason eventlog.HeldReason, of []held
 		if m != nil && reason != eventlog.HeldRepair && reason != eventlog.HeldPerson {
 			w.once("pawl mutations show %s", m.ID)
 		} else {
-			w.once("pawl jobs show %s %s %s", s.Name, e.Topic, shellWord(e.MessageID))
+			w.once("%s", eventCommand("jobs show", s.Name, e.Topic, e.MessageID))
 		}
 		ends := w.with.Ends(&s.Workflow, e, run, m)
 		if reason == eventlog.HeldIndeterminate && m != nil {
@@ -282,7 +282,8 @@ func (b Beside) Ends(w *projections.Workflow, e *projections.TopicEvent, run *pr
 	m *projections.Mutation) []string {
 	var commands []string
 	can := func(format string, args ...any) { commands = append(commands, fmt.Sprintf(format, args...)) }
-	event := fmt.Sprintf("%s %s %s", w.Name, e.Topic, shellWord(e.MessageID))
+	redrive := eventCommand("redrive", w.Name, e.Topic, e.MessageID)
+	skip := eventCommand("skip", w.Name, e.Topic, e.MessageID)
 	switch {
 	case e.Held == nil || e.Held.Reason == eventlog.HeldReconcile:
 		return nil
@@ -292,7 +293,7 @@ func (b Beside) Ends(w *projections.Workflow, e *projections.TopicEvent, run *pr
 		}
 		return commands
 	case w.Archived:
-		return append(commands, "pawl skip "+event)
+		return append(commands, skip)
 	case e.Held.Reason == eventlog.HeldApproval:
 		if m != nil {
 			if w.Pause != nil {
@@ -302,7 +303,7 @@ func (b Beside) Ends(w *projections.Workflow, e *projections.TopicEvent, run *pr
 			}
 			can("pawl reject %s", m.ID)
 		}
-		return append(commands, "pawl skip "+event)
+		return append(commands, skip)
 	case e.Held.Reason == eventlog.HeldRepair:
 		can("pawl deploy FILE")
 	default:
@@ -315,9 +316,9 @@ func (b Beside) Ends(w *projections.Workflow, e *projections.TopicEvent, run *pr
 			can("pawl deploy FILE")
 		}
 	}
-	can("pawl redrive %s", event)
+	commands = append(commands, redrive)
 	if !onlyNextIsLeft(e) {
-		can("pawl skip %s", event)
+		commands = append(commands, skip)
 	}
 	return commands
 }

@@ -139,7 +139,7 @@ func (w *Why) addApproved(s *projections.State) (skips []string) {
 			asked++
 		default:
 			if approved++; approved <= maxNamed {
-				skips = append(skips, fmt.Sprintf("pawl skip %s %s %s", s.Name, run.Event.Topic, shellWord(run.Event.MessageID)))
+				skips = append(skips, eventCommand("skip", s.Name, run.Event.Topic, run.Event.MessageID))
 			}
 		}
 	}
@@ -189,8 +189,8 @@ func (w *Why) explainBackoff(s *projections.State, wait decide.Wait) {
 			w.set("Workflow %s has nothing to do until event %q of topic %s may be tried again, by itself at %s%s.",
 				name, wait.Subject, e.Topic, wait.Until, failed)
 			w.add("To run it at once, cancel it and then redrive it; its attempts then start from 1.")
-			w.offer("pawl jobs show %s %s %s", name, e.Topic, shellWord(e.MessageID))
-			w.offer("pawl cancel %s %s %s", name, e.Topic, shellWord(e.MessageID))
+			w.offer("%s", eventCommand("jobs show", name, e.Topic, e.MessageID))
+			w.offer("%s", eventCommand("cancel", name, e.Topic, e.MessageID))
 			break
 		}
 		w.offer("pawl jobs list --workflow %s --state retryable", name)

@@ -53,17 +53,28 @@ func eventName(s *projections.State, ref eventlog.EventRef) string {
 	return fmt.Sprintf("event %q%s of topic %s", ref.MessageID, title, ref.Topic)
 }
 
+// eventCommand is a command about one event, as a person can copy it into a shell. The id may come from outside: one
+// that begins with a dash would be read as a flag, so that the flags end before it.
+func eventCommand(command string, w eventlog.WorkflowName, topic eventlog.Topic, id eventlog.MessageID,
+	flags ...string) string {
+	words := []string{"pawl", command, string(w), string(topic)}
+	if strings.HasPrefix(string(id), "-") {
+		words = append(append(words, flags...), "--", shellWord(string(id)))
+	} else {
+		words = append(append(words, shellWord(string(id))), flags...)
+	}
+	return strings.Join(words, " ")
+}
+
 // shellWord quotes a text that a shell would not read as one word.
-func shellWord[S ~string](word S) string {
+func shellWord(text string) string {
 	plain := func(r rune) bool {
 		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("_-.,:/@%+=", r)
 	}
-	if text := string(word); text == "" || text[0] == '-' || strings.ContainsFunc(text, func(r rune) bool {
-		return !plain(r)
-	}) {
+	if text == "" || strings.ContainsFunc(text, func(r rune) bool { return !plain(r) }) {
 		return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
 	}
-	return string(word)
+	return text
 }
 
 func because(f *eventlog.Failure) string {
