@@ -309,12 +309,19 @@ func (s *State) Offers(c eventlog.Consumer) (events int) {
 	return events
 }
 
-// Behind is how many events wait for this one, because they have its key and come after it (C2). It counts to most.
-func (s *State) Behind(e *TopicEvent, most int) (events int) {
-	key, _ := s.lanes.taken.get(pendingKey(e.Topic, e.Created))
+// KeyOf is a number that all events have which wait for each other because of their key (C2); 0 for an event that
+// waits for no other.
+func (s *State) KeyOf(e *TopicEvent) uint64 {
 	if q, queued := s.queues.get(e.Topic, e.Created); queued {
-		key = q.Key
+		return q.Key
 	}
+	key, _ := s.lanes.taken.get(pendingKey(e.Topic, e.Created))
+	return key
+}
+
+// Behind is how many events have the key of this one and come after it (C2). It counts to most.
+func (s *State) Behind(e *TopicEvent, most int) (events int) {
+	key := s.KeyOf(e)
 	if key == 0 {
 		return 0
 	}

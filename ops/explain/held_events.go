@@ -29,6 +29,7 @@ const maxGroups = 8
 // commands that end it.
 func (w *Why) explainHeld(s *projections.State) {
 	groups := heldGroups(s)
+	keys := keysOf(s, groups)
 	for _, reason := range eventlog.HeldReasons() {
 		of := slices.DeleteFunc(slices.Clone(groups), func(g heldGroup) bool { return g.reason != reason })
 		w.begin(PartHeld)
@@ -38,7 +39,7 @@ func (w *Why) explainHeld(s *projections.State) {
 		n := 0
 		for i, g := range of {
 			if n += len(g.events); i < maxGroups {
-				w.explainGroup(s, g)
+				w.explainGroup(s, g, keys)
 			}
 		}
 		if len(of) > maxGroups {
@@ -47,7 +48,8 @@ func (w *Why) explainHeld(s *projections.State) {
 		}
 		if n > 0 {
 			w.canEnd(s, reason, of)
-			w.listBehind(s, of)
+			w.listBehind(s, of, keys)
+			w.nameBusiest(s, of, keys)
 		}
 	}
 }
@@ -99,7 +101,7 @@ var reasonWords = map[eventlog.HeldReason]string{
 }
 
 // explainGroup explains a group of held events, and names the oldest.
-func (w *Why) explainGroup(s *projections.State, g heldGroup) {
+func (w *Why) explainGroup(s *projections.State, g heldGroup, keys heldKeys) {
 	first := g.events[0]
 	f := failureOf(s, first)
 	why := ""
@@ -110,7 +112,10 @@ func (w *Why) explainGroup(s *projections.State, g heldGroup) {
 		}
 		why = fmt.Sprintf(" (%s %s: %s%s)", f.Class, f.Code, quoted(f.Message), line)
 	}
-	text := fmt.Sprintf("%s%s", reasonWords[g.reason], why)
+	text := reasonWords[g.reason] + why
+	if s.Archived && g.reason == eventlog.HeldRepair {
+		text = "a repair of the script; no version frees it any more, but a skip does" + why
+	}
 	switch _, m := heldBy(s, first); {
 	case g.reason == eventlog.HeldReconcile && m != nil && !m.Call.Reconciles:
 		text = "a person to decide once nothing of its call can be under way" + why
@@ -119,9 +124,14 @@ func (w *Why) explainGroup(s *projections.State, g heldGroup) {
 		}
 	case onlyNextIsLeft(first) &&
 		(g.reason == eventlog.HeldRepair || g.reason == eventlog.HeldPerson):
-		text += "; what it had to change outside is settled, and only next is left to run"
+		left := "and only next is left to run"
+		if s.Archived {
+			left = "and next does not run any more"
+		}
+		text += "; what it had to change outside is settled, " + left
 	}
 	switch changed := f != nil && f.Code == deploy.CodeChanged; {
+	case s.Archived: // nothing of it is tried again
 	case changed && g.reason == eventlog.HeldPerson:
 		text += "; deploy the script again to accept the tool as it is now, then resume"
 	case g.reason == eventlog.HeldPerson:
@@ -131,20 +141,11 @@ func (w *Why) explainGroup(s *projections.State, g heldGroup) {
 	}
 	name := eventName(s, eventlog.EventRef{Topic: first.Topic, MessageID: first.MessageID})
 	if len(g.events) == 1 {
-		w.add("Held since %s for %s: %s%s.", first.Held.Since, text, name, keyOf(s, first, "it"))
+		w.add("Held since %s for %s: %s%s.", first.Held.Since, text, name, keys.say(s, first, "it"))
 		return
 	}
 	w.add("%s held, the oldest since %s, for %s: %s and %d more%s.", eventlog.Count(len(g.events), "event")+" are",
-		first.Held.Since, text, name, len(g.events)-1, keyOf(s, first, "the first of them"))
-}
-
-// listBehind names the command that lists the events which wait for the named ones because they have the same key.
-func (w *Why) listBehind(s *projections.State, of []heldGroup) {
-	for _, g := range of[:min(len(of), maxGroups)] {
-		if first := g.events[0]; s.Behind(first, 1) > 0 {
-			w.once("pawl events list --workflow %s --topic %s --status pending", s.Name, first.Topic)
-		}
-	}
+		first.Held.Since, text, name, len(g.events)-1, keys.say(s, first, "the first of them"))
 }
 
 // failureOf is the failure because of which the event is held, as far as it is in memory.
@@ -208,6 +209,9 @@ func (w *Why) canEnd(s *projections.State, reason eventlog.HeldReason, of []held
 		}
 		if reason == eventlog.HeldPerson {
 			w.once("pawl resume %s", s.Name)
+		}
+		if slices.ContainsFunc(of, func(g heldGroup) bool { return g.class == eventlog.Logic }) {
+			w.once("pawl deploy FILE")
 		}
 		// What ends one kind of failure leaves the others as they are.
 		for _, part := range parts(of) {

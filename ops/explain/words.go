@@ -9,24 +9,6 @@ import (
 	"github.com/pawl-run/pawl/projections"
 )
 
-// keyOf says how many events wait for the event because they have its key; empty for none. The sentence calls the event
-// as the caller says.
-func keyOf(s *projections.State, e *projections.TopicEvent, called string) string {
-	const most = 10_000
-	n := s.Behind(e, most)
-	if n == 0 {
-		return ""
-	}
-	many := eventlog.Count(n, "event")
-	if n >= most {
-		many = fmt.Sprintf("%d or more events", most)
-	}
-	c, _ := s.Definition().Subscriber(e.Topic)
-	key := projections.EventKeyAt(c.Key, e.Payload)
-	return fmt.Sprintf("; %s with the key %s %s until %s has ended", many, visible(eventlog.ClipName(key)),
-		number(n, "waits", "wait"), called)
-}
-
 // callName names a mutation's call for a person, and the events that it was made for.
 func callName(s *projections.State, m *projections.Mutation) string {
 	name := fmt.Sprintf("mutation %s (%s.%s", m.ID, m.Call.Connector, m.Call.Operation)
