@@ -123,11 +123,17 @@ func lastOfArchived(s *projections.State, c eventlog.Consumer, now eventlog.Inst
 		return beginning{}, false
 	}
 	for run, at := range s.Returning(c.Name) {
-		if at <= now && !run.Owes && run.Phase.PastMutation() {
+		if at <= now && comesBack(s, run) {
 			return beginning{run: run}, true
 		}
 	}
 	return beginning{}, false
+}
+
+// comesBack reports whether a run that waits for its place begins again at all: after an archive only one that has its
+// end left to run.
+func comesBack(s *projections.State, run *projections.Run) bool {
+	return !s.Archived || !run.Owes && run.Phase.PastMutation()
 }
 
 // retries is how many of the consumer's active runs are retries.
@@ -212,11 +218,13 @@ func consumerStatus(s *projections.State, c eventlog.Consumer, h *projections.Ha
 	}
 	st.Behind = pending - st.Offers - heldPending(s, c)
 	st.Active = s.Places(c.Name)
-	for _, due := range s.Returning(c.Name) {
+	for run, due := range s.Returning(c.Name) {
 		if due > at.Now {
 			break
 		}
-		st.Returning++
+		if comesBack(s, run) {
+			st.Returning++
+		}
 	}
 	if !mayBegin(s) {
 		return st

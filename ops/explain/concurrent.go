@@ -1,6 +1,7 @@
 package explain
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -129,10 +130,10 @@ func (w *Why) explainStanding(s *projections.State, st decide.ConsumerStatus) {
 	if st.Returning > 0 {
 		waits = append(waits, eventlog.Count(st.Returning, "run")+" for a place")
 	}
-	if st.Offers > 0 {
+	if st.Offers > 0 && !s.Archived { // else no run will take them
 		waits = append(waits, eventlog.Count(st.Offers, "event")+" for a run")
 	}
-	if st.Behind > 0 {
+	if st.Behind > 0 && !s.Archived {
 		waits = append(waits, eventlog.Count(st.Behind, "event")+" until an earlier one of the same key has ended")
 	}
 	if len(waits) > 0 {
@@ -161,17 +162,27 @@ func (w *Why) explainStanding(s *projections.State, st decide.ConsumerStatus) {
 			w.offer("pawl resume %s", s.Name)
 		}
 	}
-	if p := h.Probing; p != nil {
-		w.explainProbing(s, c, p)
+	if h.Probing != nil && !s.Archived {
+		w.explainProbing(s, st, h.Probing)
 	}
 }
 
 // explainProbing says that the target of a consumer is the cause of its failures, and what ends that (C7).
-func (w *Why) explainProbing(s *projections.State, c eventlog.Consumer, p *projections.Probing) {
+func (w *Why) explainProbing(s *projections.State, st decide.ConsumerStatus, p *projections.Probing) {
 	w.begin(PartProbing)
+	c := st.Consumer
+	next := fmt.Sprintf("the next is due at %s", p.At)
+	returns := false
+	for range s.Returning(c.Name) {
+		returns = true
+		break
+	}
+	if st.Active == 0 && st.Offers == 0 && !returns {
+		next = "nothing is left to try it with, so that the next event tries it"
+	}
 	w.add("Three events of %s in a row failed alike, so its target is to blame since %s (%s: %s). It is tried with one "+
-		"run at a time, %s so far; the next is due at %s, and its success lets all go on.", c.Name, p.Since, p.Class,
-		quoted(p.Message), eventlog.Count(p.Attempt, "failure"), p.At)
+		"run at a time, %s so far; %s, and its success lets all go on.", c.Name, p.Since, p.Class,
+		quoted(p.Message), eventlog.Count(p.Attempt, "failure"), next)
 	if remedy := remedies[eventlog.BlockReason(p.Class)]; remedy != "" && p.Class != eventlog.Transient {
 		w.add("%s", remedy)
 	}

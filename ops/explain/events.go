@@ -75,7 +75,9 @@ func (w *Why) attendUndecided(s *projections.State) {
 			name = fmt.Sprintf("event %q%s of topic %s", u.MessageID, titled(u.Title), u.Topic)
 		}
 		names = append(names, name)
-		w.offer("%s", eventCommand("redrive", s.Name, u.Topic, u.MessageID, "--including-unknown"))
+		if !s.Archived {
+			w.offer("%s", eventCommand("redrive", s.Name, u.Topic, u.MessageID, "--including-unknown"))
+		}
 		w.offer("%s", eventCommand("skip", s.Name, u.Topic, u.MessageID))
 	}
 	if more := n - len(names); more > 0 {
@@ -84,8 +86,11 @@ func (w *Why) attendUndecided(s *projections.State) {
 	}
 	w.add("%s since %s with an accepted loss of the log, and may have been handled or not: %s.",
 		ofItsEvents(n, "was ended", "were ended"), s.Counts.UndecidedSince, strings.Join(names, ", "))
-	w.add("Look at the other side. A redrive with --including-unknown does %s again; a skip says that %s.",
-		number(n, "it", "each"), number(n, "it was handled", "one was handled"))
+	redrive := fmt.Sprintf("A redrive with --including-unknown does %s again; a", number(n, "it", "each"))
+	if s.Archived {
+		redrive = "A"
+	}
+	w.add("Look at the other side. %s skip says that %s.", redrive, number(n, "it was handled", "one was handled"))
 }
 
 func pendingEvents(s *projections.State) int {

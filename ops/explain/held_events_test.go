@@ -29,6 +29,48 @@ func TestCommandsOfAnyID(t *testing.T) {
 	}
 }
 
+// A pause lets what is under way come to its end: it is said beside that.
+func TestPausedWithACallUnderWay(t *testing.T) {
+	t.Parallel()
+	l := begin(t, eventlog.Consumer{Concurrency: 2}, "a")
+	l.call("a", true)
+	l.do(decide.Pause{})
+	l.check("", false, []string{"has left and its answer is awaited", "1 of its 2 places taken",
+		"The workflow was paused by ann at 2023-11-14T22:13:20Z: what is under way comes to its end, and nothing new " +
+			"begins until it is resumed."}, []string{"pawl resume shop"})
+	l.do(decide.Resume{})
+	if w := l.why(); strings.Contains(w.Message, "paused") || slices.Contains(w.Commands, "pawl resume shop") {
+		t.Errorf("after the resume: %s %q", w.Message, w.Commands)
+	}
+}
+
+// Nothing of an archived workflow waits for a place, for a run or for a deploy (O6).
+func TestArchivedWaitsForNothing(t *testing.T) {
+	t.Parallel()
+	l := begin(t, eventlog.Consumer{Concurrency: 2, Key: "k"}, "a", "b", "c", "d", "e:b")
+	m := l.call("a", true)
+	l.do(decide.SettleMutation{Mutation: m, Outcome: decide.Settlement{Status: decide.Applied, Result: []byte("{}")}})
+	l.do(decide.CommitRun{Run: l.of("a").ID, Failure: &eventlog.Failure{Class: eventlog.Logic, Code: "script.threw",
+		Message: "next"}})
+	l.fail("b", eventlog.Precondition, "http.404")
+	l.do(decide.Archive{})
+	l.check(decide.ReasonArchived, false, []string{
+		"for a repair of the script; no version frees it any more, but a skip does (logic script.threw",
+		"settled, and next does not run any more"},
+		[]string{"pawl skip shop in a", "pawl skip shop in b"})
+	for _, id := range []eventlog.MessageID{"a", "b"} {
+		for _, wrong := range []string{"At consumer send wait", "any new version", "then resume", "with the key"} {
+			if w := l.why(); strings.Contains(w.Message, wrong) {
+				t.Errorf("an archived workflow is said to wait (%q): %s", wrong, w.Message)
+			}
+		}
+		l.do(decide.SkipEvent{Topic: "in", MessageID: id})
+	}
+	if w := l.why(); strings.Contains(w.Message, "At consumer send wait") {
+		t.Errorf("when nothing is held any more: %s", w.Message)
+	}
+}
+
 // A deploy frees events that are held for a person because of the script, one or many.
 func TestDeployFreesManyEvents(t *testing.T) {
 	t.Parallel()
@@ -76,4 +118,20 @@ func TestTheEventThatMostWaitForIsNamed(t *testing.T) {
 	if w := l.why(); strings.Contains(w.Message, "Most events") {
 		t.Errorf("as many wait behind one that is named: %s", w.Message)
 	}
+}
+
+// When nothing is left to try a target with, no time is named at which it is tried (C7).
+func TestProbingWithNothingLeft(t *testing.T) {
+	t.Parallel()
+	l := begin(t, eventlog.Consumer{Concurrency: 3}, "a", "b", "c")
+	for _, id := range []string{"a", "b", "c"} {
+		l.fail(id, eventlog.Transient, "http.connect")
+	}
+	l.check(decide.ReasonProbing, false, []string{"the next is due at "}, nil)
+	for _, id := range []eventlog.MessageID{"a", "b", "c"} {
+		l.do(decide.SkipEvent{Topic: "in", MessageID: id})
+	}
+	l.check(decide.ReasonIdle, false, []string{
+		"1 failure so far; nothing is left to try it with, so that the next event tries it, and its success lets all go on."},
+		[]string{"pawl resume shop"})
 }

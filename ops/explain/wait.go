@@ -98,6 +98,27 @@ func (w *Why) explainWait(s *projections.State, wait decide.Wait, standings []de
 	}
 }
 
+// addPause says that the workflow is paused although something of it is still under way: that comes to its end.
+func (w *Why) addPause(s *projections.State) {
+	switch {
+	case s.Pause == nil || s.Archived:
+		return
+	case s.Pause.Restored != nil:
+		since := w.Since
+		w.begin(PartNow)
+		w.explainRestored(s)
+		w.Since = since // it is that of what is under way
+	default:
+		w.begin(PartNow)
+		w.add("The workflow was %s: what is under way comes to its end, and nothing new begins until it is resumed.",
+			pausedBy(s))
+		w.addHold(s.Blocked)
+		w.offer("pawl resume %s", s.Name)
+	}
+	// A person has to look at a restored workflow, and at what a resume ends beside the pause.
+	w.NeedsPerson = s.Pause.Restored != nil || s.Blocked != nil || s.Maintenance != nil
+}
+
 // pausedBy says how the workflow came to be paused, by which person and when.
 func pausedBy(s *projections.State) string {
 	switch {

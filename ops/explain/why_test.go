@@ -1,10 +1,12 @@
 package explain
 
 import (
+	"errors"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/pawl-run/pawl/engine"
 	"github.com/pawl-run/pawl/engine/decide"
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/projections"
@@ -351,3 +353,11 @@ func TestWorkflow(t *testing.T) {
 }
 
 func running(s *projections.State) { s.Current = "R1" }
+
+// TestDamagedStaysHeld: accepting the loss does not end the hold; why says what does.
+func TestDamagedStaysHeld(t *testing.T) {
+	message := Damaged("shop", &engine.DamagedPast{Err: errors.New("a record cannot be read")}).Message
+	if !strings.Contains(message, "stays held (loss) until") || !strings.Contains(message, "pawl resume shop") {
+		t.Errorf("got %q", message)
+	}
+}

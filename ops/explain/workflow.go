@@ -37,6 +37,7 @@ func Workflow(s *projections.State, todo decide.Todo, at decide.Present, with Be
 	}
 	w.Moving = true
 	w.explainTodo(s, todo)
+	w.addPause(s)
 	w.explainConcurrent(s, standings)
 	w.attend(s)
 	return w
@@ -71,10 +72,16 @@ func (w *Why) attend(s *projections.State) {
 	w.attendUndecided(s)
 	if n := s.Counts.Discarded; n > 0 {
 		w.begin(PartDiscarded)
-		w.add("%s since %s: the attempts are used up, and a person brings %s back or skips %[3]s.",
-			ofItsEvents(n, "is discarded", "are discarded"), s.Counts.DiscardedSince, number(n, "it", "them"))
+		what := "a person brings %s back or skips %[1]s"
+		if s.Archived {
+			what = "a person can skip %s"
+		}
+		w.add("%s since %s: the attempts are used up, and %s.", ofItsEvents(n, "is discarded", "are discarded"),
+			s.Counts.DiscardedSince, fmt.Sprintf(what, number(n, "it", "them")))
 		w.offer("pawl jobs list --workflow %s --state discarded", s.Name)
-		w.offer("pawl redrive %s --where state=discarded", s.Name)
+		if !s.Archived {
+			w.offer("pawl redrive %s --where state=discarded", s.Name)
+		}
 		w.offer("pawl skip %s --where state=discarded", s.Name)
 	}
 }
