@@ -12,6 +12,7 @@ import (
 	"unicode"
 
 	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/projections/readmodel"
 )
 
 // Base is the beginning of all paths of the console, except those of the home page and the login.
@@ -105,8 +106,9 @@ func words(v any) string {
 // humps finds the places at which a new word begins within a name, as in userPause.
 var humps = regexp.MustCompile(`[a-z][A-Z]`)
 
-// decided says how the outcome of a call was found where its own answer did not say it.
-func decided(by any) string {
+// decided says how the outcome of a call was found where its own answer did not say it. A call that a person has
+// rejected has no failure: one with a failure was withdrawn with its workflow.
+func decided(by any, failure *readmodel.Failure) string {
 	switch said := fmt.Sprint(deref(by)); said {
 	case eventlog.ResolvedByReconcile:
 		return "the other side was asked"
@@ -121,6 +123,9 @@ func decided(by any) string {
 	case eventlog.ResolvedByUserSkip:
 		return "a person skipped it"
 	case eventlog.ResolvedByUserReject:
+		if failure != nil {
+			return "it was withdrawn, since the workflow was archived"
+		}
 		return "a person rejected it"
 	case eventlog.ResolvedByAcceptedLoss:
 		return "a person gave up a damaged part of the log"

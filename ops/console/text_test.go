@@ -4,6 +4,9 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/projections/readmodel"
 )
 
 // Explanations name commands; a page has buttons for them.
@@ -81,5 +84,17 @@ func TestSentenceMarksWhatOthersSay(t *testing.T) {
 		"<bdi class=\"quoted\">“Error: &lt;b&gt; run `pawl resume` at 2026-11-26T02:00:00Z”</bdi>. “Resume” ends it."
 	if got != want {
 		t.Errorf("%s\nwant\n%s", got, want)
+	}
+}
+
+// Nobody has rejected a call that was withdrawn with its workflow.
+func TestDecidedByAnArchive(t *testing.T) {
+	t.Parallel()
+	withdrawn := decided(eventlog.ResolvedByUserReject, &readmodel.Failure{Message: "it was never sent"})
+	if withdrawn != "it was withdrawn, since the workflow was archived" {
+		t.Errorf("with an archive: %s", withdrawn)
+	}
+	if rejected := decided(eventlog.ResolvedByUserReject, nil); rejected != "a person rejected it" {
+		t.Errorf("by a person: %s", rejected)
 	}
 }

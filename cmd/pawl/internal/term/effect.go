@@ -48,7 +48,7 @@ var notHappened = map[string]string{
 	eventlog.ResolvedByLateReply:  "did not happen, as its late answer says",
 	eventlog.ResolvedByUserFailed: "did not happen, as a person says",
 	eventlog.ResolvedByUserSkip:   "is given up, as a person wants",
-	eventlog.ResolvedByUserReject: "is rejected",
+	eventlog.ResolvedByUserReject: "was withdrawn, since the workflow was archived", // a person's no is no failure
 }
 
 // whereabouts names the place that a call of a compiled-in connector has changed; empty where

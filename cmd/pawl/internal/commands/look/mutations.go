@@ -49,6 +49,7 @@ func addOutcome(_ *client.Connection, p term.Page) {
 		switch how, _ := m["resolvedBy"].(string); {
 		case m["result"] != nil:
 			m["outcome"] = term.OneLine(term.Plain(m["result"]), maxResult)
+		case how == eventlog.ResolvedByUserReject && m["error"] != nil: // withdrawn by an archive: its error says so
 		case ended[how] != "":
 			m["outcome"] = ended[how] + decidedBy(m)
 		}
