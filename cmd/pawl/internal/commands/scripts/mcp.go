@@ -52,7 +52,8 @@ func (c *MCPCommand) serve(ctx context.Context, engine *client.Finder, screen te
 	}
 	fmt.Fprintln(screen.Err, "pawl: offering tools to a model on standard input and output; a client of MCP starts this, "+
 		"a person does not")
-	err = server.Run(ctx, &mcp.IOTransport{Reader: io.NopCloser(screen.In), Writer: unclosed{screen.Out}})
+	out := &wholeLines{out: screen.Out}
+	err = server.Run(ctx, &mcp.IOTransport{Reader: io.NopCloser(newMessages(screen.In, out)), Writer: out})
 	if err != nil && ctx.Err() == nil && !errors.Is(err, io.EOF) {
 		return exit.Failed("", fmt.Errorf("serve MCP: %w", err))
 	}
@@ -99,11 +100,6 @@ func (f *lastEngine) Do(ctx context.Context, operation string, params, out any) 
 	}
 	return err
 }
-
-// unclosed is an output that the protocol does not close.
-type unclosed struct{ io.Writer }
-
-func (unclosed) Close() error { return nil }
 
 // serveHTTP serves any number of callers, each with its own token.
 func (c *MCPCommand) serveHTTP(ctx context.Context, engine *client.Finder, screen term.Screen,

@@ -1,0 +1,82 @@
+package scripts
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"sync"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// messages are those lines of a client that are messages. The SDK ends the session at the first line that is none, so
+// such a line does not reach it: it is answered here, as JSON-RPC wants it, and the session goes on.
+type messages struct {
+	lines *bufio.Scanner
+	out   io.Writer
+	rest  []byte
+}
+
+func newMessages(in io.Reader, out io.Writer) *messages {
+	lines := bufio.NewScanner(in)
+	lines.Buffer(nil, mcp.DefaultMaxLineLength)
+	return &messages{lines: lines, out: out}
+}
+
+// Read implements io.Reader.
+func (m *messages) Read(p []byte) (int, error) {
+	for len(m.rest) == 0 {
+		if !m.lines.Scan() {
+			if err := m.lines.Err(); err != nil {
+				return 0, fmt.Errorf("read a line of the client: %w", err)
+			}
+			return 0, io.EOF
+		}
+		line := bytes.TrimSpace(m.lines.Bytes())
+		if len(line) == 0 {
+			continue
+		}
+		if code, what := wrong(line); code != 0 {
+			if _, err := fmt.Fprintf(m.out, `{"jsonrpc":"2.0","id":null,"error":{"code":%d,"message":%q}}`+"\n", code,
+				what); err != nil {
+				return 0, fmt.Errorf("answer a line that is no message: %w", err)
+			}
+			continue
+		}
+		m.rest = append(append(m.rest, line...), '\n')
+	}
+	n := copy(p, m.rest)
+	m.rest = m.rest[n:]
+	return n, nil
+}
+
+// wrong says why the line is no message, with the code of JSON-RPC for that; 0 for a message. What is in a batch, which
+// clients of an old version send, is left to the SDK.
+func wrong(line []byte) (code int, what string) {
+	if !json.Valid(line) {
+		return jsonrpc.CodeParseError, "this line is no JSON"
+	}
+	if _, err := jsonrpc.DecodeMessage(line); err != nil && line[0] != '[' {
+		return jsonrpc.CodeInvalidRequest, "this line is no message of JSON-RPC 2.0"
+	}
+	return 0, ""
+}
+
+// wholeLines is an output to which several write lines, and which the protocol does not close.
+type wholeLines struct {
+	mu  sync.Mutex
+	out io.Writer
+}
+
+// Write implements io.Writer.
+func (w *wholeLines) Write(line []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.out.Write(line)
+}
+
+// Close implements io.Closer.
+func (*wholeLines) Close() error { return nil }
