@@ -1,12 +1,12 @@
 package csv
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
 	"io"
 	"slices"
-	"strings"
 	"unicode/utf8"
 
 	"github.com/pawl-run/pawl/engine/connector"
@@ -81,7 +81,7 @@ func (c *Connector) readRows(ctx context.Context, call connector.Call) (any, *ev
 	}
 	result := rowsResult{Columns: []string{}, Rows: []map[string]string{}}
 	size := 0
-	failure := c.eachRow(ctx, p.File, func(l layout, cells []string, row int64) bool {
+	failure := c.eachRow(ctx, p.File, func(l layout, raw []byte, row int64) bool {
 		if row == 0 {
 			result.Columns = l.columns()
 			return true
@@ -89,7 +89,7 @@ func (c *Connector) readRows(ctx context.Context, call connector.Call) (any, *ev
 		if row <= p.After {
 			return true
 		}
-		values := rowValues(l, cells)
+		values := rowValues(l, cells(raw, l.comma))
 		for name, value := range values {
 			// Written as JSON a character can take six bytes.
 			size += len(name) + jsonLength(value) + 6
@@ -121,8 +121,10 @@ func (c *Connector) findRow(ctx context.Context, call connector.Call) (any, *eve
 	}
 	var found *foundRow
 	var unknown *eventlog.Failure
-	failure := c.eachRow(ctx, p.File, func(l layout, cells []string, row int64) bool {
+	at := -1
+	failure := c.eachRow(ctx, p.File, func(l layout, raw []byte, row int64) bool {
 		if row == 0 {
+			at = slices.Index(l.names, p.Column)
 			if columns := l.columns(); !slices.Contains(columns, p.Column) {
 				unknown = c.dir.Fail(eventlog.Logic, "column", "%s has no column %q; its columns are: %v", p.File,
 					p.Column, columns)
@@ -130,8 +132,9 @@ func (c *Connector) findRow(ctx context.Context, call connector.Call) (any, *eve
 			}
 			return true
 		}
-		if values := rowValues(l, cells); values[p.Column] == wanted {
-			found = &foundRow{Row: row, Values: values}
+		// Only the row that is found is read as a whole. A cell that is missing is empty.
+		if cell, _ := cellAt(raw, l.comma, at); isText(cell, wanted) {
+			found = &foundRow{Row: row, Values: rowValues(l, cells(raw, l.comma))}
 		}
 		return found == nil
 	})
@@ -142,7 +145,7 @@ func (c *Connector) findRow(ctx context.Context, call connector.Call) (any, *eve
 }
 
 // eachRow visits the header and the rows of a file that no append is working on.
-func (c *Connector) eachRow(ctx context.Context, file string, visit func(l layout, cells []string,
+func (c *Connector) eachRow(ctx context.Context, file string, visit func(l layout, raw []byte,
 	row int64) bool) *eventlog.Failure {
 	name, failure := c.dir.Clean(file)
 	if failure != nil {
@@ -173,11 +176,10 @@ func (c *Connector) eachRow(ctx context.Context, file string, visit func(l layou
 			broken = connector.ContextFailure(ctx, connector.Call{Connector: "csv", Operation: "read of " + name})
 			return false
 		}
-		found := cells(r.raw, l.comma)
-		if broken = unreadable(f, l, r.raw, found, row); broken != nil {
+		if broken = unreadable(f, l, r.raw, row); broken != nil {
 			return false
 		}
-		return visit(l, found, row)
+		return visit(l, r.raw, row)
 	})
 	if err != nil {
 		return scanFailure(f, err)
@@ -187,17 +189,22 @@ func (c *Connector) eachRow(ctx context.Context, file string, visit func(l layou
 
 // unreadable says why a record cannot be given as it stands, or nil: bytes that are no text, or
 // cells that belong to no column.
-func unreadable(f *openFile, l layout, raw []byte, found []string, row int64) *eventlog.Failure {
+func unreadable(f *openFile, l layout, raw []byte, row int64) *eventlog.Failure {
 	if !utf8.Valid(raw) {
 		return notText(f, row)
 	}
-	if len(found) > len(l.header) && slices.ContainsFunc(found[len(l.header):], func(cell string) bool {
-		return strings.TrimSpace(cell) != ""
-	}) {
+	if bytes.Count(raw, []byte{l.comma}) < len(l.header) {
+		return nil // it has no more cells than the header
+	}
+	count, surplus := 0, false
+	for c := newCellReader(raw, l.comma); c.next(); count++ {
+		surplus = surplus || count >= len(l.header) && len(bytes.TrimSpace(c.cell)) > 0
+	}
+	if surplus {
 		return f.dir.Fail(eventlog.Precondition, "surplus",
 			"%s of %s has %d cells, the header has %d columns: put quotes around a cell that holds the separator %q, "+
 				"or name the column in the header",
-			rowName(row), f.name, len(found), len(l.header), l.comma)
+			rowName(row), f.name, count, len(l.header), l.comma)
 	}
 	return nil
 }

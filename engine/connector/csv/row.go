@@ -228,3 +228,11 @@ func plainText(cell string) string {
 	}
 	return cell
 }
+
+// isText says whether plainText of the cell is that text.
+func isText(cell []byte, text string) bool {
+	if len(cell) > 0 && cell[0] == '\'' {
+		return plainText(string(cell)) == text
+	}
+	return string(cell) == text
+}

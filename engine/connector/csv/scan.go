@@ -99,29 +99,65 @@ func (s *scanner) follow(line []byte, quoted, cellStart bool) (bool, bool) {
 
 // cells splits a record's bytes, without its line end.
 func cells(raw []byte, comma byte) []string {
-	raw = trimLineEnd(raw)
 	var out []string
-	for {
-		if len(raw) > 0 && raw[0] == '"' {
-			cell, rest := quotedCell(raw[1:], comma)
-			out = append(out, cell)
-			if rest == nil {
-				return out
-			}
-			raw = rest
-			continue
-		}
-		end := bytes.IndexByte(raw, comma)
-		if end < 0 {
-			return append(out, string(raw))
-		}
-		out = append(out, string(raw[:end]))
-		raw = raw[end+1:]
+	for c := newCellReader(raw, comma); c.next(); {
+		out = append(out, string(c.cell))
 	}
+	return out
 }
 
-// quotedCell reads a cell after its opening quote; rest is nil if it was the last one.
-func quotedCell(raw []byte, comma byte) (cell string, rest []byte) {
+// cellAt is one cell of a record; false if the record has fewer. It is valid until the record is not.
+func cellAt(raw []byte, comma byte, at int) ([]byte, bool) {
+	c := newCellReader(raw, comma)
+	for ; at >= 0; at-- {
+		if !c.next() {
+			return nil, false
+		}
+	}
+	return c.cell, true
+}
+
+// cellReader goes through the cells of a record. It copies none but those with quotes inside.
+type cellReader struct {
+	// cell is the current one.
+	cell  []byte
+	rest  []byte
+	comma byte
+	ended bool
+}
+
+func newCellReader(raw []byte, comma byte) *cellReader {
+	return &cellReader{rest: trimLineEnd(raw), comma: comma}
+}
+
+// next goes on to the next cell; false after the last one.
+func (c *cellReader) next() bool {
+	if c.ended {
+		return false
+	}
+	if len(c.rest) > 0 && c.rest[0] == '"' {
+		c.quoted()
+		return true
+	}
+	end := bytes.IndexByte(c.rest, c.comma)
+	if c.ended = end < 0; c.ended {
+		c.cell = c.rest
+		return true
+	}
+	c.cell, c.rest = c.rest[:end], c.rest[end+1:]
+	return true
+}
+
+// quoted reads a cell with its opening quote.
+func (c *cellReader) quoted() {
+	raw := c.rest[1:]
+	if end := bytes.IndexByte(raw, '"'); end >= 0 && (end+1 == len(raw) || raw[end+1] == c.comma) {
+		c.cell, c.ended = raw[:end], end+1 == len(raw)
+		if !c.ended {
+			c.rest = raw[end+2:]
+		}
+		return
+	}
 	var text []byte
 	quoted := true
 	for i := 0; i < len(raw); i++ {
@@ -132,13 +168,14 @@ func quotedCell(raw []byte, comma byte) (cell string, rest []byte) {
 			i++
 		case quoted && b == '"':
 			quoted = false
-		case !quoted && b == comma:
-			return string(text), raw[i+1:]
+		case !quoted && b == c.comma:
+			c.cell, c.rest = text, raw[i+1:]
+			return
 		default:
 			text = append(text, b)
 		}
 	}
-	return string(text), nil
+	c.cell, c.ended = text, true
 }
 
 func trimLineEnd(raw []byte) []byte {

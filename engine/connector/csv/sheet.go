@@ -122,8 +122,8 @@ func readIndex(f *openFile, info os.FileInfo) (*index, *eventlog.Failure) {
 		x.rows = row
 		// A record without its line end is not finished, so its key does not count.
 		if r.terminated && l.key >= 0 {
-			if found := cells(r.raw, l.comma); l.key < len(found) && found[l.key] != "" {
-				if hash := hashKey(found[l.key]); x.keys[hash] == 0 {
+			if key, ok := cellAt(r.raw, l.comma, l.key); ok && len(key) > 0 {
+				if hash := maphash.Bytes(keySeed, key); x.keys[hash] == 0 {
 					x.keys[hash] = row
 				}
 			}
@@ -186,7 +186,7 @@ func (x *index) find(f *openFile, key string) (int64, *eventlog.Failure) {
 	found := int64(0)
 	err := scanRows(io.NewSectionReader(f, 0, x.info.Size()), func(l layout, r record, row int64) bool {
 		if row > 0 && r.terminated && l.key >= 0 {
-			if c := cells(r.raw, l.comma); l.key < len(c) && c[l.key] == key {
+			if cell, ok := cellAt(r.raw, l.comma, l.key); ok && string(cell) == key {
 				found = row
 			}
 		}
