@@ -20,16 +20,13 @@ func (c *Connector) Perform(ctx context.Context, call connector.Call) connector.
 	if failure != nil {
 		return connector.FailedWith(failure)
 	}
-	s, failure := c.take(ctx, name)
+	f, s, end, failure := c.change(ctx, call, func() (*openFile, *eventlog.Failure) {
+		return c.openOrCreate(ctx, call, name, p)
+	})
 	if failure != nil {
 		return connector.FailedWith(failure)
 	}
-	defer c.release(s)
-	f, failure := c.openOrCreate(ctx, name, p)
-	if failure != nil {
-		return connector.FailedWith(failure)
-	}
-	defer f.Close()
+	defer end()
 	return c.append(ctx, call, s, f, p)
 }
 

@@ -17,11 +17,12 @@ import (
 
 // openOrCreate opens the file for an append. A file that is missing or has no byte is made with a
 // header: the call's, or else the names of its values.
-func (c *Connector) openOrCreate(ctx context.Context, name string, p appendParams) (*openFile, *eventlog.Failure) {
+func (c *Connector) openOrCreate(ctx context.Context, call connector.Call, name string, p appendParams) (*openFile,
+	*eventlog.Failure) {
 	for {
-		f, failure := openLocked(ctx, c.dir, name, true)
+		f, failure := c.openLocked(ctx, call, name, true)
 		if failure != nil {
-			if _, err := c.dir.Root.Lstat(name); !errors.Is(err, fs.ErrNotExist) {
+			if _, err := c.dir.Root.Lstat(name); ctx.Err() != nil || !errors.Is(err, fs.ErrNotExist) {
 				return nil, failure
 			}
 			if failure := c.create(name, p, ownersAlone, c.dir.Root.Link); failure != nil {

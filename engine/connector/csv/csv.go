@@ -10,6 +10,7 @@ import (
 
 	"github.com/pawl-run/pawl/engine/connector"
 	"github.com/pawl-run/pawl/engine/connector/confined"
+	"github.com/pawl-run/pawl/engine/connector/turn"
 	"github.com/pawl-run/pawl/eventlog"
 )
 
@@ -33,6 +34,8 @@ type Connector struct {
 	dir          *confined.Dir
 	beforeAppend func(ctx context.Context)
 	operations   []connector.Operation
+	locks        locks
+	turns        *turn.Queue
 
 	mu     sync.Mutex
 	sheets map[string]*sheet
@@ -49,7 +52,8 @@ func New(config Config) (*Connector, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Connector{dir: dir, beforeAppend: config.BeforeAppend, sheets: make(map[string]*sheet)}
+	c := &Connector{dir: dir, beforeAppend: config.BeforeAppend, locks: locks{of: make(map[string]*lock)},
+		turns: newTurns(), sheets: make(map[string]*sheet)}
 	c.operations = slices.Clone(operations)
 	c.operations[0].Timeout = cmp.Or(config.Timeout, 5*time.Second)
 	return c, nil
@@ -99,32 +103,24 @@ var operations = []connector.Operation{
 	},
 }
 
-// take waits for a file's turn: within the process calls queue, across processes they poll a lock.
-func (c *Connector) take(ctx context.Context, name string) (*sheet, *eventlog.Failure) {
+// sheet is what is kept of a file. The caller has the file alone.
+func (c *Connector) sheet(name string) *sheet {
 	c.mu.Lock()
+	defer c.mu.Unlock()
 	s := c.sheets[name]
 	if s == nil {
-		s = &sheet{turn: make(chan struct{}, 1)}
+		s = &sheet{}
 		c.sheets[name] = s
 	}
 	c.recent = append(slices.DeleteFunc(c.recent, func(n string) bool { return n == name }), name)
 	c.forgetOldest()
-	c.mu.Unlock()
-	select {
-	case s.turn <- struct{}{}:
-		return s, nil
-	case <-ctx.Done():
-		return nil, c.dir.Fail(eventlog.Transient, "locked", "%s was in use by other calls all the time", name)
-	}
+	return s
 }
 
-// forgetOldest drops the index of files not used for long. A sheet that a call still holds may be
-// dropped too: the file's own lock keeps calls apart, the turn only saves polling.
+// forgetOldest drops the index of files not used for long.
 func (c *Connector) forgetOldest() {
 	for len(c.recent) > maxSheets {
 		delete(c.sheets, c.recent[0])
 		c.recent = c.recent[1:]
 	}
 }
-
-func (c *Connector) release(s *sheet) { <-s.turn }

@@ -21,11 +21,16 @@
 //   - Reads lose nothing in silence: of columns with the same name the second is called `name (2)`
 //     (also to write to), and text that is not UTF-8 and cells beyond the header are failures that
 //     name the row. No row is appended to a file with text that is not UTF-8.
+//   - A call that changes a file waits only for the reads of this process that came before it, however many overlap.
+//     Calls that read a file of 64 KiB or more take turns by workflow, as package turn gives them, and leave one
+//     processor to the rest of the engine. An append to such a file reads it, and has a turn for that, only where
+//     another program has changed it, where the file was not used for long, or where the key is there already.
 //
 // What it does not guarantee: a person who saves an old copy over the file removes rows, and a row
 // removed before its reconcile counts as never written. After a power loss that takes the note but
 // leaves a torn row, the torn row is completed as a row of its own by the next append. Locks work
-// where flock does: not on every network file system.
+// where flock does: not on every network file system. They have no order among processes: reads of another process
+// that overlap may keep an append out for its whole time, and a call that waits for another process keeps its turn.
 //
 // Memory: an index of 16 bytes and a little more per row of the files appended to most recently. A
 // file is read again only when another program has changed it.

@@ -81,7 +81,7 @@ func (c *Connector) readRows(ctx context.Context, call connector.Call) (any, *ev
 	}
 	result := rowsResult{Columns: []string{}, Rows: []map[string]string{}}
 	size := 0
-	failure := c.eachRow(ctx, p.File, func(l layout, raw []byte, row int64) bool {
+	failure := c.eachRow(ctx, call, p.File, func(l layout, raw []byte, row int64) bool {
 		if row == 0 {
 			result.Columns = l.columns()
 			return true
@@ -122,7 +122,7 @@ func (c *Connector) findRow(ctx context.Context, call connector.Call) (any, *eve
 	var found *foundRow
 	var unknown *eventlog.Failure
 	at := -1
-	failure := c.eachRow(ctx, p.File, func(l layout, raw []byte, row int64) bool {
+	failure := c.eachRow(ctx, call, p.File, func(l layout, raw []byte, row int64) bool {
 		if row == 0 {
 			at = slices.Index(l.names, p.Column)
 			if columns := l.columns(); !slices.Contains(columns, p.Column) {
@@ -145,24 +145,23 @@ func (c *Connector) findRow(ctx context.Context, call connector.Call) (any, *eve
 }
 
 // eachRow visits the header and the rows of a file that no append is working on.
-func (c *Connector) eachRow(ctx context.Context, file string, visit func(l layout, raw []byte,
+func (c *Connector) eachRow(ctx context.Context, call connector.Call, file string, visit func(l layout, raw []byte,
 	row int64) bool) *eventlog.Failure {
 	name, failure := c.dir.Clean(file)
 	if failure != nil {
 		return failure
 	}
-	f, failure := openLocked(ctx, c.dir, name, false)
+	f, end, failure := c.read(ctx, call, name)
 	if failure != nil {
 		return failure
 	}
-	defer f.Close()
+	defer end()
 	info, err := f.Stat()
 	if err != nil {
 		return c.dir.Failure("look at", name, err)
 	}
-	end := info.Size()
 	var broken *eventlog.Failure
-	err = scanRows(io.NewSectionReader(f, 0, end), func(l layout, r record, row int64) bool {
+	err = scanRows(io.NewSectionReader(f, 0, info.Size()), func(l layout, r record, row int64) bool {
 		if !r.terminated {
 			// A piece of a row that a dead process left is no row.
 			x := index{info: info, tail: r.start}
@@ -173,7 +172,7 @@ func (c *Connector) eachRow(ctx context.Context, file string, visit func(l layou
 			}
 		}
 		if row%1024 == 0 && ctx.Err() != nil {
-			broken = connector.ContextFailure(ctx, connector.Call{Connector: "csv", Operation: "read of " + name})
+			broken = connector.ContextFailure(ctx, call)
 			return false
 		}
 		if broken = unreadable(f, l, r.raw, row); broken != nil {

@@ -16,19 +16,16 @@ func (c *Connector) Reconcile(ctx context.Context, call connector.Call) connecto
 	if failure != nil {
 		return connector.RetryWith(failure)
 	}
-	s, failure := c.take(ctx, name)
-	if failure != nil {
-		return connector.RetryWith(failure)
-	}
-	defer c.release(s)
 	if _, err := c.dir.Root.Lstat(name); errors.Is(err, fs.ErrNotExist) {
 		return notWritten("%s does not exist", name)
 	}
-	f, failure := openLocked(ctx, c.dir, name, true)
+	f, s, end, failure := c.change(ctx, call, func() (*openFile, *eventlog.Failure) {
+		return c.openLocked(ctx, call, name, true)
+	})
 	if failure != nil {
 		return connector.RetryWith(failure)
 	}
-	defer f.Close()
+	defer end()
 	x, failure := s.look(f)
 	if failure != nil {
 		return connector.RetryWith(failure)

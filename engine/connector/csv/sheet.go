@@ -11,14 +11,14 @@ import (
 	"slices"
 	"unicode/utf8"
 
+	"github.com/pawl-run/pawl/engine/connector"
 	"github.com/pawl-run/pawl/engine/connector/confined"
 	"github.com/pawl-run/pawl/eventlog"
 )
 
-// sheet is one file name; at most one call works on it at a time.
+// sheet is one file name. Only the call that has the file alone uses it.
 type sheet struct {
-	turn chan struct{} // holds one token while a call works on the file
-	// index is what is known about the file, or nil. Guarded by turn.
+	// index is what is known about the file, or nil.
 	index *index
 }
 
@@ -48,13 +48,36 @@ const ownersAlone = 0o600
 // openFile is a file whose lock is held.
 type openFile struct {
 	*os.File
-	name string
-	dir  *confined.Dir
+	name    string
+	dir     *confined.Dir
+	release func()
 }
 
-// openLocked opens and locks a file by its name. A file that was replaced meanwhile (an editor
+// Close closes the file, and with it ends its locks.
+func (f *openFile) Close() error {
+	defer f.release()
+	return f.File.Close()
+}
+
+// openLocked waits for a file and opens it: to change it alone, or to read it beside other reads.
+func (c *Connector) openLocked(ctx context.Context, call connector.Call, name string, alone bool) (*openFile,
+	*eventlog.Failure) {
+	release, failure := c.locks.take(ctx, call, name, alone)
+	if failure != nil {
+		return nil, failure
+	}
+	file, failure := lockedAmongProcesses(ctx, c.dir, name, alone)
+	if failure != nil {
+		release()
+		return nil, failure
+	}
+	return &openFile{File: file, name: name, dir: c.dir, release: release}, nil
+}
+
+// lockedAmongProcesses opens and locks a file by its name. A file that was replaced meanwhile (an editor
 // saves like that) is opened again: what is locked is what the name stands for.
-func openLocked(ctx context.Context, dir *confined.Dir, name string, exclusive bool) (*openFile, *eventlog.Failure) {
+func lockedAmongProcesses(ctx context.Context, dir *confined.Dir, name string, exclusive bool) (*os.File,
+	*eventlog.Failure) {
 	flag := os.O_RDONLY
 	if exclusive {
 		flag = os.O_RDWR | os.O_APPEND
@@ -78,7 +101,7 @@ func openLocked(ctx context.Context, dir *confined.Dir, name string, exclusive b
 		}
 		now, err := dir.Root.Stat(name)
 		if err == nil && os.SameFile(opened, now) {
-			return &openFile{File: file, name: name, dir: dir}, nil
+			return file, nil
 		}
 		file.Close()
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -93,9 +116,8 @@ func (s *sheet) look(f *openFile) (*index, *eventlog.Failure) {
 	if err != nil {
 		return nil, f.dir.Failure("look at", f.name, err)
 	}
-	if x := s.index; x != nil && os.SameFile(x.info, info) && x.info.Size() == info.Size() &&
-		x.info.ModTime().Equal(info.ModTime()) {
-		return x, nil
+	if s.index.of(info) {
+		return s.index, nil
 	}
 	s.index = nil
 	x, failure := readIndex(f, info)
@@ -104,6 +126,12 @@ func (s *sheet) look(f *openFile) (*index, *eventlog.Failure) {
 	}
 	s.index = x
 	return x, nil
+}
+
+// of says whether x is the index of a file in this state. A nil index is none.
+func (x *index) of(info os.FileInfo) bool {
+	return x != nil && os.SameFile(x.info, info) && x.info.Size() == info.Size() &&
+		x.info.ModTime().Equal(info.ModTime())
 }
 
 func readIndex(f *openFile, info os.FileInfo) (*index, *eventlog.Failure) {
