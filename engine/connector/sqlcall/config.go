@@ -35,7 +35,8 @@ type DatabaseConfig struct {
 	// Table is the table in which Pawl notes the calls that change the database, for PostgreSQL also with a schema
 	// before it; empty means pawl_calls.
 	Table string `yaml:"table"`
-	// Connections is how many calls may be under way at the database at once; 0 means 10.
+	// Connections is how many calls may be under way at the database at once; 0 means 10. At all files of SQLite
+	// together at most turn.Processors are.
 	Connections int `yaml:"connections"`
 }
 

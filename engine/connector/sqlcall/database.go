@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/pawl-run/pawl/engine/connector"
+	"github.com/pawl-run/pawl/engine/connector/turn"
 	"github.com/pawl-run/pawl/eventlog"
 )
 
@@ -18,7 +19,9 @@ type database struct {
 	timeout time.Duration
 	rows    int
 	// places holds one entry for each call under way; its capacity is the most calls at once.
-	places  chan struct{}
+	places chan struct{}
+	// turns bound the calls at all databases whose work is done in this process; nil for no bound.
+	turns   *turn.Queue
 	backend backend
 }
 
@@ -73,15 +76,34 @@ type callRow struct {
 	result *string
 }
 
-// enter takes a place, or says that there was none in the call's time. release gives it back.
+// enter waits for a turn, and then for a place, or says that there was none in the call's time. release gives them
+// back. The turn comes first: the line for the places does not go by workflows.
 func (db *database) enter(ctx context.Context, call connector.Call) (release func(), failure *eventlog.Failure) {
+	own, failure := db.turns.Enter(ctx, call)
+	if failure != nil {
+		return nil, failure
+	}
 	select {
 	case db.places <- struct{}{}:
-		return func() { <-db.places }, nil
+		return func() {
+			<-db.places
+			own.End()
+		}, nil
 	case <-ctx.Done():
+		own.End()
 		return nil, connector.HeldBack(ctx, call, placeAgain, fmt.Sprintf(
 			"all %d connections to the database %s were in use", cap(db.places), db.name))
 	}
+}
+
+// newTurns makes the queue of all calls at SQLite.
+func newTurns() *turn.Queue {
+	return turn.New(turn.Bounds{Target: "SQLite", Places: turn.Processors(), PlacesFrom: "a bound of the sql connector"})
+}
+
+// Waiting lists the workflow's calls that wait for their turn at SQLite.
+func (c *Connector) Waiting(workflow eventlog.WorkflowName) []connector.Waiting {
+	return c.turns.Waiting(workflow)
 }
 
 // noTable is the failure of a question about a call where the table of calls is missing.

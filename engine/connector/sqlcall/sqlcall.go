@@ -13,20 +13,23 @@ import (
 
 	"github.com/pawl-run/pawl/engine/connector"
 	"github.com/pawl-run/pawl/engine/connector/redact"
+	"github.com/pawl-run/pawl/engine/connector/turn"
 	"github.com/pawl-run/pawl/eventlog"
 )
 
 // Connector is the sql connector.
 type Connector struct {
 	databases  map[string]*database
-	unknown    bool // Config.DatabasesUnknown
+	unknown    bool        // Config.DatabasesUnknown
+	turns      *turn.Queue // of calls at SQLite
 	redact     *redact.Redactor
 	operations []connector.Operation
 }
 
 // New makes the connector; it connects to nothing yet. Errors are *connector.SettingError.
 func New(config Config) (*Connector, error) {
-	databases, passwords, err := newDatabases(config.Databases)
+	turns := newTurns()
+	databases, passwords, err := newDatabases(config.Databases, turns)
 	if err != nil {
 		return nil, err
 	}
@@ -35,7 +38,8 @@ func New(config Config) (*Connector, error) {
 		longest = max(longest, db.timeout)
 	}
 	return &Connector{
-		databases: databases, unknown: config.DatabasesUnknown, redact: redact.New(append(passwords, config.Secrets...)),
+		databases: databases, unknown: config.DatabasesUnknown, turns: turns,
+		redact: redact.New(append(passwords, config.Secrets...)),
 		operations: []connector.Operation{{
 			Name: "query", Kind: connector.List, Schema: json.RawMessage(querySchema), Timeout: longest,
 			Result:  json.RawMessage(queryResultSchema),
@@ -50,14 +54,15 @@ func New(config Config) (*Connector, error) {
 }
 
 // newDatabases checks the settings and makes what they describe; nothing is connected to yet.
-func newDatabases(configured map[string]DatabaseConfig) (databases map[string]*database, secrets []string, err error) {
+func newDatabases(configured map[string]DatabaseConfig, turns *turn.Queue) (databases map[string]*database,
+	secrets []string, err error) {
 	if len(configured) == 0 {
 		return nil, nil, &connector.SettingError{Key: databasesKey, Err: errors.New(databasesKey +
 			" is missing: name the databases that may be used, e.g. databases: {shop: {file: shop.db}}")}
 	}
 	databases = make(map[string]*database, len(configured))
 	for _, name := range slices.Sorted(maps.Keys(configured)) {
-		db, hidden, err := newDatabase(name, configured[name])
+		db, hidden, err := newDatabase(name, configured[name], turns)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -67,7 +72,7 @@ func newDatabases(configured map[string]DatabaseConfig) (databases map[string]*d
 	return databases, secrets, nil
 }
 
-func newDatabase(name string, config DatabaseConfig) (*database, []string, error) {
+func newDatabase(name string, config DatabaseConfig, turns *turn.Queue) (*database, []string, error) {
 	switch {
 	case !databaseName.MatchString(name):
 		return nil, nil, wrong(name, "", "the name of a database has lower-case letters, digits, _ and -, begins with a "+
@@ -98,7 +103,7 @@ func newDatabase(name string, config DatabaseConfig) (*database, []string, error
 		if err := checkFile(name, config.File); err != nil {
 			return nil, nil, err
 		}
-		db.backend = newSQLite(config.File, cmp.Or(config.Table, defaultTable))
+		db.backend, db.turns = newSQLite(config.File, cmp.Or(config.Table, defaultTable)), turns
 		return db, nil, nil
 	}
 	server, err := newServer(name, config)
