@@ -94,33 +94,43 @@ func TestLargeFilesHaveTurns(t *testing.T) {
 	})
 }
 
-// Reads and appends at one large file, more of them than there are turns, all come to their end, and no row is lost.
-func TestCallsWithAndWithoutTurnsNeverWaitForEachOther(t *testing.T) {
-	t.Parallel()
-	b := open(t, t.TempDir(), nil)
-	b.fill("a.csv")
-	done := make(chan error)
-	for n := range 20 {
-		go func() {
-			_, err := b.r.Read(t.Context(), find("a", "x"))
-			done <- err
-		}()
-		go func() {
-			out := b.r.Perform(t.Context(), row(fmt.Sprint("k", n), `{"a":1}`))
-			if out.Failure != nil {
-				done <- out.Failure
-				return
+// An append has to read the file, for which it needs a turn, while all turns are with reads that wait for the file
+// behind it. It lets them go first.
+func TestACallThatHoldsItsFileNeverWaitsForATurn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		held := make(chan struct{})
+		b := open(t, t.TempDir(), func(ctx context.Context) {
+			if ctx.Value(held) != nil {
+				<-held
 			}
-			done <- nil
-		}()
-	}
-	for range 40 {
-		if err := <-done; err != nil {
-			t.Error(err)
+		})
+		b.fill("a.csv")
+		b.append("k0", `{"a":1}`, 10_001)
+		go b.csv.Perform(context.WithValue(t.Context(), held, true), row("k1", `{"a":1}`)) // it has the file, and no turn
+		synctest.Wait()
+		again := make(chan connector.Outcome)
+		go func() { again <- b.r.Perform(t.Context(), row("k0", `{"a":1}`)) }()
+		synctest.Wait()
+		found := make(chan error)
+		for range turn.Processors() {
+			go func() {
+				_, err := b.r.Read(t.Context(), find("a", "1"))
+				found <- err
+			}()
 		}
-	}
-	got, err := b.r.Read(t.Context(), find("a", "1"))
-	if err != nil || !strings.HasPrefix(string(got), `{"row":10001,`) {
-		t.Errorf("the first row that was appended: %s, %v", got, err)
-	}
+		synctest.Wait()
+		begun := time.Now()
+		close(held)
+		for range turn.Processors() {
+			if err := <-found; err != nil {
+				t.Error(err)
+			}
+		}
+		if out := <-again; string(out.Result) != `{"row":10001}` {
+			t.Errorf("the same append again: %s, %v", out.Result, out.Failure)
+		}
+		if took := time.Since(begun); took > time.Second {
+			t.Errorf("it took %s", took)
+		}
+	})
 }
