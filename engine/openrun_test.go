@@ -110,7 +110,7 @@ func TestC1_ARunHasOneTask(t *testing.T) {
 		release, failed := make(chan struct{}), errors.New("it failed")
 		begun, ended := map[eventlog.RunID]int{}, atomic.Int32{}
 		begin := func(run eventlog.RunID) {
-			all.begin(t.Context(), run, func(context.Context) error {
+			all.begin(t.Context(), run, func(context.Context, context.Context) error {
 				begun[run]++
 				<-release
 				return failed

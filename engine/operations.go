@@ -91,6 +91,11 @@ func (e *Engine) decideHere(ctx context.Context, name eventlog.WorkflowName, cmd
 	decision, err := a.record(ctx, cmd, actor, eventlog.Cause{Kind: "api", ID: operation})
 	switch {
 	case err == nil:
+		if slices.ContainsFunc(decision.Facts, endsRun) {
+			if r, ok := e.partitionOf(name).runner(name); ok {
+				r.tasks.stopEnded(a.state())
+			}
+		}
 		noteRecorded(ctx, eventlog.Position{Partition: a.partition, Seq: a.state().Head.Seq})
 		return decision, nil
 	case errors.Is(err, process.ErrUnavailable):
@@ -106,6 +111,11 @@ func (e *Engine) decideHere(ctx context.Context, name eventlog.WorkflowName, cmd
 		return decision, fmt.Errorf("%w: %w", process.ErrNothingRecorded, err)
 	}
 	return decision, err
+}
+
+func endsRun(f eventlog.Fact) bool {
+	_, ends := f.(*eventlog.RunFailed)
+	return ends
 }
 
 // Recorded collects the positions of what was recorded for a caller: see WithRecorded.

@@ -31,8 +31,8 @@ const recheckInterval = time.Second
 // runner steps one workflow: it looks at the state, does what that owes the world, and has the aggregate record
 // what came of it. Only the recording keeps others out, so events and operator actions are taken while it works.
 //
-// Locking: none. Its goroutine owns seenRings, worked, storageRetries and tasks.open; rest is atomic; found is set
-// before that goroutine starts; nothing else changes.
+// Locking: tasks has its own. The runner's goroutine owns seenRings, worked and storageRetries; rest is atomic; found is
+// set before that goroutine starts; nothing else changes.
 type runner struct {
 	engine   *process.Process
 	workflow *aggregate
@@ -191,7 +191,7 @@ func (r *runner) sleep(ctx context.Context, waits []decide.Wait) {
 		fired, cancel = r.engine.Config.Clock.At(until.Time())
 		defer cancel()
 	}
-	if len(r.tasks.open) == 0 {
+	if !r.tasks.working() {
 		defer r.restOn(&rest{waits: waits, rings: r.seenRings})()
 	}
 	for {
@@ -230,15 +230,20 @@ func (r *runner) restOn(on *rest) (end func()) {
 	}
 }
 
-// tasks are the scripts and questions of a workflow with a concurrent consumer: each is at work in a goroutine of its
-// own, one for a run. What they find out goes through the aggregate's record like all else.
+// task is work for a run that takes time. Its script, and what that waits for, works under the second context, which
+// ends with the run. What it has found out is recorded under the first.
+type task func(ctx, script context.Context) error
+
+// tasks are the scripts and questions that are at work for a workflow, one for a run. Those of a workflow with a
+// concurrent consumer work in goroutines of their own. What they find out goes through the aggregate's record like all
+// else.
 //
-// Locking: open belongs to the runner's goroutine, mu guards what the tasks leave for it.
+// Locking: mu guards open and ended.
 type tasks struct {
-	open map[eventlog.RunID]bool
-	all  sync.WaitGroup
+	all sync.WaitGroup
 
 	mu    sync.Mutex
+	open  map[eventlog.RunID]context.CancelFunc // ends the script
 	ended []taskEnd
 }
 
@@ -248,17 +253,15 @@ type taskEnd struct {
 	err error
 }
 
-// begin has do work for the run, unless it is at work for it already. Ended is called when it has ended.
-func (t *tasks) begin(ctx context.Context, run eventlog.RunID, do func(context.Context) error, ended func()) {
-	if t.open[run] {
+// begin has the task work for the run in a goroutine of its own, unless one is at work for it already. Ended is called
+// when it has ended.
+func (t *tasks) begin(ctx context.Context, run eventlog.RunID, do task, ended func()) {
+	script, opened := t.enter(ctx, run)
+	if !opened {
 		return
 	}
-	if t.open == nil {
-		t.open = map[eventlog.RunID]bool{}
-	}
-	t.open[run] = true
 	t.all.Go(func() {
-		err := do(ctx)
+		err := do(ctx, script)
 		t.mu.Lock()
 		t.ended = append(t.ended, taskEnd{run, err})
 		t.mu.Unlock()
@@ -266,18 +269,69 @@ func (t *tasks) begin(ctx context.Context, run eventlog.RunID, do func(context.C
 	})
 }
 
+// do has the task work for the run here and now.
+func (t *tasks) do(ctx context.Context, run eventlog.RunID, do task) error {
+	script, _ := t.enter(ctx, run)
+	defer t.leave(run)
+	return do(ctx, script)
+}
+
+// enter notes that a task is at work for the run. It reports false where one is already.
+func (t *tasks) enter(ctx context.Context, run eventlog.RunID) (script context.Context, opened bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.open[run] != nil {
+		return nil, false
+	}
+	if t.open == nil {
+		t.open = map[eventlog.RunID]context.CancelFunc{}
+	}
+	script, t.open[run] = context.WithCancel(ctx)
+	return script, true
+}
+
+func (t *tasks) leave(run eventlog.RunID) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.close(run)
+}
+
+// close forgets the task of a run. Under mu.
+func (t *tasks) close(run eventlog.RunID) {
+	t.open[run]()
+	delete(t.open, run)
+}
+
+// working reports whether tasks are at work, or have left something to collect.
+func (t *tasks) working() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return len(t.open) > 0
+}
+
+// stopEnded ends the scripts of runs that are over in the state: a command may have ended them, and what they come to is
+// not wanted any more. Without that they would keep processes and turns from other runs.
+func (t *tasks) stopEnded(s *projections.State) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for id, stop := range t.open {
+		if run := s.Run(id); run == nil || run.EndedAt != 0 {
+			stop()
+		}
+	}
+}
+
 // collect forgets the tasks that have ended, so that what their runs owe next may begin. It returns the error of one.
 func (t *tasks) collect() (err error) {
 	t.mu.Lock()
-	ended := t.ended
-	t.ended = nil
-	t.mu.Unlock()
-	for _, end := range ended {
-		delete(t.open, end.run)
+	defer t.mu.Unlock()
+	for _, end := range t.ended {
+		t.close(end.run)
 		if end.err != nil {
 			err = end.err
 		}
 	}
+	t.ended = nil
 	return err
 }
 

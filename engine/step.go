@@ -33,7 +33,7 @@ import (
 // run steps the workflow until ctx ends.
 func (r *runner) run(ctx context.Context) {
 	recovered := false
-	r.tasks = tasks{} // the tasks of an earlier tenure have ended
+	_ = r.tasks.collect() // what an earlier tenure has left
 	r.engine.AtWork.Add(1)
 	defer r.engine.AtWork.Add(-1)
 	defer r.tasks.wait()
@@ -69,7 +69,7 @@ func (r *runner) step(ctx context.Context) error {
 		Now: r.workflow.now(), Engine: r.engine.Name, MaxHeld: r.engine.Config.Policies.Held.Max,
 	})
 	var waits []decide.Wait
-	busy := r.engine.Config.InTurn && (len(r.tasks.open) > 0 || slices.ContainsFunc(todos, awaitsCall))
+	busy := r.engine.Config.InTurn && (r.tasks.working() || slices.ContainsFunc(todos, awaitsCall))
 	for _, todo := range todos {
 		switch todo := todo.(type) {
 		case decide.Wait: // Reason is a closed list, rendered by `pawl why`
@@ -101,7 +101,7 @@ func (r *runner) step(ctx context.Context) error {
 				if r.linger(ctx, s, todo) {
 					return nil
 				}
-				return do(ctx)
+				return r.tasks.do(ctx, run, do)
 			}
 			r.tasks.begin(ctx, run, do, r.workflow.nudge)
 			busy = r.engine.Config.InTurn
@@ -128,37 +128,37 @@ func sendsAgain(s *projections.State, todo decide.Todo) bool {
 }
 
 // task is what a todo comes to that takes time, and the run that it is for.
-func (r *runner) task(s *projections.State, todo decide.Todo) (eventlog.RunID, func(context.Context) error) {
+func (r *runner) task(s *projections.State, todo decide.Todo) (eventlog.RunID, task) {
 	switch todo := todo.(type) {
 	case decide.RunProducer: // read-only: poll the outside
 		run := s.Run(todo.Run)
-		return run.ID, func(ctx context.Context) error {
-			return r.workflow.report(ctx, r.handlers.Produce(ctx, s, run), runCause(run.ID))
+		return run.ID, func(ctx, script context.Context) error {
+			return r.workflow.report(ctx, r.handlers.Produce(script, s, run), runCause(run.ID))
 		}
 	case decide.RunPrepare: // read-only: choose inputs, compute data
 		run := s.Run(todo.Run)
-		return run.ID, func(ctx context.Context) error {
-			prepared := r.handlers.Prepare(ctx, s, run)
+		return run.ID, func(ctx, script context.Context) error {
+			prepared := r.handlers.Prepare(script, s, run)
 			if done, ok := prepared.(decide.FinishPrepare); ok && done.Mutate != nil {
-				defer r.calls.awaitTurn(ctx, done.Mutate)()
+				defer r.calls.awaitTurn(script, done.Mutate)()
 			}
 			return r.workflow.report(ctx, prepared, runCause(run.ID))
 		}
 	case decide.RunMutate: // the script only names the call; the recorded start sends it
 		run := s.Run(todo.Run)
-		return run.ID, func(ctx context.Context) error {
-			named := r.handlers.Mutate(ctx, s, run, run.PrepareResult)
-			defer r.calls.awaitTurn(ctx, &named)()
+		return run.ID, func(ctx, script context.Context) error {
+			named := r.handlers.Mutate(script, s, run, run.PrepareResult)
+			defer r.calls.awaitTurn(script, &named)()
 			return r.workflow.report(ctx, named, runCause(run.ID))
 		}
 	case decide.RunNext: // publish, save state
 		run := s.Run(todo.Run)
-		return run.ID, func(ctx context.Context) error {
-			return r.workflow.report(ctx, r.handlers.Next(ctx, s, run), runCause(run.ID))
+		return run.ID, func(ctx, script context.Context) error {
+			return r.workflow.report(ctx, r.handlers.Next(script, s, run), runCause(run.ID))
 		}
 	case decide.ReconcileMutation: // uncertain: ask, or have it recorded that the same is sent again
 		m := s.Mutation(todo.Mutation)
-		return m.Run, func(ctx context.Context) error {
+		return m.Run, func(ctx, _ context.Context) error { // the run has ended already
 			found, end := r.calls.reconcile(ctx, m)
 			defer end()
 			return r.workflow.report(ctx, found, eventlog.Cause{Kind: "reconcile", ID: string(m.ID)})
