@@ -31,8 +31,8 @@ const recheckInterval = time.Second
 // runner steps one workflow: it looks at the state, does what that owes the world, and has the aggregate record
 // what came of it. Only the recording keeps others out, so events and operator actions are taken while it works.
 //
-// Locking: tasks has its own. The runner's goroutine owns seenRings, worked and storageRetries; rest is atomic; found is
-// set before that goroutine starts; nothing else changes.
+// Locking: tasks has its own. The runner's goroutine owns seenRings, worked and storageRetries; rest is atomic; found
+// is set before that goroutine starts; nothing else changes.
 type runner struct {
 	engine   *process.Process
 	workflow *aggregate
@@ -309,8 +309,8 @@ func (t *tasks) working() bool {
 	return len(t.open) > 0
 }
 
-// stopEnded ends the scripts of runs that are over in the state: a command may have ended them, and what they come to is
-// not wanted any more. Without that they would keep processes and turns from other runs.
+// stopEnded ends the scripts of runs that are over in the state: a command may have ended them, and what they come to
+// is not wanted any more. Without that they would keep processes and turns from other runs.
 func (t *tasks) stopEnded(s *projections.State) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
