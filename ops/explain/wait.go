@@ -116,7 +116,7 @@ func (w *Why) addPause(s *projections.State) {
 		w.offer("pawl resume %s", s.Name)
 	}
 	// A person has to look at a restored workflow, and at what a resume ends beside the pause.
-	w.NeedsPerson = s.Pause.Restored != nil || s.Blocked != nil || s.Maintenance != nil
+	w.NeedsPerson = w.NeedsPerson || s.Pause.Restored != nil || s.Blocked != nil || s.Maintenance != nil
 }
 
 // pausedBy says how the workflow came to be paused, by which person and when.
