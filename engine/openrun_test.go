@@ -125,6 +125,9 @@ func TestC1_ARunHasOneTask(t *testing.T) {
 		}
 		close(release)
 		all.wait()
+		if err := all.do(t.Context(), "R2", func(_, script context.Context) error { return script.Err() }); err != nil {
+			t.Errorf("what a run owes next, before its task is collected: %v", err)
+		}
 		if err := all.collect(); ended.Load() != 2 || !errors.Is(err, failed) || all.collect() != nil {
 			t.Errorf("%d tasks have ended, with %v", ended.Load(), err)
 		}

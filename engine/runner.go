@@ -271,7 +271,10 @@ func (t *tasks) begin(ctx context.Context, run eventlog.RunID, do task, ended fu
 
 // do has the task work for the run here and now.
 func (t *tasks) do(ctx context.Context, run eventlog.RunID, do task) error {
-	script, _ := t.enter(ctx, run)
+	script, opened := t.enter(ctx, run)
+	if !opened { // a task of the run has just ended, and is not collected yet
+		return do(ctx, ctx)
+	}
 	defer t.leave(run)
 	return do(ctx, script)
 }
