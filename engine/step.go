@@ -43,8 +43,9 @@ func (r *runner) run(ctx context.Context) {
 		if r.workflow.behind.Load() {
 			err = r.workflow.follow(ctx)
 		} else if !recovered {
-			if _, err = r.workflow.record(ctx, decide.Recover{Found: r.found}, eventlog.System,
-				eventlog.Cause{Kind: "restart", ID: r.engine.Name}); err == nil {
+			found := decide.Recover{Found: r.found}
+			_, err = r.workflow.record(ctx, found, eventlog.System, eventlog.Cause{Kind: "restart", ID: r.engine.Name})
+			if err == nil && !found.Left(r.workflow.state(), r.engine.Name) {
 				recovered = true
 				r.assertNoOrphans()
 			}

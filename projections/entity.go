@@ -320,8 +320,9 @@ type TopicEvent struct {
 	Reason        string           `msgpack:"reason,omitempty"`
 	// Unknown: it was given up with an accepted loss, and a call may have been made for it (O11).
 	Unknown bool `msgpack:"unknown,omitempty"`
-	// WasUnknown: it was Unknown when it was redriven. Former are the latest runs with which it had ended before, and
-	// which had made a call: that may have had its effect, whatever becomes of the event now (O11).
+	// WasUnknown: it was Unknown when it was redriven, or more runs belong to Former than are kept. Former are the latest
+	// runs with which it had ended before, and which had made a call: that may have had its effect, whatever becomes of
+	// the event now (O11).
 	WasUnknown bool             `msgpack:"wasUnknown,omitempty"`
 	Former     []eventlog.RunID `msgpack:"former,omitempty"`
 	// Undecided: it is Unknown, and no person has said yet that it was handled, or redriven it.

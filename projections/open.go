@@ -162,16 +162,21 @@ func (s *State) Active(handler eventlog.Handler) iter.Seq[*Run] {
 	return s.openFrom(openPrefix(handler, standsActive))
 }
 
-// Places is how many of the consumer's runs have a place.
-func (s *State) Places(handler eventlog.Handler) (taken int) {
-	prefix := openPrefix(handler, standsActive)
+// Places is how many of the consumer's runs have a place (C3).
+func (s *State) Places(handler eventlog.Handler) int { return s.standing(handler, standsActive) }
+
+// PlacesWanted is how many of the consumer's runs wait for a place, now or from a later time on (C3).
+func (s *State) PlacesWanted(handler eventlog.Handler) int { return s.standing(handler, standsReturning) }
+
+func (s *State) standing(handler eventlog.Handler, at stand) (runs int) {
+	prefix := openPrefix(handler, at)
 	for place := range s.openRuns.order.from(prefix) {
 		if !strings.HasPrefix(place, prefix) {
 			break
 		}
-		taken++
+		runs++
 	}
-	return taken
+	return runs
 }
 
 // Returning yields the consumer's runs that wait for a place: approved and rejected ones, and those that owe a retry

@@ -204,15 +204,18 @@ func (f *folding) inputRetitled(e *eventlog.InputRetitled) error {
 }
 
 // maxFormer bounds how many runs an event remembers with which it had ended before.
-const maxFormer = 8
+const maxFormer = 32
 
-// endedWith remembers the run with which the event has ended, for a redrive (O11).
+// endedWith remembers the run with which the event has ended, for a redrive (O11). Once a run has to be forgotten, its
+// call counts as one whose outcome is not known.
 func (e *TopicEvent) endedWith(run eventlog.RunID) {
 	if run == "" || slices.Contains(e.Former, run) {
 		return
 	}
 	e.Former = append(slices.Clone(e.Former), run)
-	e.Former = e.Former[max(0, len(e.Former)-maxFormer):]
+	if over := len(e.Former) - maxFormer; over > 0 {
+		e.Former, e.WasUnknown = e.Former[over:], true
+	}
 }
 
 // failureOf is the failure that the run has ended with in this fold, nil after a crash or an

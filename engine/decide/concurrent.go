@@ -67,7 +67,7 @@ func Owed(s *projections.State, at Present) []Todo {
 
 // nextBeginning says what the consumer begins next at now, if there is anything and a place for it: runs that come
 // back, the soonest first, then the oldest event that may begin. While events wait of which no attempt has failed,
-// retries take at most half of the places (C1, C3). maxHeld bounds the events that may be held.
+// retries take at most half of the places (C1, C3). maxHeld bounds the events that may be kept back.
 func nextBeginning(s *projections.State, c eventlog.Consumer, now eventlog.Instant, maxHeld int) (beginning, bool) {
 	h := s.Handler(c.Name)
 	if h != nil && s.Archived {
@@ -83,23 +83,22 @@ func nextBeginning(s *projections.State, c eventlog.Consumer, now eventlog.Insta
 	untried, waits := first(s.Offered(c, false, now))
 	mayRetry := func() bool { return !waits || retries(s, c) < max(1, c.Concurrency/2) }
 	mayStart := atRate(c, h, now)
-	for run, at := range s.Returning(c.Name) {
-		if at > now {
-			break
-		}
-		if !run.Owes && !braked(h, run, now) || run.Owes && mayStart && (run.Tries == 0 || mayRetry()) {
-			return beginning{run: run}, true
+	back, retry := nextBack(s, c, h, now, mayStart, mayRetry)
+	if back != nil {
+		return beginning{run: back}, true
+	}
+	mayBeginNew := mayStart && len(h.Uncertain) < UncertainStreak && keptBack(s, c) < maxHeld
+	if h.Probing != nil && mayBeginNew && probeAt(h.Probing, now) <= now {
+		// A probe that is due goes before the retry, which could otherwise keep the only place from it for ever.
+		if probe, ok := nextProbe(s, c, now); ok {
+			return beginning{event: probe}, true
 		}
 	}
-	if !mayStart || len(h.Uncertain) >= UncertainStreak || s.HeldFor(c) >= maxHeld {
+	if retry != nil {
+		return beginning{run: retry}, true
+	}
+	if !mayBeginNew || h.Probing != nil {
 		return beginning{}, false
-	}
-	if h.Probing != nil {
-		if probeAt(h.Probing, now) > now {
-			return beginning{}, false
-		}
-		probe, ok := nextProbe(s, c, now)
-		return beginning{event: probe}, ok
 	}
 	tried, again := first(s.Offered(c, true, now))
 	if again && (!waits || tried.Created.Before(untried.Created)) && mayRetry() {
@@ -107,6 +106,28 @@ func nextBeginning(s *projections.State, c eventlog.Consumer, now eventlog.Insta
 	}
 	return beginning{event: untried}, waits
 }
+
+// nextBack is the run that comes back next: one that comes back for the first time or with its call, which goes before
+// all else, or one whose next is to be tried again.
+func nextBack(s *projections.State, c eventlog.Consumer, h *projections.Handler, now eventlog.Instant, mayStart bool,
+	mayRetry func() bool) (first, retry *projections.Run) {
+	for run, at := range s.Returning(c.Name) {
+		if at > now || retry != nil && h.Probing == nil { // where nothing is probed, the soonest goes first
+			break
+		}
+		switch {
+		case !run.Owes && !braked(h, run, now), run.Owes && mayStart && run.Tries == 0:
+			return run, retry
+		case retry == nil && run.Owes && mayStart && mayRetry():
+			retry = run
+		}
+	}
+	return nil, retry
+}
+
+// keptBack is how many events the consumer keeps from their end: those that are held, and those whose run waits for a
+// place, such as for another try of its next. All of them are in memory, so their number is bounded (C3).
+func keptBack(s *projections.State, c eventlog.Consumer) int { return s.HeldFor(c) + s.PlacesWanted(c.Name) }
 
 // braked reports whether a run that comes back with an approved call has to wait as a new run would: until the
 // outcome of a call in a row of unknown ones is known (C3), or until the next probe is due (C7). Its call goes to the
@@ -232,7 +253,7 @@ func consumerStatus(s *projections.State, c eventlog.Consumer, h *projections.Ha
 	wait := func(reason Reason, until eventlog.Instant) {
 		st.Waits = append(st.Waits, Wait{Reason: reason, Until: until, Subject: string(c.Name)})
 	}
-	if s.HeldFor(c) >= at.MaxHeld {
+	if keptBack(s, c) >= at.MaxHeld {
 		wait(ReasonHeldMost, 0)
 	}
 	if len(h.Uncertain) >= UncertainStreak {
@@ -284,7 +305,7 @@ func soonestBeginning(s *projections.State, c eventlog.Consumer, at Present) (Wa
 			consider(ReasonProbing, h.Probing.At)
 		}
 	}
-	if len(h.Uncertain) < UncertainStreak && s.HeldFor(c) < at.MaxHeld {
+	if len(h.Uncertain) < UncertainStreak && keptBack(s, c) < at.MaxHeld {
 		untried, isNew := s.SoonestOffer(c, false)
 		tried, again := s.SoonestOffer(c, true)
 		probes := h.Probing != nil && probeAt(h.Probing, at.Now) > at.Now

@@ -167,16 +167,17 @@ func (c ChangeEvents) decide(d *decision) error {
 	return nil
 }
 
-// mayRepeat is O11: the event has ended with a mutation that was applied or whose outcome was not known, now or
-// before an earlier redrive: nobody has learned since what became of that one. A redrive would make a call of its
-// own.
+// mayRepeat is O11: the event has ended, and a call that was made for it was applied, or its outcome is not known. That
+// may be the call with which it has ended, now or before an earlier redrive, or that of an earlier attempt: a late answer
+// may have contradicted its failure (F12). A redrive would make a call of its own.
 func (d *decision) mayRepeat(ref eventlog.EventRef) bool {
 	e := d.event(ref.Topic, ref.MessageID)
 	if e == nil || e.Status != eventlog.EventStatusSkipped && e.Status != eventlog.EventStatusDiscarded {
 		return false
 	}
 	return e.Unknown || e.WasUnknown || e.ReservedBy != "" && d.mayHaveHappened(e.ReservedBy) ||
-		slices.ContainsFunc(e.Former, d.mayHaveHappened)
+		slices.ContainsFunc(e.Former, d.mayHaveHappened) ||
+		slices.ContainsFunc(e.Attempts, func(a projections.Attempt) bool { return d.mayHaveHappened(a.Run) })
 }
 
 // mayHaveHappened reports whether the call of an ended run was applied, or may have been.

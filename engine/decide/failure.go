@@ -1,6 +1,7 @@
 package decide
 
 import (
+	"iter"
 	"slices"
 
 	"github.com/pawl-run/pawl/eventlog"
@@ -15,8 +16,9 @@ type FailRun struct {
 	Failure eventlog.Failure
 }
 
-// Recover is a runner's first act, at boot, after a takeover and after a regained lease: a
-// run found active is crashed (R14), consumers with pending events are dirty (S6).
+// Recover is a runner's first act, at boot, after a takeover and after a regained lease: a run found active is crashed
+// (R14), consumers with pending events are dirty (S6). One transition has no room for any number of runs: while some are
+// Left, the runner decides it again.
 type Recover struct {
 	// Found is the revision at which the runner took over: a run that was active then is
 	// crashed even if this very process had started it (a regained lease). Zero spares the
@@ -54,13 +56,14 @@ func (c FailRun) decide(d *decision) error {
 // decide of Recover keeps R14 and S6: the runner of an active run is gone, in this process or
 // another. Only an open call of this very process is waited for.
 func (c Recover) decide(d *decision) error {
-	s := d.state()
-	for _, run := range append([]*projections.Run{s.CurrentRun()}, slices.Collect(s.OpenRuns())...) {
-		if d.err == nil && run != nil && c.abandoned(d, run) {
-			d.crash(run)
+	n := 0
+	for run := range c.abandoned(d.state(), d.env.Engine) {
+		if n++; n > maxCrashed || d.err != nil {
+			break
 		}
+		d.crash(run)
 	}
-	s = d.state()
+	s := d.state()
 	if s.Archived || d.err != nil {
 		return nil
 	}
@@ -76,13 +79,33 @@ func (c Recover) decide(d *decision) error {
 	return nil
 }
 
-// abandoned reports whether nothing works for the active run any more: neither a runner, nor a call of this process.
-func (c Recover) abandoned(d *decision, run *projections.Run) bool {
-	if run.Status != eventlog.RunStatusActive || run.Engine == d.env.Engine && run.StartRevision > c.Found {
-		return false
+// maxCrashed bounds the runs that one transition crashes.
+const maxCrashed = 1024
+
+// Left reports whether the state has runs that are still to be crashed by the engine.
+func (c Recover) Left(s *projections.State, engine string) bool {
+	for range c.abandoned(s, engine) {
+		return true
 	}
-	m := d.state().Mutation(run.Mutation)
-	return m == nil || m.Status != eventlog.MutationStatusInFlight || m.Engine != d.env.Engine
+	return false
+}
+
+// abandoned yields the active runs of the state for which nothing works any more: neither a runner, nor a call of the
+// engine.
+func (c Recover) abandoned(s *projections.State, engine string) iter.Seq[*projections.Run] {
+	return func(yield func(*projections.Run) bool) {
+		for _, run := range append([]*projections.Run{s.CurrentRun()}, slices.Collect(s.OpenRuns())...) {
+			if run == nil || run.Status != eventlog.RunStatusActive ||
+				run.Engine == engine && run.Began() > c.Found {
+				continue
+			}
+			m := s.Mutation(run.Mutation)
+			called := m != nil && m.Status == eventlog.MutationStatusInFlight && m.Engine == engine
+			if !called && !yield(run) {
+				return
+			}
+		}
+	}
 }
 
 func (d *decision) crash(run *projections.Run) {
