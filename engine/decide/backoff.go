@@ -253,11 +253,11 @@ func (d *decision) targetsFault(run *projections.Run, e *projections.TopicEvent,
 }
 
 // waitsForTarget reports whether an event of the row still waits for what is the target's fault now. One that has
-// failed in another way since, or was put off by its prepare, waits for that (C5, C6).
+// failed in another way since waits for that (C5).
 func waitsForTarget(e *projections.TopicEvent, class eventlog.Class) bool {
 	last := lastFailed(e)
-	return e.Status == eventlog.EventStatusPending && (e.Held != nil || e.ScheduledAt != 0) && !e.Deferred &&
-		last != nil && last.Failure.Class == class
+	waits := e.Status == eventlog.EventStatusPending && (e.Held != nil || e.ScheduledAt != 0)
+	return waits && last != nil && last.Failure.Class == class
 }
 
 // pauseOf is how long the event still waits where its target has asked for that (F13). The log does not say so: a wait

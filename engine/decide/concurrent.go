@@ -127,7 +127,9 @@ func nextBack(s *projections.State, c eventlog.Consumer, h *projections.Handler,
 
 // keptBack is how many events the consumer keeps from their end: those that are held, and those whose run waits for a
 // place, such as for another try of its next. All of them are in memory, so their number is bounded (C3).
-func keptBack(s *projections.State, c eventlog.Consumer) int { return s.HeldFor(c) + s.PlacesWanted(c.Name) }
+func keptBack(s *projections.State, c eventlog.Consumer) int {
+	return s.HeldFor(c) + s.PlacesWanted(c.Name)
+}
 
 // braked reports whether a run that comes back with an approved call has to wait as a new run would: until the
 // outcome of a call in a row of unknown ones is known (C3), or until the next probe is due (C7). Its call goes to the
@@ -209,8 +211,11 @@ func nextProbe(s *projections.State, c eventlog.Consumer, now eventlog.Instant) 
 // ConsumerStatus says what is under way of a concurrent consumer, what waits, and why it begins nothing more.
 type ConsumerStatus struct {
 	Consumer eventlog.Consumer
-	// Active are its runs that have a place, Returning those that wait for one from now on.
-	Active, Returning int
+	// Active are its runs that have a place, Returning those that wait for one from now on, and Braked those whose
+	// approved call waits for the target or for the outcome of another call first.
+	Active, Returning, Braked int
+	// KeptBack is how many of its events are held, or have a run that waits for a place now or later (C3).
+	KeptBack int
 	// Offers is how many of its events wait for nothing but their time and a place, Behind how many wait for others of
 	// their key (C2).
 	Offers, Behind int
@@ -230,7 +235,7 @@ func ConsumerStatuses(s *projections.State, at Present) (all []ConsumerStatus) {
 }
 
 func consumerStatus(s *projections.State, c eventlog.Consumer, h *projections.Handler, at Present) ConsumerStatus {
-	st := ConsumerStatus{Consumer: c, Offers: s.Offers(c)}
+	st := ConsumerStatus{Consumer: c, Offers: s.Offers(c), KeptBack: keptBack(s, c)}
 	pending := 0
 	for _, waiting := range s.Waiting {
 		if c.Subscribes(waiting.Topic) {
@@ -243,7 +248,11 @@ func consumerStatus(s *projections.State, c eventlog.Consumer, h *projections.Ha
 		if due > at.Now {
 			break
 		}
-		if comesBack(s, run) {
+		switch {
+		case !comesBack(s, run):
+		case braked(h, run, at.Now):
+			st.Braked++
+		default:
 			st.Returning++
 		}
 	}
@@ -253,7 +262,7 @@ func consumerStatus(s *projections.State, c eventlog.Consumer, h *projections.Ha
 	wait := func(reason Reason, until eventlog.Instant) {
 		st.Waits = append(st.Waits, Wait{Reason: reason, Until: until, Subject: string(c.Name)})
 	}
-	if keptBack(s, c) >= at.MaxHeld {
+	if st.KeptBack >= at.MaxHeld {
 		wait(ReasonHeldMost, 0)
 	}
 	if len(h.Uncertain) >= UncertainStreak {

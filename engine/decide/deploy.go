@@ -123,20 +123,22 @@ func (d *decision) endProbingOfPlain(next *eventlog.Definition) {
 	}
 }
 
-// endFailuresOfPlain ends what failures of a plain consumer have left that becomes concurrent: its successes would end
-// neither its count nor the workflow's back-off any more (F8, C9).
+// endFailuresOfPlain ends what is left of the failures of consumers that are not plain any more, or dropped: the
+// successes of concurrent consumers end neither such a count nor the workflow's back-off. The back-off stays where a
+// plain handler is left, since it may be about that one (F8, C9).
 func (d *decision) endFailuresOfPlain(next *eventlog.Definition) {
-	for _, is := range next.Consumers {
-		was, known := d.state().Definition().Consumer(is.Name)
-		if !known || was.Concurrent() || !is.Concurrent() {
-			continue
+	var over []eventlog.Handler // collected first: each fact changes the state
+	for name, h := range d.state().Handlers() {
+		if c, kept := next.Consumer(name); h.Failures > 0 && (!kept || c.Concurrent()) {
+			over = append(over, name)
 		}
-		if h := d.state().Handler(is.Name); h != nil && h.Failures > 0 {
-			d.emit(&eventlog.HandlerFailuresCounted{Handler: is.Name})
-		}
-		if d.state().Backoff != nil {
-			d.emit(&eventlog.BackoffCleared{})
-		}
+	}
+	for _, name := range over {
+		d.emit(&eventlog.HandlerFailuresCounted{Handler: name})
+	}
+	plain := func(c eventlog.Consumer) bool { return !c.Concurrent() }
+	if d.state().Backoff != nil && len(next.Producers) == 0 && !slices.ContainsFunc(next.Consumers, plain) {
+		d.emit(&eventlog.BackoffCleared{})
 	}
 }
 

@@ -167,12 +167,16 @@ func (c ChangeEvents) decide(d *decision) error {
 	return nil
 }
 
-// mayRepeat is O11: the event has ended, and a call that was made for it was applied, or its outcome is not known. That
-// may be the call with which it has ended, now or before an earlier redrive, or that of an earlier attempt: a late answer
-// may have contradicted its failure (F12). A redrive would make a call of its own.
+// mayRepeat is O11: a redrive would make a call of its own for the event, and one that was made for it before was
+// applied, or its outcome is not known. That may be the call with which the event has ended, now or before an earlier
+// redrive, or that of an earlier attempt: a late answer may have contradicted its failure (F12).
 func (d *decision) mayRepeat(ref eventlog.EventRef) bool {
 	e := d.event(ref.Topic, ref.MessageID)
-	if e == nil || e.Status != eventlog.EventStatusSkipped && e.Status != eventlog.EventStatusDiscarded {
+	if e == nil {
+		return false
+	}
+	ended := e.Status == eventlog.EventStatusSkipped || e.Status == eventlog.EventStatusDiscarded
+	if !ended && (e.Status != eventlog.EventStatusPending || e.Held == nil) {
 		return false
 	}
 	return e.Unknown || e.WasUnknown || e.ReservedBy != "" && d.mayHaveHappened(e.ReservedBy) ||

@@ -1,6 +1,8 @@
 package decide_test
 
 import (
+	"errors"
+	"fmt"
 	"testing"
 
 	"github.com/pawl-run/pawl/engine/decide"
@@ -34,6 +36,24 @@ func TestMeant(t *testing.T) {
 		}
 		if !test.action.Meant(true, test.job, test.held) {
 			t.Errorf("%s of a %s job, held %q: not meant by a filter that names its state", test.action, test.job, test.held)
+		}
+	}
+}
+
+// O11: an event that has ended with more runs than are remembered needs the word whatever became of the others.
+func TestO11_ManyEndedRuns(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.must("deploy n=1 grant=ask")
+	b.must("push a")
+	for n := range 34 {
+		run := b.state.OpenRun("in", "a").ID
+		b.must(fmt.Sprintf("prepare a run=%s", run), fmt.Sprintf("mutate call run=%s", run))
+		b.must(fmt.Sprintf("reject %s", b.state.Run(run).Mutation), fmt.Sprintf("next run=%s", run))
+		err := b.command("redrive a")
+		var no *decide.Refusal
+		if refused := errors.As(err, &no); refused != (n > 32) {
+			t.Fatalf("after %d rejected calls the redrive ends with %v", n+1, err)
 		}
 	}
 }

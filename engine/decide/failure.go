@@ -17,8 +17,8 @@ type FailRun struct {
 }
 
 // Recover is a runner's first act, at boot, after a takeover and after a regained lease: a run found active is crashed
-// (R14), consumers with pending events are dirty (S6). One transition has no room for any number of runs: while some are
-// Left, the runner decides it again.
+// (R14), consumers with pending events are dirty (S6). One transition has no room for very many runs: while some are
+// left, the runner decides it again.
 type Recover struct {
 	// Found is the revision at which the runner took over: a run that was active then is
 	// crashed even if this very process had started it (a regained lease). Zero spares the

@@ -118,7 +118,7 @@ func (w *Why) explainBlocked(s *projections.State) {
 	w.offer("pawl resume %s", s.Name)
 	switch b.Reason {
 	case eventlog.BlockPrecondition, eventlog.BlockInternal, eventlog.BlockLogic, eventlog.BlockTransient,
-		eventlog.BlockAuth, eventlog.BlockPermission:
+		eventlog.BlockAuth, eventlog.BlockPermission, eventlog.BlockContradiction:
 		w.explainHeldEvents(s, run, "resume") // other reasons have nothing to do with the events of the run
 	}
 }

@@ -105,7 +105,7 @@ func goesOn(s *projections.State, standings []decide.ConsumerStatus) bool {
 			asking = true
 			break
 		}
-		return asking || st.Active+st.Returning+st.Offers > 0
+		return asking || st.Active+st.Returning+st.Braked+st.Offers > 0
 	})
 }
 
@@ -130,6 +130,9 @@ func (w *Why) explainStanding(s *projections.State, st decide.ConsumerStatus) {
 	if st.Returning > 0 {
 		waits = append(waits, eventlog.Count(st.Returning, "run")+" for a place")
 	}
+	if st.Braked > 0 {
+		waits = append(waits, eventlog.Count(st.Braked, "approved call")+" for what stops the consumer")
+	}
 	if st.Offers > 0 && !s.Archived { // else no run will take them
 		waits = append(waits, eventlog.Count(st.Offers, "event")+" for a run")
 	}
@@ -152,7 +155,8 @@ func (w *Why) explainStanding(s *projections.State, st decide.ConsumerStatus) {
 		case decide.ReasonRate:
 			w.add("It begins at most %s (rate): the next run at %s.", c.Rate, wait.Until)
 		case decide.ReasonHeldMost:
-			w.add("No run of a pending event of %s begins until fewer are held (policies.held.max).", c.Name)
+			w.add("No run of a pending event of %s begins until fewer events are held, or have a run that waits for a place: "+
+				"with %d of them the bound is reached (policies.held.max).", c.Name, st.KeptBack)
 		case decide.ReasonUncertain:
 			w.add("No run of a pending event of %s begins until the outcome of one of these %d calls is known, or the workflow "+
 				"is resumed.", c.Name, len(h.Uncertain))

@@ -128,8 +128,9 @@ var remedies = map[eventlog.BlockReason]string{
 	eventlog.BlockPrecondition: "Bring the other side into the state that the call needs, then resume.",
 	eventlog.BlockInternal: "This is a fault of Pawl or of a connector; the run's error says more. " +
 		"Resuming tries again.",
-	eventlog.BlockContradiction: "A late answer differs from the recorded outcome, which stands. " +
-		"Look at the other side, then resume.",
+	eventlog.BlockContradiction: "A late answer differs from the recorded outcome, which stands. Look at the other " +
+		"side. If the call was carried out there, first skip an event of it that waits for another try, which would " +
+		"repeat that; then resume.",
 	eventlog.BlockLoss: "A part of the log was lost and accepted as lost. " +
 		"Check what the other side holds before resuming.",
 }
