@@ -24,6 +24,8 @@ type Config struct {
 	// Timeout bounds one appendRow, and so how soon after a crash its outcome may be asked for;
 	// 0 means 5 s. A local append takes milliseconds.
 	Timeout time.Duration `yaml:"timeout"`
+	// Places is how many calls may read a large file at once; 0 sets no bound. To read one is work for this process.
+	Places int `yaml:"-"`
 	// BeforeAppend, if not nil, is called with the file locked, right before a row is written. It
 	// is a seam for tests that need an append to take its time or to be interrupted.
 	BeforeAppend func(ctx context.Context) `yaml:"-"`
@@ -53,7 +55,7 @@ func New(config Config) (*Connector, error) {
 		return nil, err
 	}
 	c := &Connector{dir: dir, beforeAppend: config.BeforeAppend, locks: locks{of: make(map[string]*lock)},
-		turns: newTurns(), sheets: make(map[string]*sheet)}
+		turns: newTurns(config.Places), sheets: make(map[string]*sheet)}
 	c.operations = slices.Clone(operations)
 	c.operations[0].Timeout = cmp.Or(config.Timeout, 5*time.Second)
 	return c, nil

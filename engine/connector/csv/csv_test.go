@@ -28,7 +28,7 @@ type book struct {
 
 func open(t *testing.T, dir string, before func(context.Context)) *book {
 	t.Helper()
-	c, err := csv.New(csv.Config{Root: dir, BeforeAppend: before})
+	c, err := csv.New(csv.Config{Root: dir, Places: places, BeforeAppend: before})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -22,8 +22,8 @@
 //     (also to write to), and text that is not UTF-8 and cells beyond the header are failures that
 //     name the row. No row is appended to a file with text that is not UTF-8.
 //   - A call that changes a file waits only for the reads of this process that came before it, however many overlap.
-//     Calls that read a file of 64 KiB or more take turns by workflow, as package turn gives them, and leave one
-//     processor to the rest of the engine. An append to such a file reads it, and has a turn for that, only where
+//     Calls that read a file of 64 KiB or more take turns by workflow, as package turn gives them, so that they leave
+//     processors to the rest of the engine. An append to such a file reads it, and has a turn for that, only where
 //     another program has changed it, where the file was not used for long, or where the key is there already.
 //
 // What it does not guarantee: a person who saves an old copy over the file removes rows, and a row

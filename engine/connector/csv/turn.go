@@ -13,9 +13,8 @@ import (
 // not wait: it is done within a millisecond or two.
 const large = 64 << 10
 
-func newTurns() *turn.Queue {
-	return turn.New(turn.Bounds{Target: "large CSV files", Places: turn.Processors(),
-		PlacesFrom: "a bound of the csv connector"})
+func newTurns(places int) *turn.Queue {
+	return turn.New(turn.Bounds{Target: "large CSV files", Places: places, PlacesFrom: "a bound of the csv connector"})
 }
 
 // Waiting lists the workflow's calls that wait for their turn to read a large file.

@@ -13,9 +13,11 @@ import (
 	"time"
 
 	"github.com/pawl-run/pawl/engine/connector"
-	"github.com/pawl-run/pawl/engine/connector/turn"
 	"github.com/pawl-run/pawl/eventlog"
 )
+
+// places is how many calls read large files at once.
+const places = 2
 
 // fill makes a file that is large enough to take turns at.
 func (b *book) fill(file string) {
@@ -56,7 +58,7 @@ func TestLargeFilesHaveTurns(t *testing.T) {
 		}
 		b.write("a,_pawl\n1,\n")
 		b.fill("big.csv")
-		for n := range turn.Processors() {
+		for n := range places {
 			file := fmt.Sprintf("held%d.csv", n)
 			b.fill(file)
 			go b.csv.Perform(context.WithValue(t.Context(), held, true), to(file, row("k", `{"a":1}`)))
@@ -112,7 +114,7 @@ func TestACallThatHoldsItsFileNeverWaitsForATurn(t *testing.T) {
 		go func() { again <- b.r.Perform(t.Context(), row("k0", `{"a":1}`)) }()
 		synctest.Wait()
 		found := make(chan error)
-		for range turn.Processors() {
+		for range places {
 			go func() {
 				_, err := b.r.Read(t.Context(), find("a", "1"))
 				found <- err
@@ -121,7 +123,7 @@ func TestACallThatHoldsItsFileNeverWaitsForATurn(t *testing.T) {
 		synctest.Wait()
 		begun := time.Now()
 		close(held)
-		for range turn.Processors() {
+		for range places {
 			if err := <-found; err != nil {
 				t.Error(err)
 			}

@@ -18,6 +18,8 @@ type Config struct {
 	// Secrets are the values that were filled in from outside the configuration, wherever they stand in it. They are
 	// blanked out of all that comes back, as passwords are.
 	Secrets []string `yaml:"-"`
+	// Places is how many calls may work in files of SQLite at once; 0 sets no bound. That is work for this process.
+	Places int `yaml:"-"`
 }
 
 // DatabaseConfig is what holds for one database: a PostgreSQL server's by its URL, or a file of SQLite.
@@ -35,8 +37,7 @@ type DatabaseConfig struct {
 	// Table is the table in which Pawl notes the calls that change the database, for PostgreSQL also with a schema
 	// before it; empty means pawl_calls.
 	Table string `yaml:"table"`
-	// Connections is how many calls may be under way at the database at once; 0 means 10. At all files of SQLite
-	// together at most turn.Processors are.
+	// Connections is how many calls may be under way at the database at once; 0 means 10.
 	Connections int `yaml:"connections"`
 }
 

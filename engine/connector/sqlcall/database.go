@@ -97,8 +97,8 @@ func (db *database) enter(ctx context.Context, call connector.Call) (release fun
 }
 
 // newTurns makes the queue of all calls at SQLite.
-func newTurns() *turn.Queue {
-	return turn.New(turn.Bounds{Target: "SQLite", Places: turn.Processors(), PlacesFrom: "a bound of the sql connector"})
+func newTurns(places int) *turn.Queue {
+	return turn.New(turn.Bounds{Target: "SQLite", Places: places, PlacesFrom: "a bound of the sql connector"})
 }
 
 // Waiting lists the workflow's calls that wait for their turn at SQLite.

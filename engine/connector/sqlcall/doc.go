@@ -19,8 +19,8 @@
 //   - What a call returns is bounded by rows and bytes, and so is what is read into memory for it. A statement ends
 //     with its call, in SQLite by an interrupt, in PostgreSQL by a cancellation and by the server's own timeouts.
 //   - SQLite works in this process, so queries and execs of all its files take turns by workflow, as package turn gives
-//     them, and leave one processor to the rest of the engine. A call keeps its turn to its end, also while it waits
-//     for the file's lock. Questions about calls, which look for one row, have no turns.
+//     them, so that they leave processors to the rest of the engine. A call keeps its turn to its end, also while it
+//     waits for the file's lock. Questions about calls, which look for one row, have no turns.
 //   - Nothing of a call stays on its connection for the next one: no setting, lock or temporary table.
 //   - Only the configuration says where a server is, how it is reached and with which password; the environment and the
 //     files that PostgreSQL's own programs read do not. The certificate of a server beyond this machine is verified,

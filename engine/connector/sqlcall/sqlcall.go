@@ -28,7 +28,7 @@ type Connector struct {
 
 // New makes the connector; it connects to nothing yet. Errors are *connector.SettingError.
 func New(config Config) (*Connector, error) {
-	turns := newTurns()
+	turns := newTurns(config.Places)
 	databases, passwords, err := newDatabases(config.Databases, turns)
 	if err != nil {
 		return nil, err

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/pawl-run/pawl/engine/connector"
-	"github.com/pawl-run/pawl/engine/connector/turn"
 	"github.com/pawl-run/pawl/eventlog"
 )
 
@@ -26,7 +25,7 @@ func TestCallsOfSQLiteHaveTurns(t *testing.T) {
 		}
 		databases[name] = DatabaseConfig{File: path}
 	}
-	c, err := New(Config{Databases: databases})
+	c, err := New(Config{Databases: databases, Places: 2})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,7 +43,7 @@ func TestCallsOfSQLiteHaveTurns(t *testing.T) {
 		t.Fatal(made.Failure)
 	}
 	var releases []func()
-	for range turn.Processors() {
+	for range 2 {
 		release, failure := c.databases["one"].enter(t.Context(), connector.Call{Workflow: "other"})
 		if failure != nil {
 			t.Fatal(failure)

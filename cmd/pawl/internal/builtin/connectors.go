@@ -28,7 +28,7 @@ type compiledIn struct {
 	// advice says how it is configured.
 	advice string
 	// open makes it, nil where it is not configured.
-	open func(config.Connectors, mails) (closing, error)
+	open func(config.Connectors, process) (closing, error)
 	// pretend configures a connector that is not configured, only to learn what it offers and what it refuses. It
 	// reaches nothing, and refuses no host and no folder, since the real settings are unknown.
 	pretend func(*config.Connectors)
@@ -39,9 +39,10 @@ type closing interface {
 	Close() error
 }
 
-// mails are the parts that the connectors of mails need besides their settings.
-type mails struct {
-	parser func() *exec.Cmd
+// process is what connectors need of this process besides their settings.
+type process struct {
+	parser func() *exec.Cmd // of mails
+	places int              // at its processors, for calls that work in it
 	logger *slog.Logger
 }
 
@@ -49,16 +50,16 @@ type mails struct {
 var builtins = map[string]compiledIn{
 	"maildir": {
 		advice: "give it a folder: --maildir DIR, or connectors.maildir.root in pawl.yaml",
-		open: func(c config.Connectors, m mails) (closing, error) {
+		open: func(c config.Connectors, p process) (closing, error) {
 			return openWith(c.Maildir, func(r config.Root) (*maildir.Connector, error) {
-				return maildir.New(maildir.Config{Root: r.Root, Timeout: r.Timeout, Parser: m.parser, Logger: m.logger})
+				return maildir.New(maildir.Config{Root: r.Root, Timeout: r.Timeout, Parser: p.parser, Logger: p.logger})
 			})
 		},
 		pretend: func(c *config.Connectors) { c.Maildir = nowhere() },
 	},
 	"files": {
 		advice: "give it a folder: --files DIR, or connectors.files.root in pawl.yaml",
-		open: func(c config.Connectors, _ mails) (closing, error) {
+		open: func(c config.Connectors, _ process) (closing, error) {
 			return openWith(c.Files, func(r config.Root) (*files.Connector, error) {
 				return files.New(files.Config{Root: r.Root, Timeout: r.Timeout})
 			})
@@ -67,16 +68,16 @@ var builtins = map[string]compiledIn{
 	},
 	"csv": {
 		advice: "give it a folder: --csv DIR, or connectors.csv.root in pawl.yaml",
-		open: func(c config.Connectors, _ mails) (closing, error) {
+		open: func(c config.Connectors, p process) (closing, error) {
 			return openWith(c.CSV, func(r config.Root) (*csv.Connector, error) {
-				return csv.New(csv.Config{Root: r.Root, Timeout: r.Timeout})
+				return csv.New(csv.Config{Root: r.Root, Timeout: r.Timeout, Places: p.places})
 			})
 		},
 		pretend: func(c *config.Connectors) { c.CSV = nowhere() },
 	},
 	"http": {
 		advice: "name the hosts it may call: connectors.http.hosts in pawl.yaml",
-		open:   func(c config.Connectors, _ mails) (closing, error) { return openWith(c.HTTP, httpcall.New) },
+		open:   func(c config.Connectors, _ process) (closing, error) { return openWith(c.HTTP, httpcall.New) },
 		pretend: func(c *config.Connectors) {
 			settings := httpcall.Config{Hosts: map[string]httpcall.HostConfig{"localhost": {}}, HostsUnknown: true}
 			if c.HTTP != nil {
@@ -90,7 +91,7 @@ var builtins = map[string]compiledIn{
 	},
 	"smtp": {
 		advice: "name the mail server and the senders: connectors.smtp.server and from in pawl.yaml",
-		open:   func(c config.Connectors, _ mails) (closing, error) { return openWith(c.SMTP, smtp.New) },
+		open:   func(c config.Connectors, _ process) (closing, error) { return openWith(c.SMTP, smtp.New) },
 		pretend: func(c *config.Connectors) {
 			settings := smtp.Config{Server: "localhost:25", From: []string{"pawl@localhost"}, SendersUnknown: true}
 			if c.SMTP != nil && !strings.Contains(strings.Join(c.SMTP.From, ""), "${") {
@@ -101,9 +102,9 @@ var builtins = map[string]compiledIn{
 	},
 	"imap": {
 		advice: "name the mail server and the user: connectors.imap.server, username and password in pawl.yaml",
-		open: func(c config.Connectors, m mails) (closing, error) {
+		open: func(c config.Connectors, p process) (closing, error) {
 			return openWith(c.IMAP, func(settings imap.Config) (*imap.Connector, error) {
-				settings.Parser, settings.Logger = m.parser, m.logger
+				settings.Parser, settings.Logger = p.parser, p.logger
 				return imap.New(settings)
 			})
 		},
@@ -113,7 +114,12 @@ var builtins = map[string]compiledIn{
 	},
 	"sql": {
 		advice: "name the databases: connectors.sql.databases in pawl.yaml",
-		open:   func(c config.Connectors, _ mails) (closing, error) { return openWith(c.SQL, sqlcall.New) },
+		open: func(c config.Connectors, p process) (closing, error) {
+			return openWith(c.SQL, func(settings sqlcall.Config) (*sqlcall.Connector, error) {
+				settings.Places = p.places
+				return sqlcall.New(settings)
+			})
+		},
 		pretend: func(c *config.Connectors) {
 			none := sqlcall.DatabaseConfig{File: filepath.Join(os.TempDir(), "none.db")}
 			settings := sqlcall.Config{Databases: map[string]sqlcall.DatabaseConfig{"none": none}, DatabasesUnknown: true}
@@ -149,9 +155,10 @@ func Advice(name string) (advice string, ours bool) {
 }
 
 // Open makes the compiled-in connectors that are configured. onClose is called with the functions that close them;
-// parser makes the process that parses mails, nil is this program again.
+// parser makes the process that parses mails, nil is this program again; places is how many calls may work in this
+// process at once, 0 for no bound.
 func Open(
-	c config.Connectors, parser func() *exec.Cmd, logger *slog.Logger, onClose func(func() error),
+	c config.Connectors, places int, parser func() *exec.Cmd, logger *slog.Logger, onClose func(func() error),
 ) (*connector.Registry, error) {
 	if parser == nil {
 		parser = mailParser
@@ -159,7 +166,7 @@ func Open(
 	var list []connector.Connector
 	advice := map[string]string{}
 	for _, name := range slices.Sorted(maps.Keys(builtins)) {
-		made, err := builtins[name].open(c, mails{parser, logger})
+		made, err := builtins[name].open(c, process{parser, places, logger})
 		switch {
 		case err != nil:
 			return nil, err
@@ -197,7 +204,7 @@ func Alone(known config.Connectors) (*connector.Registry, func() error, error) {
 		}
 	}
 	var closers []func() error
-	registry, err := Open(all, nil, slog.New(slog.DiscardHandler),
+	registry, err := Open(all, 0, nil, slog.New(slog.DiscardHandler),
 		func(end func() error) { closers = append(closers, end) })
 	return registry, func() error {
 		var errs []error

@@ -59,11 +59,12 @@ func (n *Node) openCallees(ctx context.Context) (err error) {
 		kept.RefreshTokens = datadir.RefreshTokens(d.Settings.Data)
 		connectors.HTTP = &kept
 	}
-	n.registry, err = builtin.Open(connectors, d.With.MailParser, d.Logger, d.Opened.Add)
+	places := max(1, d.Processors-1) // one processor is left to the rest of the engine
+	n.registry, err = builtin.Open(connectors, places, d.With.MailParser, d.Logger, d.Opened.Add)
 	if err != nil {
 		return d.Settings.Origin.Connectors(err)
 	}
-	if n.Scripts, err = storage.NewWorkers(d.Settings, d.With, storage.Processors+1, d.Logger); err != nil {
+	if n.Scripts, err = storage.NewWorkers(d.Settings, d.With, d.Processors+1, d.Logger); err != nil {
 		return err
 	}
 	d.Opened.Add(n.Scripts.Close)

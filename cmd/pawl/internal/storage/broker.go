@@ -74,7 +74,6 @@ func openBroker(
 	ctx context.Context, s config.Settings, with Parts, logger *slog.Logger,
 	trust func(stream, takes string) (bool, error), opened *Closers,
 ) (*Broker, error) {
-	spareProcessor()
 	if err := os.MkdirAll(s.Data, 0o700); err != nil {
 		return nil, exit.Failed("choose another with --data DIR", fmt.Errorf("create data directory: %w", err))
 	}

@@ -20,8 +20,11 @@ type Data struct {
 	Broker   *Broker
 	Log      *jslog.Log
 
-	With    Parts
-	Logger  *slog.Logger
+	With   Parts
+	Logger *slog.Logger
+	// Processors is how many processors this process may use: as many as the machine has, or as GOMAXPROCS allows.
+	Processors int
+
 	stopped bool // no engine is to run on it: a command looks at it, or repairs it
 	accepts bool // a loss is being accepted
 	// restoring is set while a backup is being restored into the directory.
@@ -40,6 +43,7 @@ func (d *Data) looks() bool { return d.stopped && !d.accepts && d.restoring == n
 
 // openBroker opens the broker, and with it locks the directory against other processes.
 func (d *Data) openBroker(ctx context.Context) (err error) {
+	d.Processors = processors()
 	d.Broker, err = openBroker(ctx, d.Settings, d.With, d.Logger, trust(d.Settings.Data, d.accepts), &d.Opened)
 	return err
 }

@@ -27,14 +27,13 @@ func NewWorkers(s config.Settings, with Parts, size int, logger *slog.Logger) (*
 	return workers, nil
 }
 
-// Processors is how many processors this process may use: as many as the machine has, or as GOMAXPROCS allows.
-var Processors = runtime.GOMAXPROCS(0)
-
-// spareProcessor lets Go run code on one thread more than there are processors. The embedded broker is inside of
-// system calls that sync and remove files much of the time, and Go notices only after a while that such a call leaves
-// a processor idle. A GOMAXPROCS that is set is left as it is.
-var spareProcessor = sync.OnceFunc(func() {
+// processors counts the processors, and lets Go run code on one thread more than there are. The embedded broker is
+// inside of system calls that sync and remove files much of the time, and Go notices only after a while that such a
+// call leaves a processor idle. A GOMAXPROCS that is set is left as it is.
+var processors = sync.OnceValue(func() int {
+	number := runtime.GOMAXPROCS(0)
 	if os.Getenv("GOMAXPROCS") == "" {
-		runtime.GOMAXPROCS(Processors + 1)
+		runtime.GOMAXPROCS(number + 1)
 	}
+	return number
 })
