@@ -1,8 +1,9 @@
 package sqlcall
 
 import (
+	"cmp"
 	"context"
-	"fmt"
+	"slices"
 	"time"
 
 	"github.com/pawl-run/pawl/engine/connector"
@@ -10,17 +11,16 @@ import (
 	"github.com/pawl-run/pawl/eventlog"
 )
 
-// placeAgain is how long a call waits before it is tried again because all connections were in use.
-const placeAgain = time.Second
-
 // database is one configured database.
 type database struct {
 	name    string
 	timeout time.Duration
 	rows    int
-	// places holds one entry for each call under way; its capacity is the most calls at once.
-	places chan struct{}
-	// turns bound the calls at all databases whose work is done in this process; nil for no bound.
+	// places bound the calls at the database.
+	places *turn.Queue
+	// writes let one call at a time change a file of SQLite, which has one lock for that; nil for a server.
+	writes *turn.Queue
+	// turns bound the calls at all files of SQLite; nil for a server, and for no bound.
 	turns   *turn.Queue
 	backend backend
 }
@@ -76,24 +76,32 @@ type callRow struct {
 	result *string
 }
 
-// enter waits for a turn, and then for a place, or says that there was none in the call's time. release gives them
-// back. The turn comes first: the line for the places does not go by workflows.
-func (db *database) enter(ctx context.Context, call connector.Call) (release func(), failure *eventlog.Failure) {
-	own, failure := db.turns.Enter(ctx, call)
-	if failure != nil {
-		return nil, failure
+// enter waits for the call's turns in half of its time: where it changes a file, for the file's lock for writing, then
+// for a place at the database, and last for the turn at SQLite. So a call keeps from calls to other files only what it
+// uses. release gives the turns back.
+func (db *database) enter(ctx context.Context, call connector.Call, mode mode) (release func(),
+	failure *eventlog.Failure) {
+	ctx, cancel := turn.FirstHalf(ctx)
+	defer cancel()
+	queues := []*turn.Queue{db.places, db.turns}
+	if mode == changing {
+		queues = []*turn.Queue{db.writes, db.places, db.turns}
 	}
-	select {
-	case db.places <- struct{}{}:
-		return func() {
-			<-db.places
+	var taken []*turn.Turn
+	release = func() {
+		for _, own := range slices.Backward(taken) {
 			own.End()
-		}, nil
-	case <-ctx.Done():
-		own.End()
-		return nil, connector.HeldBack(ctx, call, placeAgain, fmt.Sprintf(
-			"all %d connections to the database %s were in use", cap(db.places), db.name))
+		}
 	}
+	for _, queue := range queues {
+		own, failure := queue.Take(ctx, call)
+		if failure != nil {
+			release()
+			return nil, failure
+		}
+		taken = append(taken, own)
+	}
+	return release, nil
 }
 
 // newTurns makes the queue of all calls at SQLite.
@@ -101,9 +109,16 @@ func newTurns(places int) *turn.Queue {
 	return turn.New(turn.Bounds{Target: "SQLite", Places: places, PlacesFrom: "a bound of the sql connector"})
 }
 
-// Waiting lists the workflow's calls that wait for their turn at SQLite.
+// Waiting lists the workflow's calls that wait for their turn, by what they wait for and run.
 func (c *Connector) Waiting(workflow eventlog.WorkflowName) []connector.Waiting {
-	return c.turns.Waiting(workflow)
+	all := c.turns.Waiting(workflow)
+	for _, db := range c.databases {
+		all = slices.Concat(all, db.places.Waiting(workflow), db.writes.Waiting(workflow))
+	}
+	slices.SortFunc(all, func(a, b connector.Waiting) int {
+		return cmp.Or(cmp.Compare(a.Target, b.Target), cmp.Compare(a.Run, b.Run), cmp.Compare(a.Key, b.Key))
+	})
+	return all
 }
 
 // noTable is the failure of a question about a call where the table of calls is missing.

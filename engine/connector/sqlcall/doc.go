@@ -18,9 +18,10 @@
 //   - Values are bound to placeholders and never become a part of the text of a statement.
 //   - What a call returns is bounded by rows and bytes, and so is what is read into memory for it. A statement ends
 //     with its call, in SQLite by an interrupt, in PostgreSQL by a cancellation and by the server's own timeouts.
-//   - SQLite works in this process, so queries and execs of all its files take turns by workflow, as package turn gives
-//     them, so that they leave processors to the rest of the engine. A call keeps its turn to its end, also while it
-//     waits for the file's lock. Questions about calls, which look for one row, have no turns.
+//   - Queries and execs take turns by workflow at their database, as package turn gives them, and execs of one file of
+//     SQLite come one after the other. SQLite works in this process, so calls at all its files also take turns
+//     together, which leaves processors to the rest of the engine. A call takes that turn last: while it waits for its
+//     database, calls at other files go on. Questions about calls, which look for one row, have no turns.
 //   - Nothing of a call stays on its connection for the next one: no setting, lock or temporary table.
 //   - Only the configuration says where a server is, how it is reached and with which password; the environment and the
 //     files that PostgreSQL's own programs read do not. The certificate of a server beyond this machine is verified,
@@ -50,5 +51,7 @@
 // the PostgreSQL role decide which functions it may call, and whether dynamic SQL can change the table of calls;
 // statements that name this table are refused. Not guaranteed either: that a server keeps what it has committed. A
 // standby that takes over without the last transactions, a restored backup or another database under the same name has
-// other rows.
+// other rows. Nor that a call which has its turn at SQLite works all the time: it keeps the turn while it waits for a
+// lock of another program or of a question. Where the file has no write-ahead log, a COMMIT waits for the queries
+// before it too, and later queries wait for the COMMIT.
 package sqlcall

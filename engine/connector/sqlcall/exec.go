@@ -73,7 +73,7 @@ func (c *Connector) exec(ctx context.Context, call connector.Call) connector.Out
 	if failure != nil {
 		return connector.FailedWith(failure)
 	}
-	release, failure := x.db.enter(ctx, call)
+	release, failure := x.db.enter(ctx, call, changing)
 	if failure != nil {
 		return connector.FailedWith(failure)
 	}

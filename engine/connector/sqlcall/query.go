@@ -45,7 +45,7 @@ func (c *Connector) query(ctx context.Context, call connector.Call) (json.RawMes
 	if failure != nil {
 		return nil, failure
 	}
-	release, failure := db.enter(ctx, call)
+	release, failure := db.enter(ctx, call, reading)
 	if failure != nil {
 		return nil, failure
 	}

@@ -94,7 +94,9 @@ func newDatabase(name string, config DatabaseConfig, turns *turn.Queue) (*databa
 	}
 	db := &database{
 		name: name, timeout: cmp.Or(config.Timeout, connector.DefaultTimeout), rows: cmp.Or(config.Rows, defaultRows),
-		places: make(chan struct{}, cmp.Or(config.Connections, defaultConnections)),
+		places: turn.New(turn.Bounds{Target: "the database " + name, Setting: databasesKey,
+			Places:     cmp.Or(config.Connections, defaultConnections),
+			PlacesFrom: databasesKey + "." + name + ".connections"}),
 	}
 	if config.File != "" {
 		if config.Password != "" {
@@ -104,6 +106,7 @@ func newDatabase(name string, config DatabaseConfig, turns *turn.Queue) (*databa
 			return nil, nil, err
 		}
 		db.backend, db.turns = newSQLite(config.File, cmp.Or(config.Table, defaultTable)), turns
+		db.writes = turn.New(turn.Bounds{Target: "the write lock of " + name, Places: 1, PlacesFrom: "a bound of SQLite"})
 		return db, nil, nil
 	}
 	server, err := newServer(name, config)

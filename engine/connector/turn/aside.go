@@ -17,7 +17,7 @@ func (q *Queue) Ask(ctx context.Context, call connector.Call) *eventlog.Failure 
 	if q == nil || q.bounds.Spacing == 0 {
 		return nil
 	}
-	ctx, cancel := firstHalf(ctx)
+	ctx, cancel := FirstHalf(ctx)
 	defer cancel()
 	if due, mine := q.setAside(call.Key); mine {
 		return q.awaitAside(ctx, call, due)

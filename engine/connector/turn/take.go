@@ -22,7 +22,7 @@ func (q *Queue) Enter(ctx context.Context, call connector.Call) (*Turn, *eventlo
 		}
 		own.End()
 	}
-	ctx, cancel := firstHalf(ctx)
+	ctx, cancel := FirstHalf(ctx)
 	defer cancel()
 	return q.Take(ctx, call)
 }
@@ -162,8 +162,8 @@ func (t *Turn) old() bool {
 		time.Since(t.began) > max(usedWithin, 2*t.queue.bounds.Spacing)
 }
 
-// firstHalf is ctx for the first half of the time that it has left.
-func firstHalf(ctx context.Context) (context.Context, context.CancelFunc) {
+// FirstHalf is ctx for the first half of the time that it has left.
+func FirstHalf(ctx context.Context) (context.Context, context.CancelFunc) {
 	end, bounded := ctx.Deadline()
 	if !bounded {
 		return ctx, func() {}
