@@ -22,8 +22,14 @@ func (c *Connector) openOrCreate(ctx context.Context, call connector.Call, name 
 	for {
 		f, failure := c.openLocked(ctx, call, name, true)
 		if failure != nil {
-			if _, err := c.dir.Root.Lstat(name); ctx.Err() != nil || !errors.Is(err, fs.ErrNotExist) {
+			if ctx.Err() != nil || failure.Code != "csv.missing" {
 				return nil, failure
+			}
+			if _, err := c.dir.Root.Lstat(name); !errors.Is(err, fs.ErrNotExist) {
+				if _, err := c.dir.Root.Stat(name); err != nil {
+					return nil, failure // a link that leads to nothing
+				}
+				continue // another call has made the file meanwhile
 			}
 			if failure := c.create(name, p, ownersAlone, c.dir.Root.Link); failure != nil {
 				return nil, failure
