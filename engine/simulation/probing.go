@@ -60,12 +60,26 @@ func (j *judge) failedConcurrent(b *book, r eventlog.Record, f *eventlog.RunFail
 		about("nothing holds it")
 	}
 	for _, ref := range others {
+		e := after.Event(ref.Topic, ref.MessageID)
+		if lastClass(e) != f.Failure.Class {
+			continue // it has failed in another way since, and waits for that
+		}
 		a.forgive(ref)
-		if e := after.Event(ref.Topic, ref.MessageID); e.Status == eventlog.EventStatusPending && (e.Held != nil ||
-			e.ScheduledAt != 0 || e.Failures != a.attemptsOf(ref).counted) {
+		if e.Status == eventlog.EventStatusPending && (e.Held != nil || e.ScheduledAt != 0 ||
+			e.Failures != a.attemptsOf(ref).counted) {
 			about("with it event " + string(ref.MessageID) + ", which still waits or counts it")
 		}
 	}
+}
+
+// lastClass is the class of the event's last failure, empty where no attempt has failed.
+func lastClass(e *projections.TopicEvent) eventlog.Class {
+	for _, a := range slices.Backward(e.Attempts) {
+		if a.Failure != nil {
+			return a.Failure.Class
+		}
+	}
+	return ""
 }
 
 // fails counts the first failure of an event. It reports whether that is the third in a row, and the other two.
