@@ -17,7 +17,7 @@
 // held while it records or follows the log and while paged-out events are read, never while a script computes or a call
 // is open. So events and operator actions are taken while a run is busy, and what waits to be recorded is recorded
 // together (C10, proposal.go). Where a consumer is concurrent (C1), the scripts of several runs are at work at once as
-// the runner's tasks (step.go). step.go also describes the way of a request.
+// the runner's tasks (step.go, package engine/runtask). step.go also describes the way of a request.
 //
 // After work, a consumer runs once more to see that nothing is left (S3). On a busy engine that last run is delayed a
 // little ([Config.Linger]): an event that comes meanwhile then costs one run instead of two. Any change of the workflow
@@ -61,6 +61,7 @@
 //   - lease, peer: a cluster
 //   - rehearsal: `pawl test`
 //   - recording, effectdiff, difference: `pawl diff`
+//   - runtask: the scripts and questions that are at work
 //   - runlog: the lines that scripts log
 //   - checkpoint: how far the log is dealt with
 //   - memory: what the engine keeps of one workflow

@@ -1,12 +1,8 @@
 package engine
 
 import (
-	"context"
-	"errors"
 	"strings"
-	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/pawl-run/pawl/engine/clock"
@@ -100,39 +96,4 @@ func TestADrainWaitsForEveryRun(t *testing.T) {
 	if !noActiveRun(r) {
 		t.Error("the drain waits for a run that has ended")
 	}
-}
-
-// A run has one task at a time; what it owes next begins once that has ended, and its error is told.
-func TestC1_ARunHasOneTask(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		var all tasks
-		release, failed := make(chan struct{}), errors.New("it failed")
-		begun, ended := map[eventlog.RunID]int{}, atomic.Int32{}
-		begin := func(run eventlog.RunID) {
-			all.begin(t.Context(), run, func(context.Context, context.Context) error {
-				begun[run]++
-				<-release
-				return failed
-			}, func() { ended.Add(1) })
-			synctest.Wait()
-		}
-		begin("R1")
-		begin("R1")
-		begin("R2")
-		if begun["R1"] != 1 || begun["R2"] != 1 || all.collect() != nil {
-			t.Fatalf("begun: %v, want one for each run", begun)
-		}
-		close(release)
-		all.wait()
-		if err := all.do(t.Context(), "R2", func(_, script context.Context) error { return script.Err() }); err != nil {
-			t.Errorf("what a run owes next, before its task is collected: %v", err)
-		}
-		if err := all.collect(); ended.Load() != 2 || !errors.Is(err, failed) || all.collect() != nil {
-			t.Errorf("%d tasks have ended, with %v", ended.Load(), err)
-		}
-		if begin("R1"); begun["R1"] != 2 {
-			t.Error("what the run owes next does not begin")
-		}
-	})
 }

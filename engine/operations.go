@@ -93,7 +93,7 @@ func (e *Engine) decideHere(ctx context.Context, name eventlog.WorkflowName, cmd
 	case err == nil:
 		if slices.ContainsFunc(decision.Facts, endsRun) {
 			if r, ok := e.partitionOf(name).runner(name); ok {
-				r.tasks.stopEnded(a.state())
+				r.stopEnded(a.state())
 			}
 		}
 		noteRecorded(ctx, eventlog.Position{Partition: a.partition, Seq: a.state().Head.Seq})

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -12,6 +11,7 @@ import (
 	"github.com/pawl-run/pawl/engine/decide"
 	"github.com/pawl-run/pawl/engine/handler"
 	"github.com/pawl-run/pawl/engine/process"
+	"github.com/pawl-run/pawl/engine/runtask"
 	"github.com/pawl-run/pawl/engine/schedule"
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/projections"
@@ -38,7 +38,7 @@ type runner struct {
 	workflow *aggregate
 	calls    *calls
 	handlers *handler.Caller
-	tasks    tasks
+	tasks    runtask.Set // what they find out goes through the aggregate's record like all else
 	log      *slog.Logger
 
 	// rest is what the goroutine waits for. It counts only while nothing rang after the look at
@@ -191,7 +191,7 @@ func (r *runner) sleep(ctx context.Context, waits []decide.Wait) {
 		fired, cancel = r.engine.Config.Clock.At(until.Time())
 		defer cancel()
 	}
-	if !r.tasks.working() {
+	if !r.tasks.Working() {
 		defer r.restOn(&rest{waits: waits, rings: r.seenRings})()
 	}
 	for {
@@ -230,113 +230,10 @@ func (r *runner) restOn(on *rest) (end func()) {
 	}
 }
 
-// task is work for a run that takes time. Its script, and what that waits for, works under the second context, which
-// ends with the run. What it has found out is recorded under the first.
-type task func(ctx, script context.Context) error
-
-// tasks are the scripts and questions that are at work for a workflow, one for a run. Those of a workflow with a
-// concurrent consumer work in goroutines of their own. What they find out goes through the aggregate's record like all
-// else.
-//
-// Locking: mu guards open and ended.
-type tasks struct {
-	all sync.WaitGroup
-
-	mu    sync.Mutex
-	open  map[eventlog.RunID]context.CancelFunc // ends the script
-	ended []taskEnd
-}
-
-// taskEnd says that the task of a run has ended, and with which error.
-type taskEnd struct {
-	run eventlog.RunID
-	err error
-}
-
-// begin has the task work for the run in a goroutine of its own, unless one is at work for it already. Ended is called
-// when it has ended.
-func (t *tasks) begin(ctx context.Context, run eventlog.RunID, do task, ended func()) {
-	script, opened := t.enter(ctx, run)
-	if !opened {
-		return
-	}
-	t.all.Go(func() {
-		err := do(ctx, script)
-		t.mu.Lock()
-		t.ended = append(t.ended, taskEnd{run, err})
-		t.mu.Unlock()
-		ended()
+// stopEnded ends the scripts of runs that are over in the state: a command may have ended them.
+func (r *runner) stopEnded(s *projections.State) {
+	r.tasks.Stop(func(id eventlog.RunID) bool {
+		run := s.Run(id)
+		return run == nil || run.EndedAt != 0
 	})
 }
-
-// do has the task work for the run here and now.
-func (t *tasks) do(ctx context.Context, run eventlog.RunID, do task) error {
-	script, opened := t.enter(ctx, run)
-	if !opened { // a task of the run has just ended, and is not collected yet
-		return do(ctx, ctx)
-	}
-	defer t.leave(run)
-	return do(ctx, script)
-}
-
-// enter notes that a task is at work for the run. It reports false where one is already.
-func (t *tasks) enter(ctx context.Context, run eventlog.RunID) (script context.Context, opened bool) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.open[run] != nil {
-		return nil, false
-	}
-	if t.open == nil {
-		t.open = map[eventlog.RunID]context.CancelFunc{}
-	}
-	script, t.open[run] = context.WithCancel(ctx)
-	return script, true
-}
-
-func (t *tasks) leave(run eventlog.RunID) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.close(run)
-}
-
-// close forgets the task of a run. Under mu.
-func (t *tasks) close(run eventlog.RunID) {
-	t.open[run]()
-	delete(t.open, run)
-}
-
-// working reports whether tasks are at work, or have left something to collect.
-func (t *tasks) working() bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return len(t.open) > 0
-}
-
-// stopEnded ends the scripts of runs that are over in the state: a command may have ended them, and what they come to
-// is not wanted any more. Without that they would keep processes and turns from other runs.
-func (t *tasks) stopEnded(s *projections.State) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	for id, stop := range t.open {
-		if run := s.Run(id); run == nil || run.EndedAt != 0 {
-			stop()
-		}
-	}
-}
-
-// collect forgets the tasks that have ended, so that what their runs owe next may begin. It returns the error of one.
-func (t *tasks) collect() (err error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	for _, end := range t.ended {
-		t.close(end.run)
-		if end.err != nil {
-			err = end.err
-		}
-	}
-	t.ended = nil
-	return err
-}
-
-// wait returns once all tasks have ended.
-func (t *tasks) wait() { t.all.Wait() }

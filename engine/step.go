@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/pawl-run/pawl/engine/decide"
+	"github.com/pawl-run/pawl/engine/runtask"
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/projections"
 )
@@ -33,10 +34,10 @@ import (
 // run steps the workflow until ctx ends.
 func (r *runner) run(ctx context.Context) {
 	recovered := false
-	_ = r.tasks.collect() // what an earlier tenure has left
+	_ = r.tasks.Collect() // what an earlier tenure has left
 	r.engine.AtWork.Add(1)
 	defer r.engine.AtWork.Add(-1)
-	defer r.tasks.wait()
+	defer r.tasks.Wait()
 	for ctx.Err() == nil && r.workflow.stoppedBy() == nil {
 		var err error
 		r.seenRings = r.workflow.changed.Rings()
@@ -49,7 +50,7 @@ func (r *runner) run(ctx context.Context) {
 				recovered = true
 				r.assertNoOrphans()
 			}
-		} else if err = r.tasks.collect(); err == nil {
+		} else if err = r.tasks.Collect(); err == nil {
 			err = r.step(ctx)
 		}
 		switch {
@@ -70,7 +71,7 @@ func (r *runner) step(ctx context.Context) error {
 		Now: r.workflow.now(), Engine: r.engine.Name, MaxHeld: r.engine.Config.Policies.Held.Max,
 	})
 	var waits []decide.Wait
-	busy := r.engine.Config.InTurn && (r.tasks.working() || slices.ContainsFunc(todos, awaitsCall))
+	busy := r.engine.Config.InTurn && (r.tasks.Working() || slices.ContainsFunc(todos, awaitsCall))
 	for _, todo := range todos {
 		switch todo := todo.(type) {
 		case decide.Wait: // Reason is a closed list, rendered by `pawl why`
@@ -102,9 +103,9 @@ func (r *runner) step(ctx context.Context) error {
 				if r.linger(ctx, s, todo) {
 					return nil
 				}
-				return r.tasks.do(ctx, run, do)
+				return r.tasks.Do(ctx, run, do)
 			}
-			r.tasks.begin(ctx, run, do, r.workflow.nudge)
+			r.tasks.Begin(ctx, run, do, r.workflow.nudge)
 			busy = r.engine.Config.InTurn
 		}
 	}
@@ -129,7 +130,7 @@ func sendsAgain(s *projections.State, todo decide.Todo) bool {
 }
 
 // task is what a todo comes to that takes time, and the run that it is for.
-func (r *runner) task(s *projections.State, todo decide.Todo) (eventlog.RunID, task) {
+func (r *runner) task(s *projections.State, todo decide.Todo) (eventlog.RunID, runtask.Task) {
 	switch todo := todo.(type) {
 	case decide.RunProducer: // read-only: poll the outside
 		run := s.Run(todo.Run)

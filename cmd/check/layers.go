@@ -90,6 +90,7 @@ var layers = []layer{
 	{folders: "engine/clock", external: []string{"golang.org/x/sys/unix"}},
 	{folders: "engine/signal"},
 	{folders: "engine/ids", external: anyLibrary},
+	{folders: "engine/runtask", project: []string{"eventlog"}},
 	{folders: "engine/memory", project: []string{"projections"}},
 	{folders: "engine/lease", project: []string{"engine/clock"}, external: anyLibrary},
 	{folders: "engine/peer", project: []string{"eventlog"}, external: anyLibrary},

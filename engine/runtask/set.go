@@ -1,0 +1,118 @@
+package runtask
+
+import (
+	"context"
+	"sync"
+
+	"github.com/pawl-run/pawl/eventlog"
+)
+
+// Task is work for a run that takes time. Its script, and what that waits for, works under the second context, which
+// ends with the run. What it has found out is recorded under the first.
+type Task func(ctx, script context.Context) error
+
+// Set are the scripts and questions that are at work for a workflow, one for a run. Those of a workflow with a
+// concurrent consumer work in goroutines of their own. The zero value is ready for use.
+//
+// Locking: mu guards open and ended.
+type Set struct {
+	all sync.WaitGroup
+
+	mu    sync.Mutex
+	open  map[eventlog.RunID]context.CancelFunc // ends the script
+	ended []end
+}
+
+// end says that the task of a run has ended, and with which error.
+type end struct {
+	run eventlog.RunID
+	err error
+}
+
+// Begin has the task work for the run in a goroutine of its own, unless one is at work for it already. Ended is called
+// when it has ended.
+func (s *Set) Begin(ctx context.Context, run eventlog.RunID, do Task, ended func()) {
+	script, opened := s.enter(ctx, run)
+	if !opened {
+		return
+	}
+	s.all.Go(func() {
+		err := do(ctx, script)
+		s.mu.Lock()
+		s.ended = append(s.ended, end{run, err})
+		s.mu.Unlock()
+		ended()
+	})
+}
+
+// Do has the task work for the run here and now.
+func (s *Set) Do(ctx context.Context, run eventlog.RunID, do Task) error {
+	script, opened := s.enter(ctx, run)
+	if !opened { // a task of the run has just ended, and is not collected yet
+		return do(ctx, ctx)
+	}
+	defer s.leave(run)
+	return do(ctx, script)
+}
+
+// enter notes that a task is at work for the run. It reports false where one is already.
+func (s *Set) enter(ctx context.Context, run eventlog.RunID) (script context.Context, opened bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.open[run] != nil {
+		return nil, false
+	}
+	if s.open == nil {
+		s.open = map[eventlog.RunID]context.CancelFunc{}
+	}
+	script, s.open[run] = context.WithCancel(ctx)
+	return script, true
+}
+
+func (s *Set) leave(run eventlog.RunID) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.close(run)
+}
+
+// close forgets the task of a run. Under mu.
+func (s *Set) close(run eventlog.RunID) {
+	s.open[run]()
+	delete(s.open, run)
+}
+
+// Working reports whether tasks are at work, or have left something to collect.
+func (s *Set) Working() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.open) > 0
+}
+
+// Stop ends the scripts of the runs that have ended: what they come to is not wanted any more. Without that they would
+// keep processes and turns from other runs.
+func (s *Set) Stop(ended func(eventlog.RunID) bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for run, stop := range s.open {
+		if ended(run) {
+			stop()
+		}
+	}
+}
+
+// Collect forgets the tasks that have ended, so that what their runs owe next may begin. It returns the error of one.
+func (s *Set) Collect() (err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, end := range s.ended {
+		s.close(end.run)
+		if end.err != nil {
+			err = end.err
+		}
+	}
+	s.ended = nil
+	return err
+}
+
+// Wait returns once all tasks that were begun have ended.
+func (s *Set) Wait() { s.all.Wait() }
