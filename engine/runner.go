@@ -102,7 +102,7 @@ func (r *runner) failed(ctx context.Context, err error) {
 		r.engine.Fail(err)
 		<-ctx.Done()
 	case errors.Is(err, process.ErrStopped): // it has said why
-	case errors.Is(err, projections.ErrBroken), errors.Is(err, process.ErrDefect):
+	case errors.Is(err, projections.ErrBroken), errors.Is(err, process.ErrDefect), errors.Is(err, runtask.ErrEntered):
 		r.workflow.stop(err)
 	default:
 		pause, shouldLog := r.storageRetries.Failed(err)

@@ -64,7 +64,9 @@ func (r *runner) run(ctx context.Context) {
 
 // step does what the workflow's state owes the world. A plain workflow owes one thing at a time. One with a concurrent
 // consumer may owe several (C1): scripts and questions then run at the same time, and so does this goroutine, which
-// records what begins.
+// records what begins. A deploy that takes the last concurrent consumer away leaves tasks at work, which may be that of
+// the very run that is owed something. Until they are collected a plain run works beside them, and a run that has a
+// task is left to it: the end of a task nudges.
 func (r *runner) step(ctx context.Context) error {
 	s := r.workflow.state()
 	todos := decide.Owed(s, decide.Present{
@@ -99,7 +101,7 @@ func (r *runner) step(ctx context.Context) error {
 				continue
 			}
 			run, do := r.task(s, todo)
-			if len(todos) == 1 && !concurrent(s) {
+			if len(todos) == 1 && !concurrent(s) && !r.tasks.Working() {
 				if r.linger(ctx, s, todo) {
 					return nil
 				}

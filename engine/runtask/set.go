@@ -2,6 +2,7 @@ package runtask
 
 import (
 	"context"
+	"errors"
 	"sync"
 
 	"github.com/pawl-run/pawl/eventlog"
@@ -45,11 +46,15 @@ func (s *Set) Begin(ctx context.Context, run eventlog.RunID, do Task, ended func
 	})
 }
 
-// Do has the task work for the run here and now.
+// ErrEntered says that a run has a task already: a fault of the caller.
+var ErrEntered = errors.New("the run has a task that is not collected yet")
+
+// Do has the task work for the run here and now. The caller knows from Working that no task is left: beside one of the
+// same run it does nothing and returns ErrEntered.
 func (s *Set) Do(ctx context.Context, run eventlog.RunID, do Task) error {
 	script, opened := s.enter(ctx, run)
-	if !opened { // a task of the run has just ended, and is not collected yet
-		return do(ctx, ctx)
+	if !opened {
+		return ErrEntered
 	}
 	defer s.leave(run)
 	return do(ctx, script)

@@ -34,11 +34,15 @@ func TestC1_ARunHasOneTask(t *testing.T) {
 		}
 		close(release)
 		all.Wait()
-		if err := all.Do(t.Context(), "R2", func(_, script context.Context) error { return script.Err() }); err != nil {
-			t.Errorf("what a run owes next, before its task is collected: %v", err)
+		do := func(_, script context.Context) error { begun["R2"]++; return script.Err() }
+		if err := all.Do(t.Context(), "R2", do); !errors.Is(err, runtask.ErrEntered) || begun["R2"] != 1 {
+			t.Errorf("before its task is collected, the run works %d times, with %v", begun["R2"], err)
 		}
 		if err := all.Collect(); ended.Load() != 2 || !errors.Is(err, failed) || all.Collect() != nil {
 			t.Errorf("%d tasks have ended, with %v", ended.Load(), err)
+		}
+		if err := all.Do(t.Context(), "R2", do); err != nil || begun["R2"] != 2 || all.Working() {
+			t.Errorf("after that the run works %d times, with %v; tasks are left: %t", begun["R2"], err, all.Working())
 		}
 		if begin("R1"); begun["R1"] != 2 {
 			t.Error("what the run owes next does not begin")
