@@ -57,3 +57,30 @@ func TestC8_ACommandEndsTheScriptsOfItsRuns(t *testing.T) {
 		t.Errorf("%d runs have a place after the archive", s.Places("send"))
 	}
 }
+
+// C8, O7: no script begins for a run that a command has ended since the runner looked at the state: nothing would stop
+// it.
+func TestC8_NoScriptForARunThatIsOver(t *testing.T) {
+	t.Parallel()
+	b := enginetest.New(t)
+	scripts := &endless{vm.NewExecutor(vm.Config{}), make(chan struct{}, 10), make(chan struct{}, 10)}
+	t.Cleanup(func() { _ = scripts.Close() })
+	b.Scripts = scripts
+	e := b.Start()
+	e.MustDeploy(sideBySide("concurrency: 3"))
+	e.MustPush("orders", "order.in", "a")
+	<-scripts.begun
+	seen, _ := e.State("orders")
+	run := seen.OpenRun("order.in", "a").ID
+	if err := e.Operate(t.Context(), enginetest.Tester, "orders", decide.SkipEvent{Topic: "order.in", MessageID: "a"},
+		"skip"); err != nil {
+		t.Fatal(err)
+	}
+	<-scripts.ended
+	e.Rest("orders")
+	ended, end := context.WithCancel(t.Context())
+	end() // a script that begins all the same ends at once
+	if err := e.Do(ended, &seen, decide.RunPrepare{Run: run}); err != nil || len(scripts.begun) > 0 {
+		t.Fatalf("%d scripts have begun for a run that is over: %v", len(scripts.begun), err)
+	}
+}

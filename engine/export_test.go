@@ -1,6 +1,12 @@
 package engine
 
-import "github.com/pawl-run/pawl/eventlog"
+import (
+	"context"
+
+	"github.com/pawl-run/pawl/engine/decide"
+	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/projections"
+)
 
 // Held counts what memory keeps of records that the checkpoint does not cover yet: positions dealt with
 // beyond a gap, and entities that are not written to the store.
@@ -25,4 +31,11 @@ func (e *Engine) Waiting(name eventlog.WorkflowName) int {
 	a.proposals.mu.Lock()
 	defer a.proposals.mu.Unlock()
 	return len(a.proposals.waiting)
+}
+
+// Do does what the state owed at some time, with the workflow as it is now.
+func (e *Engine) Do(ctx context.Context, s *projections.State, todo decide.Todo) error {
+	r, _ := e.partitionOf(s.Name).runner(s.Name)
+	_, work := r.task(s, todo)
+	return work(ctx, ctx)
 }

@@ -232,8 +232,11 @@ func (r *runner) restOn(on *rest) (end func()) {
 
 // stopEnded ends the scripts of runs that are over in the state: a command may have ended them.
 func (r *runner) stopEnded(s *projections.State) {
-	r.tasks.Stop(func(id eventlog.RunID) bool {
-		run := s.Run(id)
-		return run == nil || run.EndedAt != 0
-	})
+	r.tasks.Stop(func(run eventlog.RunID) bool { return isOver(s, run) })
+}
+
+// isOver reports whether the run has ended in the state, or is no longer in memory because of that.
+func isOver(s *projections.State, id eventlog.RunID) bool {
+	run := s.Run(id)
+	return run == nil || run.EndedAt != 0
 }

@@ -133,6 +133,25 @@ func sendsAgain(s *projections.State, todo decide.Todo) bool {
 
 // task is what a todo comes to that takes time, and the run that it is for.
 func (r *runner) task(s *projections.State, todo decide.Todo) (eventlog.RunID, runtask.Task) {
+	if todo, ok := todo.(decide.ReconcileMutation); ok { // uncertain: ask, or have it recorded that the same is sent again
+		m := s.Mutation(todo.Mutation)
+		return m.Run, func(ctx, _ context.Context) error { // the run has ended already
+			found, end := r.calls.reconcile(ctx, m)
+			defer end()
+			return r.workflow.report(ctx, found, eventlog.Cause{Kind: "reconcile", ID: string(m.ID)})
+		}
+	}
+	run, work := r.script(s, todo)
+	return run, func(ctx, script context.Context) error {
+		if isOver(r.workflow.state(), run) {
+			return nil // a command has ended it since the look at s, and may have found no task yet to stop
+		}
+		return work(ctx, script)
+	}
+}
+
+// script is a todo for which a script works, and the run that it is for.
+func (r *runner) script(s *projections.State, todo decide.Todo) (eventlog.RunID, runtask.Task) {
 	switch todo := todo.(type) {
 	case decide.RunProducer: // read-only: poll the outside
 		run := s.Run(todo.Run)
@@ -159,13 +178,6 @@ func (r *runner) task(s *projections.State, todo decide.Todo) (eventlog.RunID, r
 		run := s.Run(todo.Run)
 		return run.ID, func(ctx, script context.Context) error {
 			return r.workflow.report(ctx, r.handlers.Next(script, s, run), runCause(run.ID))
-		}
-	case decide.ReconcileMutation: // uncertain: ask, or have it recorded that the same is sent again
-		m := s.Mutation(todo.Mutation)
-		return m.Run, func(ctx, _ context.Context) error { // the run has ended already
-			found, end := r.calls.reconcile(ctx, m)
-			defer end()
-			return r.workflow.report(ctx, found, eventlog.Cause{Kind: "reconcile", ID: string(m.ID)})
 		}
 	}
 	panic("unreachable: decide.Owed is exhaustive")
