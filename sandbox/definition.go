@@ -80,6 +80,9 @@ type ConsumerDefinition struct {
 	DeadLetter string `json:"deadLetter,omitempty"`
 }
 
+// ApprovalMember is the member of a consumer that says whether a person approves its calls.
+const ApprovalMember = "approval"
+
 // The values of ConsumerDefinition.Approval.
 const (
 	ApprovalAsk    = "ask"

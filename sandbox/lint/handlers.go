@@ -178,6 +178,7 @@ func (c *collector) consumer(d *sandbox.ConsumerDefinition) {
 				c.asErrors(func() { c.preparedMembers(asks, 0, members, data) })
 			}
 		}
+		c.unasked(prepare, phase(sandbox.Mutate), phase(sandbox.Next), d)
 		c.reserved(prepare, d)
 		c.data(prepare, phase(sandbox.Mutate), phase(sandbox.Next), d)
 		if asks := phase(approval); asks != nil {
@@ -202,7 +203,7 @@ func (c *collector) consumer(d *sandbox.ConsumerDefinition) {
 }
 
 // approval is the member that holds the function which says whether a person must approve a call.
-const approval = "approval"
+const approval = sandbox.ApprovalMember
 
 // answersLate reports an approval whose answer is a promise: each call would fail.
 func (c *collector) answersLate(asks ast.Expression, d *sandbox.ConsumerDefinition) {

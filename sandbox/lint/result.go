@@ -210,3 +210,34 @@ func (c *collector) asksForEvent(test ast.Expression) (asks bool) {
 	})
 	return asks
 }
+
+// unasked reports a member approval in what prepare returns, where the consumer has none: it has no effect there, and
+// the call leaves without a question. A member that mutate or
+// next takes is one of theirs.
+func (c *collector) unasked(prepare, mutate, next ast.Expression, d *sandbox.ConsumerDefinition) {
+	if !d.HasMutate || d.Approval != "" {
+		return
+	}
+	var taken []string
+	for _, f := range []ast.Expression{mutate, next} {
+		for _, t := range c.takenOf(f, 1) {
+			taken = append(taken, t.name)
+		}
+	}
+	for _, r := range c.in.Returns(prepare) {
+		result, ok := c.in.Resolve(r.Value).(*ast.ObjectLiteral)
+		if !ok {
+			continue
+		}
+		names, at, _ := script.Keys(result)
+		for _, name := range names {
+			if slices.Contains(resultMembers, name) || !similar.Surely(name, approval) || slices.Contains(taken, name) {
+				continue
+			}
+			c.Fail("shape.unknownKey", at[name], `write it beside prepare: approval: "ask", or approval: (prepared) => `+
+				`prepared.data.total > 1000`, "%q in what prepare of %q returns has no effect: approval is a member of the "+
+				"consumer, and without it calls are sent without asking a person", sandbox.Clip(name, 100),
+				sandbox.Clip(d.Name, 100))
+		}
+	}
+}

@@ -62,3 +62,35 @@ func TestMeantIsTheNearestElseTheOnlyPart(t *testing.T) {
 		}
 	}
 }
+
+func TestMemberHasOtherNames(t *testing.T) {
+	known := []string{"subscribe", "prepare", "key", "rate", "approval"}
+	for name, want := range map[string]string{
+		"aproval": "approval", "approve": "approval", "requires_approval": "approval", "askFirst": "approval",
+		"orderKey": "key", "Partition-Key": "key", "rateLimit": "rate", "RATELIMIT": "rate", "topic": "subscribe",
+		"color": "", strings.Repeat("x", 1<<20): "",
+	} {
+		if got := similar.Member(name, known); got != want {
+			t.Errorf("Member(%.20q) = %q, want %q", name, got, want)
+		}
+	}
+}
+
+func TestSurelyWantsMoreThanLikeness(t *testing.T) {
+	for _, pair := range [][2]string{
+		{"aproval", "approval"}, {"approvals", "approval"}, {"needsApproval", "approval"}, {"Key", "key"}, {"keys", "key"},
+		{"kye", "key"}, {"rates", "rate"}, {"rtae", "rate"}, {"throttle", "rate"},
+	} {
+		if !similar.Surely(pair[0], pair[1]) {
+			t.Errorf("%s is not surely %s", pair[0], pair[1])
+		}
+	}
+	for _, pair := range [][2]string{
+		{"state", "rate"}, {"retries", "rate"}, {"name", "key"}, {"throttle", "key"}, {"deadLetter", "approval"},
+		{strings.Repeat("approval", 1<<17), "approval"},
+	} {
+		if similar.Surely(pair[0], pair[1]) {
+			t.Errorf("%.20s is surely %s", pair[0], pair[1])
+		}
+	}
+}

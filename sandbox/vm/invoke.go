@@ -1,6 +1,7 @@
 package vm
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 
@@ -131,7 +132,14 @@ func (inv *invocation) enter() (*goja.Promise, error) {
 		inv.abort(sandbox.ScriptFault("handler.unknown", "the script defines no %s", inv.title()))
 	}
 	inv.entered = true
-	if inv.call.Phase == sandbox.Mutate {
+	switch inv.call.Phase {
+	case sandbox.Prepare:
+		if ex := inv.rt.Try(func() {
+			inv.unasked = !value.Undefined(property(this, "mutate")) && value.Undefined(property(this, sandbox.ApprovalMember))
+		}); ex != nil {
+			return nil, ex
+		}
+	case sandbox.Mutate:
 		if inv.asks, err = inv.approval(this); err != nil {
 			return nil, err
 		}
@@ -287,8 +295,26 @@ func (inv *invocation) returned(v goja.Value) (json.RawMessage, *sandbox.Error) 
 	}
 	if inv.call.Phase == sandbox.Prepare {
 		inv.notePrepared(raw)
+		if e := inv.misplacedApproval(raw); e != nil {
+			return nil, inv.returnedAt(0, e)
+		}
 	}
 	return raw, nil
+}
+
+// misplacedApproval is the fault of a prepare that returns approval: "ask" for a consumer without approval, which alone
+// asks a person: the call would leave without a question.
+func (inv *invocation) misplacedApproval(raw json.RawMessage) *sandbox.Error {
+	if !inv.unasked || !inv.reserves || !bytes.Contains(raw, []byte(`"`+sandbox.ApprovalMember+`"`)) {
+		return nil
+	}
+	result, ok := value.Members(raw)
+	if !ok || string(result.Member(sandbox.ApprovalMember)) != `"`+sandbox.ApprovalAsk+`"` {
+		return nil
+	}
+	return sandbox.ScriptFault("shape.unknownKey", `approval: "ask" in what %s returned has no effect, and the call `+
+		`would be sent without asking a person; write approval: "ask" beside prepare, as a member of the consumer`,
+		inv.title())
 }
 
 // notePrepared keeps whether prepare reserves events, and where it returned what cannot be read: the host refuses that

@@ -10,6 +10,7 @@ import (
 	"github.com/pawl-run/pawl/sandbox"
 	"github.com/pawl-run/pawl/sandbox/lint/finding"
 	"github.com/pawl-run/pawl/sandbox/script"
+	"github.com/pawl-run/pawl/sandbox/similar"
 	"github.com/pawl-run/pawl/sandbox/vm/value"
 )
 
@@ -111,7 +112,7 @@ func (r *reader) names(on *goja.Object, path []string, name, code string) []stri
 // misspelt is the fix for a missing member: to rename one that was probably meant to be it.
 func (r *reader) misspelt(on *goja.Object, member string, known []string, fix string) string {
 	for _, key := range on.Keys() {
-		if !slices.Contains(known, key) && insteadOf(key, known) == member {
+		if !slices.Contains(known, key) && similar.Member(key, known) == member {
 			return fmt.Sprintf("rename %s to %s", sandbox.Clip(key, 100), member)
 		}
 	}
@@ -127,11 +128,19 @@ func (r *reader) unknown(on *goja.Object, path []string, what string, known ...s
 		if slices.Contains(known, key) {
 			continue
 		}
-		if len(r.problems) > finding.MaxProblems {
+		full := len(r.problems) > finding.MaxProblems
+		if full && sandbox.HasErrors(r.problems) {
 			return
 		}
+		if lost := r.lost(on, path, key, instance); lost != nil {
+			r.problems = append(r.problems, *lost)
+			continue
+		}
+		if full {
+			continue
+		}
 		fix := "remove it, or use one of " + strings.Join(known, ", ")
-		if meant := insteadOf(key, known); meant != "" && value.Undefined(on.Get(meant)) {
+		if meant := similar.Member(key, known); meant != "" && value.Undefined(on.Get(meant)) {
 			fix = fmt.Sprintf("rename %s to %s", sandbox.Clip(key, 100), meant)
 		} else if instance {
 			continue

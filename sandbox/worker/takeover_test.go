@@ -231,3 +231,34 @@ func TestO5_AScriptAsks(t *testing.T) {
 		}
 	}
 }
+
+// O5: an approval that stands in what prepare returns asks nobody; the run fails before anything is sent.
+func TestO5_AnApprovalInTheResultOfPrepareIsRefused(t *testing.T) {
+	t.Parallel()
+	const reserved = `reservations: [{ topic: "t.a", ids: ["1"] }], data: null`
+	source := func(result, members string) sandbox.Invocation {
+		call := invocationOf(sandbox.Prepare, "")
+		call.Source.Code = `export default Pawl.workflow({ name: "w", topics: { "t.a": {} }, consumers: { h: {
+			subscribe: ["t.a"], prepare() { return { ` + result + ` } }, ` + members + ` } } });`
+		return call
+	}
+	const mutate = `async mutate(ctx) { await ctx.mail.send({}); }`
+	for name, e := range executors(t) {
+		_, err := e.Invoke(t.Context(), source(reserved+`, ["appro" + "val"]: "ask"`, mutate), world)
+		if fault, ok := errors.AsType[*sandbox.Error](err); !ok || fault.Fault != sandbox.FaultScript ||
+			fault.Code != "shape.unknownKey" || fault.Line != 2 || !strings.Contains(fault.Message, "beside prepare") {
+			t.Errorf("%s: %v", name, err)
+		}
+		for _, fine := range [][2]string{
+			{reserved + `, approval: "ask"`, `approval: () => true, ` + mutate},
+			{reserved + `, approval: "ask"`, ``},
+			{reserved + `, approval: 5`, mutate},
+			{`reservations: [], data: { approval: "ask" }`, mutate},
+			{`reservations: [], approval: "ask"`, mutate},
+		} {
+			if _, err := e.Invoke(t.Context(), source(fine[0], fine[1]), world); err != nil {
+				t.Errorf("%s, %s: %v", name, fine, err)
+			}
+		}
+	}
+}

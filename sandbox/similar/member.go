@@ -1,0 +1,73 @@
+package similar
+
+import (
+	"slices"
+	"strings"
+)
+
+// otherwise are members of a definition by the names that authors give them elsewhere, as spelt says.
+var otherwise = map[string]string{
+	"topic": "subscribe", "topics": "subscribe", "on": "subscribe", "from": "subscribe", "subscribes": "subscribe",
+	"subscriptions": "subscribe", "input": "subscribe",
+	"emits": "publishes", "output": "publishes", "to": "publishes",
+	"every": "interval", "schedule": "interval", "frequency": "interval", "tz": "timezone", "zone": "timezone",
+	"retries": "maxAttempts", "maxretries": "maxAttempts", "attempts": "maxAttempts", "retry": "maxAttempts",
+	"parallel": "concurrency", "parallelism": "concurrency", "maxconcurrency": "concurrency", "workers": "concurrency",
+	"orderby": "key", "orderkey": "key", "orderingkey": "key", "ordering": "key", "partitionkey": "key",
+	"partitionby": "key", "groupby": "key", "groupkey": "key", "group": "key", "keyby": "key", "keypath": "key",
+	"keyfield": "key", "eventkey": "key", "routingkey": "key",
+	"dlq": "deadLetter", "deadlettertopic": "deadLetter", "deadletterqueue": "deadLetter", "ondiscard": "deadLetter",
+	"ask": "approval", "askfirst": "approval", "confirm": "approval", "confirmation": "approval",
+	"needsconfirmation": "approval", "requireconfirmation": "approval", "humanintheloop": "approval",
+	"ratelimit": "rate", "ratelimits": "rate", "ratelimiter": "rate", "ratelimiting": "rate", "throttle": "rate",
+	"throttling": "rate", "limit": "rate", "maxrate": "rate", "persecond": "rate", "maxpersecond": "rate", "rps": "rate",
+	"handle": "handler", "execute": "handler", "fn": "handler", "produce": "handler", "fetch": "handler",
+	"select": "prepare", "before": "prepare", "peek": "prepare", "act": "mutate", "mutation": "mutate", "after": "next",
+	"onsuccess": "next", "then": "next", "emit": "next",
+	"title": "name", "id": "name", "sources": "producers", "triggers": "producers", "handlers": "consumers",
+	"steps": "consumers", "events": "topics",
+}
+
+// Member is the known member of a definition that an unknown one stands for: the nearest one, else the one that has
+// this name elsewhere. It is empty for none.
+func Member(name string, known []string) string {
+	if close := Names(name, known, 1); len(close) > 0 {
+		return close[0]
+	}
+	return elsewhere(name, known)
+}
+
+// Surely reports whether an unknown member of a definition hardly stands for anything but the known one: at most a
+// third of its letters differ, they have another order, or it has this name elsewhere.
+func Surely(name, known string) bool {
+	switch {
+	case len(name) > longest:
+		return false
+	case 3*Distance(name, known) <= len(known), letters(name) == letters(known):
+		return true
+	}
+	return elsewhere(name, []string{known}) == known
+}
+
+func elsewhere(name string, known []string) string {
+	low := spelt(name)
+	other := otherwise[low]
+	if strings.Contains(low, "approv") || strings.Contains(low, "aproval") {
+		other = "approval"
+	}
+	if slices.Contains(known, other) {
+		return other
+	}
+	return ""
+}
+
+// spelt is a name without its capitals and without what may part its words.
+func spelt(name string) string {
+	return strings.NewReplacer("_", "", "-", "", ".", "", " ", "").Replace(strings.ToLower(name))
+}
+
+func letters(name string) string {
+	all := []rune(strings.ToLower(name))
+	slices.Sort(all)
+	return string(all)
+}
