@@ -18,6 +18,8 @@ type messages struct {
 	lines *bufio.Scanner
 	out   io.Writer
 	rest  []byte
+	// batches tells that the session has batches.
+	batches bool
 }
 
 func newMessages(in io.Reader, out io.Writer) *messages {
@@ -39,30 +41,35 @@ func (m *messages) Read(p []byte) (int, error) {
 		if len(line) == 0 {
 			continue
 		}
-		if code, what := wrong(line); code != 0 {
-			if _, err := fmt.Fprintf(m.out, `{"jsonrpc":"2.0","id":null,"error":{"code":%d,"message":%q}}`+"\n", code,
-				what); err != nil {
+		passed, answer := m.sort(line)
+		if answer != "" {
+			if _, err := fmt.Fprintln(m.out, answer); err != nil {
 				return 0, fmt.Errorf("answer a line that is no message: %w", err)
 			}
-			continue
 		}
-		m.rest = append(append(m.rest, line...), '\n')
+		for _, message := range passed {
+			m.rest = append(append(m.rest, message...), '\n')
+		}
 	}
 	n := copy(p, m.rest)
 	m.rest = m.rest[n:]
 	return n, nil
 }
 
-// wrong says why the line is no message, with the code of JSON-RPC for that; 0 for a message. What is in a batch, which
-// clients of an old version send, is left to the SDK.
-func wrong(line []byte) (code int, what string) {
+// sort gives the messages of a line that the SDK takes, and the answer to what is no message; empty for none.
+func (m *messages) sort(line []byte) (passed [][]byte, answer string) {
 	if !json.Valid(line) {
-		return jsonrpc.CodeParseError, "this line is no JSON"
+		return nil, rpcError(jsonrpc.CodeParseError, "this line is no JSON")
 	}
-	if _, err := jsonrpc.DecodeMessage(line); err != nil && line[0] != '[' {
-		return jsonrpc.CodeInvalidRequest, "this line is no message of JSON-RPC 2.0"
+	if line[0] == '[' {
+		return m.batch(line)
 	}
-	return 0, ""
+	message, err := jsonrpc.DecodeMessage(line)
+	if err != nil {
+		return nil, rpcError(jsonrpc.CodeInvalidRequest, "this line is no message of JSON-RPC 2.0")
+	}
+	m.note(message)
+	return [][]byte{line}, ""
 }
 
 // wholeLines is an output to which several write lines, and which the protocol does not close.
