@@ -236,3 +236,34 @@ func TestPaging(t *testing.T) {
 		t.Errorf("found %+v", found.Items)
 	}
 }
+
+// TestIdempotencyKeyOfAMutation: a mutation says with which key the other side was sent it, and is found by that key as
+// a whole; a part of it, which is the workflow's name, finds nothing.
+func TestIdempotencyKeyOfAMutation(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.deploy("shop", "send", eventlog.GrantAllow)
+	b.push("shop", "a", "b")
+	b.engine.Rest("shop")
+	var all, found readmodel.Page[readmodel.Mutation]
+	b.do("listMutations", nil, &all)
+	if len(all.Items) != 2 || all.Items[0].IdempotencyKey != "pawl-shop-"+string(all.Items[0].ID) ||
+		all.Items[0].Deadline <= all.Items[0].StartedAt {
+		t.Fatalf("mutations %+v", all.Items)
+	}
+	b.do("listMutations", map[string]any{"q": strings.ToUpper(all.Items[1].IdempotencyKey)}, &found)
+	if len(found.Items) != 1 || found.Items[0].ID != all.Items[1].ID {
+		t.Errorf("by the key: %+v", found.Items)
+	}
+	b.do("listMutations", map[string]any{"q": "pawl-shop"}, &found)
+	if len(found.Items) != 0 {
+		t.Errorf("by a part of the key: %+v", found.Items)
+	}
+	b.deploy("ask", "send", eventlog.GrantAsk)
+	b.push("ask", "c")
+	b.engine.Rest("ask")
+	b.do("listWorkflowMutations", map[string]any{"workflow": "ask"}, &found)
+	if len(found.Items) != 1 || found.Items[0].IdempotencyKey != "" || found.Items[0].Deadline != 0 {
+		t.Errorf("before it has left: %+v", found.Items)
+	}
+}

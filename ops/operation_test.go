@@ -422,8 +422,9 @@ func TestFieldNames(t *testing.T) {
 		"listWorkflowEvents": "causedBy createdBy decision held messageId payload publishedAt reservedBy status title topic",
 		"listWorkflowJobs": "attempt attempts consumer error finalizedAt held maxAttempts messageId publishedAt " +
 			"scheduledAt state title topic",
-		"listWorkflowMutations": "comment connector decision error eventCount events id operation params paramsHash " +
-			"reconcileAttempts requestedAt resolvedBy result run settledAt startedAt status uiTitle version workflow",
+		"listWorkflowMutations": "comment connector deadline decision error eventCount events id idempotencyKey " +
+			"operation params paramsHash reconcileAttempts requestedAt resolvedBy result run settledAt startedAt status " +
+			"uiTitle version workflow",
 		"listWorkflowInputs":   "externalId id outputs receivedAt source status title type",
 		"listWorkflowSessions": "endedAt id result runs startedAt",
 		"listWorkflowHandlers": "concurrency held key name nextRunAt probing rate schedule type wakeAt",

@@ -45,7 +45,7 @@ type (
 		Items    []mutationItem        `json:"items,omitempty" jsonschema:"the mutations; else those that the filter fields choose"`
 		Workflow eventlog.WorkflowName `json:"workflow,omitempty" jsonschema:"filter: the workflow"`
 		Held     mutationHeld          `json:"held,omitempty" jsonschema:"filter: what it keeps waiting; when left out, that to which the action applies"`
-		Q        string                `json:"q,omitempty" jsonschema:"filter: text to find in titles, ids and error messages"`
+		Q        string                `json:"q,omitempty" jsonschema:"filter: text to find in titles, ids and error messages, or a whole idempotency key"`
 		Since    eventlog.Instant      `json:"since,omitempty" jsonschema:"filter: its call left then or later, or was asked for if it has not left"`
 		Until    eventlog.Instant      `json:"until,omitempty" jsonschema:"filter: its call left, or was asked for, before then"`
 		Limit    int                   `json:"limit,omitempty" jsonschema:"the most mutations the filter chooses, oldest first, 1 to 10000; 10000 when left out"`

@@ -35,7 +35,7 @@ type ListOptions struct {
 	// FromVersion and ToVersion keep what those versions of the script did, and those between them; empty for no bound.
 	FromVersion, ToVersion eventlog.Version
 	// Q is searched for in titles, ids and error messages, whatever the case of its letters; of a run or a mutation also
-	// in the ids and titles of the events that it was about.
+	// in the ids and titles of the events that it was about. The whole idempotency key of a mutation finds it too.
 	Q string
 	// Scan is how many entities are looked at for the page at most, 0 for any number. A page that ends there may be short
 	// or empty; its Next goes on, and Reached says how far it has come.

@@ -3,6 +3,7 @@ package readmodel
 import (
 	"context"
 	"encoding/json"
+	"strings"
 
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/projections"
@@ -29,6 +30,10 @@ type Mutation struct {
 	// StartedAt is when the request was allowed to leave, null while it awaits approval.
 	StartedAt eventlog.Instant `json:"startedAt"`
 	SettledAt eventlog.Instant `json:"settledAt"`
+	// IdempotencyKey is what the other side was sent the call with, empty before it has left.
+	IdempotencyKey string `json:"idempotencyKey,omitempty" jsonschema:"what the other side was sent the call with, if it has left"`
+	// Deadline is until when the latest sending of it is under way, whatever becomes of it.
+	Deadline eventlog.Instant `json:"deadline,omitempty" jsonschema:"until when the latest sending of it can be under way, if it has left"`
 	// Comment is what the person who decided on it last has said, null for nothing.
 	Comment *Comment `json:"comment"`
 	// Decision is the latest that a person or client has taken on it, null for none.
@@ -95,6 +100,7 @@ func MutationView(w eventlog.WorkflowName, m *projections.Mutation, of Run) Muta
 		Params: raw(m.Call.Params), ParamsHash: m.Call.ParamsHash, UITitle: optional(m.Call.UITitle), Status: m.Status,
 		Result: raw(m.Result), Error: failureView(m.Failure), ResolvedBy: optional(m.ResolvedBy),
 		ReconcileAttempts: m.ReconcileAttempts, RequestedAt: m.RequestedAt, StartedAt: m.StartedAt, SettledAt: m.SettledAt,
+		IdempotencyKey: m.Key, Deadline: m.Deadline,
 		Comment: comment, Decision: decisionView(m.Decision), Events: listed(of.Events), EventCount: of.EventCount,
 	}
 }
@@ -106,7 +112,7 @@ func (r *Reader) Mutations(ctx context.Context, o ListOptions) (Page[Mutation], 
 			return row{
 				status: string(m.Status), held: string(heldFor(m)), at: m.RequestedAt,
 				text: append(failureText(m.Failure), m.Call.UITitle, string(m.ID), string(m.Run), m.Call.Connector+"."+
-					m.Call.Operation),
+					m.Call.Operation, wholeKey(m, o.Q)),
 				events: func() ([]eventlog.EventRef, error) {
 					run, err := optionally[projections.Run](v, w, projections.RunKey(m.Run))
 					if run == nil {
@@ -123,6 +129,15 @@ func (r *Reader) Mutations(ctx context.Context, o ListOptions) (Page[Mutation], 
 				},
 			}, func() (Mutation, error) { return v.mutationView(w, m) }, nil
 		})
+}
+
+// wholeKey is the idempotency key of a mutation if it is searched for as a whole, otherwise empty: a part of it is the
+// workflow's name, by which no mutation of the workflow is to be found.
+func wholeKey(m *projections.Mutation, q string) string {
+	if strings.EqualFold(m.Key, q) {
+		return m.Key
+	}
+	return ""
 }
 
 // Mutation returns one mutation, of whatever workflow, or *NotFoundError.

@@ -51,6 +51,9 @@ func TestFieldNames(t *testing.T) {
 		{readmodel.JobAttempt{}, "n run at endedAt error"},
 		{readmodel.Mutation{}, "id run workflow connector operation params paramsHash uiTitle status result error " +
 			"resolvedBy reconcileAttempts requestedAt startedAt settledAt events eventCount comment decision"},
+		{readmodel.Mutation{IdempotencyKey: "k", Deadline: 1}, "id run workflow connector operation params paramsHash uiTitle " +
+			"status result error resolvedBy reconcileAttempts requestedAt startedAt settledAt idempotencyKey deadline events " +
+			"eventCount comment decision"},
 		{readmodel.Handler{}, "name type nextRunAt wakeAt concurrency key rate held probing schedule"},
 		{readmodel.Handler{State: json.RawMessage("null")},
 			"name type state nextRunAt wakeAt concurrency key rate held probing schedule"},
@@ -134,13 +137,14 @@ func TestViews(t *testing.T) {
 			"attempts":[],"error":null,"maxAttempts":null,"publishedAt":null,"scheduledAt":null,
 			"finalizedAt":null,"held":null}`},
 		{readmodel.MutationView("w", &projections.Mutation{ID: "R", Run: "R", Status: eventlog.MutationStatusInFlight,
-			StartedAt: at,
+			StartedAt: at, Key: "K", Deadline: at,
 			Call: eventlog.MutationCall{Connector: "c", Operation: "o", Params: json.RawMessage(`{"b":2,"a":1}`),
 				ParamsHash: "ff"}}, readmodel.Run{}),
 			`{"id":"R","run":"R","workflow":"w","connector":"c","operation":"o","params":{"b":2,"a":1},
 			"paramsHash":"ff","uiTitle":null,"status":"in_flight","result":null,"error":null,
 			"resolvedBy":null,"reconcileAttempts":0,"requestedAt":null,"startedAt":"2026-01-01T00:00:00Z",
-			"settledAt":null,"comment":null,"decision":null,"events":[],"eventCount":0}`},
+			"settledAt":null,"idempotencyKey":"K","deadline":"2026-01-01T00:00:00Z","comment":null,"decision":null,
+			"events":[],"eventCount":0}`},
 		{readmodel.InputView(&projections.Input{ID: "I", Source: "push", Type: "t", ExternalID: "x", Title: "T", Skipped: 1}),
 			`{"id":"I","source":"push","type":"t","externalId":"x","title":"T","status":"skipped","outputs":[],
 			"receivedAt":null}`},
