@@ -57,8 +57,8 @@ var actions = []action{
 		says: "It is recorded that the call took effect, and the run goes on with the result that you give. " +
 			"Nothing is sent."},
 	{id: "resolveMutation/did_not_happen", label: "It did not happen", path: []string{"mutation"}, asks: []asked{comment},
-		says: "It is recorded that the call had no effect. Its events are processed anew, and the call is made again: " +
-			"if it did take effect after all, it happens twice."},
+		says: "It is recorded that the call had no effect. Its events are processed anew, and the call is made again, " +
+			"with a new idempotency key: if it did take effect after all, it happens twice."},
 	{id: "resolveMutation/skip", label: "Skip it", danger: true, path: []string{"mutation"}, asks: []asked{comment},
 		says: "Nothing more is done about the call: its events end as skipped, and the run goes on without a result."},
 	{id: "resolveMutation/try_again", label: "Ask again", path: []string{"mutation"}, asks: []asked{comment},
@@ -71,7 +71,7 @@ var actions = []action{
 		says: "It is recorded that each of these calls took effect; each run goes on with null as its result."},
 	{id: "resolveMutations/did_not_happen", label: "None happened", many: true, asks: []asked{comment},
 		says: "It is recorded that none of these calls had an effect. Their events are processed anew, and the calls are " +
-			"made again: one that did take effect after all happens twice."},
+			"made again, with new idempotency keys: one that did take effect after all happens twice."},
 	{id: "resolveMutations/skip", label: "Skip all", danger: true, many: true, asks: []asked{comment},
 		says: "Nothing more is done about these calls: their events end as skipped."},
 	{id: "redriveEvent", label: "Redrive", path: []string{"workflow", "topic", "messageId"}, asks: []asked{including},

@@ -51,9 +51,9 @@ func TestFieldNames(t *testing.T) {
 		{readmodel.JobAttempt{}, "n run at endedAt error"},
 		{readmodel.Mutation{}, "id run workflow connector operation params paramsHash uiTitle status result error " +
 			"resolvedBy reconcileAttempts requestedAt startedAt settledAt events eventCount comment decision"},
-		{readmodel.Mutation{IdempotencyKey: "k", Deadline: 1}, "id run workflow connector operation params paramsHash uiTitle " +
-			"status result error resolvedBy reconcileAttempts requestedAt startedAt settledAt idempotencyKey deadline events " +
-			"eventCount comment decision"},
+		{readmodel.Mutation{IdempotencyKey: "k", Deadline: 1}, "id run workflow connector operation params paramsHash " +
+			"uiTitle status result error resolvedBy reconcileAttempts requestedAt startedAt settledAt idempotencyKey " +
+			"deadline events eventCount comment decision"},
 		{readmodel.Handler{}, "name type nextRunAt wakeAt concurrency key rate held probing schedule"},
 		{readmodel.Handler{State: json.RawMessage("null")},
 			"name type state nextRunAt wakeAt concurrency key rate held probing schedule"},

@@ -15,8 +15,9 @@ var (
 		done: "is approved: it leaves once, exactly as recorded"}
 	rejected = consequence{each: "none of them leaves, and their events end as skipped",
 		done: "is rejected: nothing has left, its events end as skipped, and its run goes on without it"}
-	undone = consequence{each: "each is sent again, by a fresh run: what has happened after all then happens twice",
-		done: "did not happen: its events are free", work: "a fresh run takes them"}
+	undone = consequence{each: "each is sent again, by a fresh run with a new idempotency key: what has happened after " +
+		"all then happens twice",
+		done: "did not happen: its events are free", work: "a fresh run with a new idempotency key takes them"}
 	skipped = consequence{each: "nothing is sent again, and their events end as skipped",
 		done: "is skipped: its events end as skipped", work: "the workflow goes on without it"}
 	askedAgain = consequence{each: "their connectors are asked again; nothing is sent",

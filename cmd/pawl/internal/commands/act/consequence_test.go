@@ -30,10 +30,12 @@ func TestConsequences(t *testing.T) {
 			"skip in the archive", skipped, archived,
 			"M is skipped: its events end as skipped; order is archived, so nothing of it runs again",
 		},
-		{"it did not happen", undone, free, "M did not happen: its events are free, and a fresh run takes them"},
+		{"it did not happen", undone, free, "M did not happen: its events are free, and a fresh run with a new " +
+			"idempotency key takes them"},
 		{
 			"it did not happen, under another hold", undone, held,
-			"M did not happen: its events are free, and a fresh run takes them once order is no longer held (pawl why order)",
+			"M did not happen: its events are free, and a fresh run with a new idempotency key takes them once order is no " +
+				"longer held (pawl why order)",
 		},
 		{
 			"it happened", happened(""), free,

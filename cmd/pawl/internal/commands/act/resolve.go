@@ -13,7 +13,7 @@ type Resolve struct {
 	bulkFlags
 	Mutation     string `arg:"" optional:"" help:"The mutation, as pawl mutations list shows it; left out with --where."`
 	Happened     bool   `xor:"resolution" help:"It happened: next runs with RESULT as the call's result."`
-	DidNotHappen bool   `xor:"resolution" aliases:"send-again" help:"It did not happen: a fresh run sends it again. Also written --send-again."`
+	DidNotHappen bool   `xor:"resolution" aliases:"send-again" help:"It did not happen: a fresh run sends it again, with a new idempotency key, so that the other side takes it for another call. Also written --send-again."`
 	Skip         bool   `xor:"resolution" help:"Go on without it: its events count as skipped."`
 	AskAgain     bool   `xor:"resolution" aliases:"try-again" help:"Ask the connector again what became of it, where it can be asked; nothing is sent. Also written --try-again."`
 	Result       string `arg:"" optional:"" help:"With --happened: what the call answered, as JSON; next is given null when it is left out."`
