@@ -96,3 +96,19 @@ func TestStandingNamesMaintenance(t *testing.T) {
 		t.Errorf("got %q", got)
 	}
 }
+
+// C5: a resume says how many events it has not freed.
+func TestResumeSaysWhatStaysHeld(t *testing.T) {
+	t.Parallel()
+	for held, want := range map[int]string{
+		0: "order is active",
+		1: "order is active; 1 event is still held (pawl why order)",
+		7: "order is active; 7 events are still held (pawl why order)",
+	} {
+		w := resumed{workflowStatus: workflowStatus{Name: "order", Status: "active"}}
+		w.Counts.Held = held
+		if got := w.String(); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}
