@@ -8,8 +8,8 @@ import (
 	"github.com/pawl-run/pawl/projections/readmodel"
 )
 
-// R11, J3: as OPERATIONS.md says, another push with the same id corrects an event that is pending or held. A redrive then
-// lets one that is held, or whose call was rejected, go on with the new payload.
+// R11, J3: as OPERATIONS.md says, another push with the same id corrects an event that is pending or held. A redrive
+// then lets one that is held, or whose call was rejected, go on with the new payload.
 func TestWrongContentIsCorrectedByAnotherPush(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
