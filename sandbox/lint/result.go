@@ -212,8 +212,7 @@ func (c *collector) asksForEvent(test ast.Expression) (asks bool) {
 }
 
 // unasked reports a member approval in what prepare returns, where the consumer has none: it has no effect there, and
-// the call leaves without a question. A member that mutate or
-// next takes is one of theirs.
+// the call leaves without a question. A member that mutate or next takes is one of theirs.
 func (c *collector) unasked(prepare, mutate, next ast.Expression, d *sandbox.ConsumerDefinition) {
 	if !d.HasMutate || d.Approval != "" {
 		return
