@@ -23,7 +23,7 @@ func analyses(ctx context.Context, root string, all bool, packages []string) []s
 				if err != nil {
 					return []string{err.Error()}
 				}
-				environment = []string{"GOFLAGS=" + strings.TrimSpace(set+" -race")}
+				environment = []string{"GOFLAGS=" + strings.TrimSpace(set+" "+strings.Join(raceFlags, " "))}
 			}
 			return findings(exec.CommandContext(ctx, words[0], append(words[1:], packages...)...), root, environment)
 		}}

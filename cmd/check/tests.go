@@ -68,7 +68,7 @@ func (r *report) tests(ctx context.Context, root string, short, all bool, packag
 	default:
 		var raced []string
 		if raced, packages = r.split(packages); len(raced) > 0 {
-			said, err = results.of(ctx, root, append(environment, noRaceSleep()), slices.Concat(args, []string{"-race"}, raced))
+			said, err = results.of(ctx, root, append(environment, noRaceSleep()), slices.Concat(args, raceFlags, raced))
 		}
 		// The programs that tests start are built in this way too, so common packages are compiled once.
 		environment = append(environment, "CGO_ENABLED=0")
@@ -163,6 +163,11 @@ func (r *results) read(in io.Reader) error {
 		}
 	}
 }
+
+// raceFlags are what is built with for the race detector, by the tests and by the analyses before them. With the C
+// library, Pebble would take zstd from C, whose compilation takes as long as that of fifty packages of Go. Pawl's store
+// compresses with Snappy, and a release has none of that C either.
+var raceFlags = []string{"-race", "-tags=pebblegozstd"}
 
 // noRaceSleep is a setting of the race detector. Without it each program that has goroutines left sleeps for a second
 // before it ends: the tests of each package, and each program that they start. Options that are set already stay.
