@@ -25,7 +25,8 @@ func analyses(ctx context.Context, root string, all bool, packages []string) []s
 				if err != nil {
 					return []string{err.Error()}
 				}
-				environment = []string{rareCollections(), "GOFLAGS=" + strings.TrimSpace(set+" "+strings.Join(raceFlags, " "))}
+				flags := strings.TrimSpace(set + " " + strings.Join(raceFlags, " "))
+				environment = append(rareCollections(), "GOFLAGS="+flags)
 			}
 			return findings(exec.CommandContext(ctx, words[0], append(words[1:], packages...)...), root, environment)
 		}}
@@ -40,9 +41,9 @@ func analyses(ctx context.Context, root string, all bool, packages []string) []s
 }
 
 // rareCollections lets the compiler and the analyses collect their garbage more rarely, which takes a sixth off what
-// they compute. A large package then needs up to 2 GB. A setting that is there already stays.
-func rareCollections() string {
-	return "GOGC=" + cmp.Or(os.Getenv("GOGC"), "400")
+// they compute, but as often as they must to stay below 3 GB each. Settings that are there already stay.
+func rareCollections() []string {
+	return []string{"GOGC=" + cmp.Or(os.Getenv("GOGC"), "400"), "GOMEMLIMIT=" + cmp.Or(os.Getenv("GOMEMLIMIT"), "3GiB")}
 }
 
 // says is what a go command prints, without the end of its line.
