@@ -48,3 +48,15 @@ func TestR14_ManyRunsCrashInParts(t *testing.T) {
 		})
 	}
 }
+
+// R14: a run that was given its place back since the runner took over is at work.
+func TestR14_ARunThatCameBackIsAtWork(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.must("deploy n=1 grant=ask", "push a", "prepare a run=R1", "mutate call run=R1")
+	c := decide.Recover{Found: b.state.Head.Revision}
+	b.must("reject R1")
+	if b.state.Places("c") != 1 || c.Left(b.state, b.engine) {
+		t.Fatalf("%d runs have a place, and a recovery would crash some", b.state.Places("c"))
+	}
+}
