@@ -163,12 +163,15 @@ func (s *State) Active(handler eventlog.Handler) iter.Seq[*Run] {
 }
 
 // Places is how many of the consumer's runs have a place (C3).
-func (s *State) Places(handler eventlog.Handler) int { return s.standing(handler, standsActive) }
+func (s *State) Places(handler eventlog.Handler) int { return s.countOpen(handler, standsActive) }
 
 // PlacesWanted is how many of the consumer's runs wait for a place, now or from a later time on (C3).
-func (s *State) PlacesWanted(handler eventlog.Handler) int { return s.standing(handler, standsReturning) }
+func (s *State) PlacesWanted(handler eventlog.Handler) int {
+	return s.countOpen(handler, standsReturning)
+}
 
-func (s *State) standing(handler eventlog.Handler, at stand) (runs int) {
+// countOpen counts the open runs of the consumer that stand so.
+func (s *State) countOpen(handler eventlog.Handler, at stand) (runs int) {
 	prefix := openPrefix(handler, at)
 	for place := range s.openRuns.order.from(prefix) {
 		if !strings.HasPrefix(place, prefix) {

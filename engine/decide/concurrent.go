@@ -107,8 +107,9 @@ func nextBeginning(s *projections.State, c eventlog.Consumer, now eventlog.Insta
 	return beginning{event: untried}, waits
 }
 
-// nextBack is the run that comes back next: one that comes back for the first time or with its call, which goes before
-// all else, or one whose next is to be tried again.
+// nextBack finds the runs that come back. first comes back for the first time or with its approved call; retry is a run
+// whose next is tried again. Where nothing is probed, the soonest of all goes first. While the consumer is probed,
+// first goes before a probe, and retry after it.
 func nextBack(s *projections.State, c eventlog.Consumer, h *projections.Handler, now eventlog.Instant, mayStart bool,
 	mayRetry func() bool) (first, retry *projections.Run) {
 	for run, at := range s.Returning(c.Name) {
@@ -214,8 +215,10 @@ type ConsumerStatus struct {
 	// Active are its runs that have a place, Returning those that wait for one from now on, and Braked those whose
 	// approved call waits for the target or for the outcome of another call first.
 	Active, Returning, Braked int
-	// KeptBack is how many of its events are held, or have a run that waits for a place now or later (C3).
+	// KeptBack is how many of its events are held, or have a run that waits for a place now or later. Full says that no
+	// run begins for another event, since they are as many as may be (C3).
 	KeptBack int
+	Full     bool
 	// Offers is how many of its events wait for nothing but their time and a place, Behind how many wait for others of
 	// their key (C2).
 	Offers, Behind int
@@ -262,7 +265,8 @@ func consumerStatus(s *projections.State, c eventlog.Consumer, h *projections.Ha
 	wait := func(reason Reason, until eventlog.Instant) {
 		st.Waits = append(st.Waits, Wait{Reason: reason, Until: until, Subject: string(c.Name)})
 	}
-	if st.KeptBack >= at.MaxHeld {
+	st.Full = st.KeptBack >= at.MaxHeld
+	if s.HeldFor(c) >= at.MaxHeld { // with fewer, runs that wait for a place go on by themselves
 		wait(ReasonHeldMost, 0)
 	}
 	if len(h.Uncertain) >= UncertainStreak {

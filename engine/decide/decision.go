@@ -125,7 +125,8 @@ type Env struct {
 	MayTakeEffect bool
 	// Asks says that the connector of the mutation that a Resolve names can be asked now what became of its call (O3).
 	Asks bool
-	// MaxHeld bounds the events that a concurrent consumer may have held: with so many no run begins (C3).
+	// MaxHeld bounds the events of a concurrent consumer that are held, or whose run waits for a place: with so many no
+	// run begins for another (C3).
 	MaxHeld int
 	// Policies bound retries, budgets and wake times.
 	Policies schedule.Policies

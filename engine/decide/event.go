@@ -167,9 +167,10 @@ func (c ChangeEvents) decide(d *decision) error {
 	return nil
 }
 
-// mayRepeat is O11: a redrive would make a call of its own for the event, and one that was made for it before was
-// applied, or its outcome is not known. That may be the call with which the event has ended, now or before an earlier
-// redrive, or that of an earlier attempt: a late answer may have contradicted its failure (F12).
+// mayRepeat is O11: it reports whether a redrive may repeat an effect. That is so where a call that was made for the
+// event was applied, or its outcome is not known. It may be the call of the run with which the event has ended, now or
+// before an earlier redrive. It may also be the call of an earlier attempt whose failure a late answer has contradicted
+// (F12).
 func (d *decision) mayRepeat(ref eventlog.EventRef) bool {
 	e := d.event(ref.Topic, ref.MessageID)
 	if e == nil {

@@ -1,10 +1,9 @@
-// Package runtask has the scripts and questions that are at work for the runs of one workflow.
+// Package runtask keeps the tasks of one workflow: the scripts and questions that are at work for its runs.
 //
 // Guaranteed:
 //
-//   - A run has one task at a time. A task that has ended stays entered until it is collected: only then may begin
-//     what its run owes next.
-//   - A task's end is told after it can be collected, so a caller that collects then misses none.
+//   - A run has one task at a time. After a task has ended, its run gets no other until Collect has forgotten it.
+//   - The end of a task is told only after Collect finds it, so a caller that then collects misses none.
 //   - Stop ends the scripts of the runs that have ended, and no others.
 //
 // Not guaranteed: that a task outlives its process. What it had not recorded by then is lost; the log has the run as

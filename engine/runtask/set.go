@@ -12,7 +12,7 @@ import (
 // ends with the run. What it has found out is recorded under the first.
 type Task func(ctx, script context.Context) error
 
-// Set are the scripts and questions that are at work for a workflow, one for a run. Those of a workflow with a
+// Set holds the scripts and questions that are at work for a workflow, one for a run. Those of a workflow with a
 // concurrent consumer work in goroutines of their own. The zero value is ready for use.
 //
 // Locking: mu guards open and ended.
@@ -21,18 +21,18 @@ type Set struct {
 
 	mu    sync.Mutex
 	open  map[eventlog.RunID]context.CancelFunc // ends the script
-	ended []end
+	ended []outcome
 }
 
-// end says that the task of a run has ended, and with which error.
-type end struct {
+// outcome says with which error the task of a run has ended.
+type outcome struct {
 	run eventlog.RunID
 	err error
 }
 
-// Begin has the task work for the run in a goroutine of its own, unless one is at work for it already. Ended is called
-// when it has ended.
-func (s *Set) Begin(ctx context.Context, run eventlog.RunID, do Task, ended func()) {
+// Begin has the task work for the run in a goroutine of its own, unless one is at work for it already. It calls onEnd
+// when the task has ended.
+func (s *Set) Begin(ctx context.Context, run eventlog.RunID, do Task, onEnd func()) {
 	script, opened := s.enter(ctx, run)
 	if !opened {
 		return
@@ -40,17 +40,17 @@ func (s *Set) Begin(ctx context.Context, run eventlog.RunID, do Task, ended func
 	s.all.Go(func() {
 		err := do(ctx, script)
 		s.mu.Lock()
-		s.ended = append(s.ended, end{run, err})
+		s.ended = append(s.ended, outcome{run, err})
 		s.mu.Unlock()
-		ended()
+		onEnd()
 	})
 }
 
 // ErrEntered says that a run has a task already: a fault of the caller.
 var ErrEntered = errors.New("the run has a task that is not collected yet")
 
-// Do has the task work for the run here and now. The caller knows from Working that no task is left: beside one of the
-// same run it does nothing and returns ErrEntered.
+// Do runs the task in the goroutine of the caller, who has seen with Working that no task is left. If the run has a
+// task all the same, Do does nothing and returns ErrEntered.
 func (s *Set) Do(ctx context.Context, run eventlog.RunID, do Task) error {
 	script, opened := s.enter(ctx, run)
 	if !opened {
@@ -95,24 +95,25 @@ func (s *Set) Working() bool {
 
 // Stop ends the scripts of the runs that have ended: what they come to is not wanted any more. Without that they would
 // keep processes and turns from other runs.
-func (s *Set) Stop(ended func(eventlog.RunID) bool) {
+func (s *Set) Stop(isOver func(eventlog.RunID) bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for run, stop := range s.open {
-		if ended(run) {
+		if isOver(run) {
 			stop()
 		}
 	}
 }
 
-// Collect forgets the tasks that have ended, so that what their runs owe next may begin. It returns the error of one.
+// Collect forgets the tasks that have ended, so that what their runs owe next may begin. It returns the error of
+// the last that has failed.
 func (s *Set) Collect() (err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, end := range s.ended {
-		s.close(end.run)
-		if end.err != nil {
-			err = end.err
+	for _, task := range s.ended {
+		s.close(task.run)
+		if task.err != nil {
+			err = task.err
 		}
 	}
 	s.ended = nil

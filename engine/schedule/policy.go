@@ -72,9 +72,9 @@ type (
 		// What the workflow's own scripts publish is not. At least 1.
 		Events int `yaml:"events" json:"events"`
 	}
-	// Held bounds the events of a concurrent consumer that may be held.
+	// Held bounds the events of a concurrent consumer that are held, or whose run waits for a place.
 	Held struct {
-		// Max is with how many held events of a consumer no further run of it begins (C3). At least 1.
+		// Max: with so many of them no run of the consumer begins for another event (C3). At least 1.
 		Max int `yaml:"max" json:"max"`
 	}
 	// Chain bounds the publications of which each was made for the one before.

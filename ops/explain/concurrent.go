@@ -131,7 +131,7 @@ func (w *Why) explainStanding(s *projections.State, st decide.ConsumerStatus) {
 		waits = append(waits, eventlog.Count(st.Returning, "run")+" for a place")
 	}
 	if st.Braked > 0 {
-		waits = append(waits, eventlog.Count(st.Braked, "approved call")+" for what stops the consumer")
+		waits = append(waits, eventlog.Count(st.Braked, "approved call")+" until the consumer may call its target again")
 	}
 	if st.Offers > 0 && !s.Archived { // else no run will take them
 		waits = append(waits, eventlog.Count(st.Offers, "event")+" for a run")
@@ -141,6 +141,11 @@ func (w *Why) explainStanding(s *projections.State, st decide.ConsumerStatus) {
 	}
 	if len(waits) > 0 {
 		w.add("At consumer %s wait: %s.", c.Name, strings.Join(waits, ", "))
+	}
+	if st.Full && !s.Archived {
+		w.add("No run begins for another event of %s: %s held or %s with a run that has no place, as many as "+
+			"policies.held.max allows.", c.Name, eventlog.Count(st.KeptBack, "event")+number(st.KeptBack, " is", " are"),
+			number(st.KeptBack, "waits", "wait"))
 	}
 	for _, wait := range st.Waits {
 		switch wait.Reason {
@@ -154,9 +159,6 @@ func (w *Why) explainStanding(s *projections.State, st decide.ConsumerStatus) {
 			}
 		case decide.ReasonRate:
 			w.add("It begins at most %s (rate): the next run at %s.", c.Rate, wait.Until)
-		case decide.ReasonHeldMost:
-			w.add("No run of a pending event of %s begins until fewer events are held, or have a run that waits for a place: "+
-				"with %d of them the bound is reached (policies.held.max).", c.Name, st.KeptBack)
 		case decide.ReasonUncertain:
 			w.add("No run of a pending event of %s begins until the outcome of one of these %d calls is known, or the workflow "+
 				"is resumed.", c.Name, len(h.Uncertain))

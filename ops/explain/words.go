@@ -129,8 +129,8 @@ var remedies = map[eventlog.BlockReason]string{
 	eventlog.BlockInternal: "This is a fault of Pawl or of a connector; the run's error says more. " +
 		"Resuming tries again.",
 	eventlog.BlockContradiction: "A late answer differs from the recorded outcome, which stands. Look at the other " +
-		"side. If the call was carried out there, first skip an event of it that waits for another try, which would " +
-		"repeat that; then resume.",
+		"side. If the call was carried out there and its event waits for another try, skip that event first: the try " +
+		"would repeat the call. Then resume.",
 	eventlog.BlockLoss: "A part of the log was lost and accepted as lost. " +
 		"Check what the other side holds before resuming.",
 }

@@ -30,10 +30,10 @@ type Mutation struct {
 	// StartedAt is when the request was allowed to leave, null while it awaits approval.
 	StartedAt eventlog.Instant `json:"startedAt"`
 	SettledAt eventlog.Instant `json:"settledAt"`
-	// IdempotencyKey is what the other side was sent the call with, empty before it has left.
-	IdempotencyKey string `json:"idempotencyKey,omitempty" jsonschema:"what the other side was sent the call with, if it has left"`
-	// Deadline is until when the latest sending of it is under way, whatever becomes of it.
-	Deadline eventlog.Instant `json:"deadline,omitempty" jsonschema:"until when the latest sending of it can be under way, if it has left"`
+	// IdempotencyKey is the key that the other side was given with the call, empty before the call has left.
+	IdempotencyKey string `json:"idempotencyKey,omitempty" jsonschema:"the key that the other side was given with the call; absent before the call has left"`
+	// Deadline is when the latest sending of the call is over at the latest, 0 before the call has left.
+	Deadline eventlog.Instant `json:"deadline,omitempty" jsonschema:"when the latest sending of the call is over at the latest; absent before the call has left"`
 	// Comment is what the person who decided on it last has said, null for nothing.
 	Comment *Comment `json:"comment"`
 	// Decision is the latest that a person or client has taken on it, null for none.

@@ -66,9 +66,9 @@
 //	script.problems            finding         how many problems are not listed
 //	limit.checks               handlers.go     a text that would keep the checks at work for long
 //
-// The codes of the definition (shape.*) are those of package vm, which reads it (shape.unknownKey is also that of
-// result.go and of an option of ctx.peek in arguments.go); script.syntax, script.import and
-// script.suspicious are those of package script.
+// The codes of the definition (shape.*) are those of package vm, which reads it; shape.unknownKey is also one of
+// result.go and of arguments.go (an option of ctx.peek). script.syntax, script.import and script.suspicious are those
+// of package script.
 //
 // How do I add a check? Give it a file with its noun as name, and a method of collector. Call that from handlers.go:
 // from consumer for what concerns one consumer, from judge for each use of ctx. Write its code and its file into the

@@ -178,7 +178,7 @@ func (c *collector) consumer(d *sandbox.ConsumerDefinition) {
 				c.asErrors(func() { c.preparedMembers(asks, 0, members, data) })
 			}
 		}
-		c.unasked(prepare, phase(sandbox.Mutate), phase(sandbox.Next), d)
+		c.misplacedApproval(prepare, phase(sandbox.Mutate), phase(sandbox.Next), d)
 		c.reserved(prepare, d)
 		c.data(prepare, phase(sandbox.Mutate), phase(sandbox.Next), d)
 		if asks := phase(approval); asks != nil {

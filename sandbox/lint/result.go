@@ -211,9 +211,9 @@ func (c *collector) asksForEvent(test ast.Expression) (asks bool) {
 	return asks
 }
 
-// unasked reports a member approval in what prepare returns, where the consumer has none: it has no effect there, and
-// the call leaves without a question. A member that mutate or next takes is one of theirs.
-func (c *collector) unasked(prepare, mutate, next ast.Expression, d *sandbox.ConsumerDefinition) {
+// misplacedApproval reports a member approval in what prepare returns, where the consumer has none: it has no effect
+// there, and the call leaves without a question. A member with another name that mutate or next takes is one of theirs.
+func (c *collector) misplacedApproval(prepare, mutate, next ast.Expression, d *sandbox.ConsumerDefinition) {
 	if !d.HasMutate || d.Approval != "" {
 		return
 	}
@@ -230,7 +230,8 @@ func (c *collector) unasked(prepare, mutate, next ast.Expression, d *sandbox.Con
 		}
 		names, at, _ := script.Keys(result)
 		for _, name := range names {
-			if slices.Contains(resultMembers, name) || !similar.Surely(name, approval) || slices.Contains(taken, name) {
+			own := name != approval && slices.Contains(taken, name)
+			if own || slices.Contains(resultMembers, name) || !similar.Surely(name, approval) {
 				continue
 			}
 			c.Fail("shape.unknownKey", at[name], `write it beside prepare: approval: "ask", or approval: (prepared) => `+

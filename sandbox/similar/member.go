@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// otherwise are members of a definition by the names that authors give them elsewhere, as spelt says.
+// otherwise maps what authors call a member in other tools, written as spelt writes it, to the member here.
 var otherwise = map[string]string{
 	"topic": "subscribe", "topics": "subscribe", "on": "subscribe", "from": "subscribe", "subscribes": "subscribe",
 	"subscriptions": "subscribe", "input": "subscribe",
@@ -28,8 +28,8 @@ var otherwise = map[string]string{
 	"steps": "consumers", "events": "topics",
 }
 
-// Member is the known member of a definition that an unknown one stands for: the nearest one, else the one that has
-// this name elsewhere. It is empty for none.
+// Member is the known member of a definition that an unknown name means: the nearest one, or else the one that other
+// tools call so; empty for none.
 func Member(name string, known []string) string {
 	if close := Names(name, known, 1); len(close) > 0 {
 		return close[0]
@@ -37,14 +37,17 @@ func Member(name string, known []string) string {
 	return elsewhere(name, known)
 }
 
-// Surely reports whether an unknown member of a definition hardly stands for anything but the known one: at most a
-// third of its letters differ, they have another order, or it has this name elsewhere.
+// Surely reports whether an unknown name almost certainly means the known member: at most a third of the letters
+// differ, the letters stand in another order, or other tools call the member so. A short name is near to many words
+// (date and rate): there a letter may only follow.
 func Surely(name, known string) bool {
 	switch {
 	case len(name) > longest:
 		return false
-	case 3*Distance(name, known) <= len(known), letters(name) == letters(known):
+	case letters(name) == letters(known):
 		return true
+	case 3*Distance(name, known) <= len(known):
+		return len(known) > 4 || strings.HasPrefix(strings.ToLower(name), known)
 	}
 	return elsewhere(name, []string{known}) == known
 }

@@ -86,7 +86,8 @@ func TestSurelyWantsMoreThanLikeness(t *testing.T) {
 		}
 	}
 	for _, pair := range [][2]string{
-		{"state", "rate"}, {"retries", "rate"}, {"name", "key"}, {"throttle", "key"}, {"deadLetter", "approval"},
+		{"state", "rate"}, {"date", "rate"}, {"hey", "key"},
+		{"retries", "rate"}, {"name", "key"}, {"throttle", "key"}, {"deadLetter", "approval"},
 		{strings.Repeat("approval", 1<<17), "approval"},
 	} {
 		if similar.Surely(pair[0], pair[1]) {

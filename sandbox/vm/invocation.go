@@ -28,7 +28,7 @@ type invocation struct {
 	published    map[string]int // by topic and messageId, the last of publishes
 	entered      bool           // the handler was called
 	asks         bool           // the consumer's approval wants a person to look at the call
-	unasked      bool           // the consumer has mutate, and no approval
+	sendsUnasked bool           // the consumer has mutate and no approval: its calls leave without a question
 	inputs       []sandbox.Input
 	malformed    sandbox.Place // of a result of prepare that is none
 	reserves     bool          // prepare has returned reservations of events

@@ -135,7 +135,8 @@ func (inv *invocation) enter() (*goja.Promise, error) {
 	switch inv.call.Phase {
 	case sandbox.Prepare:
 		if ex := inv.rt.Try(func() {
-			inv.unasked = !value.Undefined(property(this, "mutate")) && value.Undefined(property(this, sandbox.ApprovalMember))
+			inv.sendsUnasked = !value.Undefined(property(this, "mutate")) &&
+				value.Undefined(property(this, sandbox.ApprovalMember))
 		}); ex != nil {
 			return nil, ex
 		}
@@ -302,10 +303,11 @@ func (inv *invocation) returned(v goja.Value) (json.RawMessage, *sandbox.Error) 
 	return raw, nil
 }
 
-// misplacedApproval is the fault of a prepare that returns approval: "ask" for a consumer without approval, which alone
-// asks a person: the call would leave without a question.
+// misplacedApproval is the fault of a prepare that returns approval: "ask" although its consumer has no approval. Only
+// the consumer's own member asks a person, so the call would leave without a question. Most results do not contain the
+// word, and are not parsed for it.
 func (inv *invocation) misplacedApproval(raw json.RawMessage) *sandbox.Error {
-	if !inv.unasked || !inv.reserves || !bytes.Contains(raw, []byte(`"`+sandbox.ApprovalMember+`"`)) {
+	if !inv.sendsUnasked || !inv.reserves || !bytes.Contains(raw, []byte(`"`+sandbox.ApprovalMember+`"`)) {
 		return nil
 	}
 	result, ok := value.Members(raw)

@@ -12,16 +12,17 @@ import (
 	"github.com/pawl-run/pawl/sandbox/vm/value"
 )
 
-// vital are the members of a consumer without which it does what it must not do, and what that is. One of them under
-// another name is an error: a warning stops no deploy.
+// vital are the members of a consumer whose absence does harm, and what then happens. If an unknown member seems to
+// mean one of them, that is an error and not a warning: a warning does not stop a deploy.
 var vital = []struct{ name, without string }{
 	{sandbox.ApprovalMember, "calls are sent without asking a person"},
 	{"key", "events with the same key do not keep their order"},
 	{"rate", "nothing limits how often runs begin"},
 }
 
-// lost is the problem of a member that is not known and stands for a vital one of a consumer, which is not given; nil
-// for none. A key of a workflow may be anything, such as a name, and so may a key and a rate of an instance.
+// lost is the problem of an unknown member that seems to mean a vital member of a consumer which is not given; nil for
+// none. In a workflow a member that looks like key may mean anything, and so may one that looks like key or rate in an
+// instance of a class.
 func (r *reader) lost(on *goja.Object, path []string, member string, instance bool) *sandbox.Problem {
 	workflow := len(path) == 0
 	if !workflow && path[0] != "consumers" {

@@ -25,6 +25,7 @@ func (c *Connector) openOrCreate(ctx context.Context, call connector.Call, name 
 			if ctx.Err() != nil || failure.Code != "csv.missing" {
 				return nil, failure
 			}
+			// Lstat comes first: a file that is made between the two looks must not be taken for a link that leads to nothing.
 			if _, err := c.dir.Root.Lstat(name); !errors.Is(err, fs.ErrNotExist) {
 				if _, err := c.dir.Root.Stat(name); err != nil {
 					return nil, failure // a link that leads to nothing

@@ -1,7 +1,6 @@
 package httpcall
 
 import (
-	"cmp"
 	"context"
 	"crypto/tls"
 	"encoding/json"
@@ -140,14 +139,7 @@ func (c *Connector) Operations() []connector.Operation { return c.operations }
 
 // Waiting lists the workflow's calls that wait for their turn at a host, by host and run.
 func (c *Connector) Waiting(workflow eventlog.WorkflowName) []connector.Waiting {
-	var all []connector.Waiting
-	for _, queue := range c.turns {
-		all = append(all, queue.Waiting(workflow)...)
-	}
-	slices.SortFunc(all, func(a, b connector.Waiting) int {
-		return cmp.Or(cmp.Compare(a.Target, b.Target), cmp.Compare(a.Run, b.Run), cmp.Compare(a.Key, b.Key))
-	})
-	return all
+	return turn.Waiting(workflow, c.turns...)
 }
 
 // Close ends the calls that listen on after their deadline and drops idle connections.

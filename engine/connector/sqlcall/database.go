@@ -1,7 +1,6 @@
 package sqlcall
 
 import (
-	"cmp"
 	"context"
 	"slices"
 	"time"
@@ -111,14 +110,11 @@ func newTurns(places int) *turn.Queue {
 
 // Waiting lists the workflow's calls that wait for their turn, by what they wait for and run.
 func (c *Connector) Waiting(workflow eventlog.WorkflowName) []connector.Waiting {
-	all := c.turns.Waiting(workflow)
+	queues := []*turn.Queue{c.turns}
 	for _, db := range c.databases {
-		all = slices.Concat(all, db.places.Waiting(workflow), db.writes.Waiting(workflow))
+		queues = append(queues, db.places, db.writes)
 	}
-	slices.SortFunc(all, func(a, b connector.Waiting) int {
-		return cmp.Or(cmp.Compare(a.Target, b.Target), cmp.Compare(a.Run, b.Run), cmp.Compare(a.Key, b.Key))
-	})
-	return all
+	return turn.Waiting(workflow, queues...)
 }
 
 // noTable is the failure of a question about a call where the table of calls is missing.

@@ -106,7 +106,8 @@ func newDatabase(name string, config DatabaseConfig, turns *turn.Queue) (*databa
 			return nil, nil, err
 		}
 		db.backend, db.turns = newSQLite(config.File, cmp.Or(config.Table, defaultTable)), turns
-		db.writes = turn.New(turn.Bounds{Target: "the write lock of " + name, Places: 1, PlacesFrom: "a bound of SQLite"})
+		db.writes = turn.New(turn.Bounds{Target: "the file of " + name, Places: 1,
+			PlacesFrom: "SQLite lets one call at a time change a file"})
 		return db, nil, nil
 	}
 	server, err := newServer(name, config)

@@ -81,8 +81,8 @@ func TestCallsOfSQLiteHaveTurns(t *testing.T) {
 	}
 }
 
-// connect makes a connector with a server and two files. So many calls may be open at each of them, and two may work in
-// files. It is for calls that only wait for their turns.
+// connect makes a connector with one server and two files. Each takes that many calls at once; two calls may work in
+// files at once. No call of these tests connects: they only wait for their turns.
 func connect(t *testing.T, connections int) *Connector {
 	t.Helper()
 	dir := t.TempDir()
@@ -154,8 +154,8 @@ func TestCallsThatWaitForTheirFileKeepNoTurnFromAnother(t *testing.T) {
 		connections int
 		mode        mode
 	}{
-		"the database one":      {1, reading},
-		"the write lock of one": {10, changing},
+		"the database one": {1, reading},
+		"the file of one":  {10, changing},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			c := connect(t, at.connections)

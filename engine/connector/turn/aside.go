@@ -100,8 +100,7 @@ func (q *Queue) takeAside(key string) (later time.Time) {
 	return time.Time{}
 }
 
-// Waiting lists the workflow's calls that wait for their turn, by run.
-func (q *Queue) Waiting(workflow eventlog.WorkflowName) []connector.Waiting {
+func (q *Queue) waiting(workflow eventlog.WorkflowName) []connector.Waiting {
 	if q == nil {
 		return nil
 	}
@@ -119,8 +118,22 @@ func (q *Queue) Waiting(workflow eventlog.WorkflowName) []connector.Waiting {
 			all = append(all, one)
 		}
 	}
+	return all
+}
+
+// Waiting lists the workflow's calls that wait for their turn, by run and key.
+func (q *Queue) Waiting(workflow eventlog.WorkflowName) []connector.Waiting {
+	return Waiting(workflow, q)
+}
+
+// Waiting lists the workflow's calls that wait in any of the queues, by target, run and key.
+func Waiting(workflow eventlog.WorkflowName, queues ...*Queue) []connector.Waiting {
+	var all []connector.Waiting
+	for _, queue := range queues {
+		all = append(all, queue.waiting(workflow)...)
+	}
 	slices.SortFunc(all, func(a, b connector.Waiting) int {
-		return cmp.Or(cmp.Compare(a.Run, b.Run), cmp.Compare(a.Key, b.Key))
+		return cmp.Or(cmp.Compare(a.Target, b.Target), cmp.Compare(a.Run, b.Run), cmp.Compare(a.Key, b.Key))
 	})
 	return all
 }

@@ -41,8 +41,8 @@ type closing interface {
 
 // process is what connectors need of this process besides their settings.
 type process struct {
-	parser func() *exec.Cmd // of mails
-	places int              // at its processors, for calls that work in it
+	parser func() *exec.Cmd // makes the process that parses mails
+	places int              // how many calls may do their work in this process at once, 0 for no bound
 	logger *slog.Logger
 }
 

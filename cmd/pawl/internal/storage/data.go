@@ -4,7 +4,10 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"os"
 	"path/filepath"
+	"runtime"
+	"sync"
 
 	"github.com/pawl-run/pawl/cmd/pawl/internal/config"
 	"github.com/pawl-run/pawl/cmd/pawl/internal/datadir"
@@ -38,12 +41,23 @@ type Data struct {
 	ended error
 }
 
+// countProcessors counts the processors that this process may use. Once, it also lets Go run code on one thread more: the
+// embedded broker spends much of its time in system calls that sync and remove files, and Go notices late that such a
+// call leaves a processor idle. A GOMAXPROCS that is set stays as it is.
+var countProcessors = sync.OnceValue(func() int {
+	number := runtime.GOMAXPROCS(0)
+	if os.Getenv("GOMAXPROCS") == "" {
+		runtime.GOMAXPROCS(number + 1)
+	}
+	return number
+})
+
 // looks reports whether only the broker may change anything in the directory.
 func (d *Data) looks() bool { return d.stopped && !d.accepts && d.restoring == nil }
 
 // openBroker opens the broker, and with it locks the directory against other processes.
 func (d *Data) openBroker(ctx context.Context) (err error) {
-	d.Processors = processors()
+	d.Processors = countProcessors()
 	d.Broker, err = openBroker(ctx, d.Settings, d.With, d.Logger, trust(d.Settings.Data, d.accepts), &d.Opened)
 	return err
 }

@@ -2,9 +2,6 @@ package storage
 
 import (
 	"log/slog"
-	"os"
-	"runtime"
-	"sync"
 
 	"github.com/pawl-run/pawl/cmd/pawl/internal/config"
 	"github.com/pawl-run/pawl/cmd/pawl/internal/exit"
@@ -26,14 +23,3 @@ func NewWorkers(s config.Settings, with Parts, size int, logger *slog.Logger) (*
 	}
 	return workers, nil
 }
-
-// processors counts the processors, and lets Go run code on one thread more than there are. The embedded broker is
-// inside of system calls that sync and remove files much of the time, and Go notices only after a while that such a
-// call leaves a processor idle. A GOMAXPROCS that is set is left as it is.
-var processors = sync.OnceValue(func() int {
-	number := runtime.GOMAXPROCS(0)
-	if os.Getenv("GOMAXPROCS") == "" {
-		runtime.GOMAXPROCS(number + 1)
-	}
-	return number
-})

@@ -22,7 +22,7 @@ func (c *Resume) Run(engine *client.Finder, screen term.Screen) error {
 	})
 }
 
-// resumed is a workflow after a resume, which frees those of its held events that wait for a person (C5).
+// resumed is a workflow after a resume, with the number of its events that the resume has not freed (C5).
 type resumed struct {
 	workflowStatus
 	Counts struct{ Held int }
@@ -30,11 +30,12 @@ type resumed struct {
 
 func (w resumed) String() string {
 	text := w.workflowStatus.String()
-	switch w.Counts.Held {
-	case 0:
-		return text
-	case 1:
-		return text + fmt.Sprintf("; 1 event is still held (pawl why %s)", w.Name)
+	if n := w.Counts.Held; n > 0 {
+		are := "are"
+		if n == 1 {
+			are = "is"
+		}
+		text += fmt.Sprintf("; %s %s still held (pawl why %s)", term.Plural(n, "event"), are, w.Name)
 	}
-	return text + fmt.Sprintf("; %d events are still held (pawl why %s)", w.Counts.Held, w.Name)
+	return text
 }

@@ -13,9 +13,10 @@ import (
 // batched are the versions of MCP that have batches. The SDK ends a session of a later one at a batch.
 var batched = []string{"2024-11-05", "2025-03-26"}
 
-// batch sorts the elements of a batch, an array of messages that clients of an old version send. What the SDK ends the
-// session at is answered. The calls stay together, as their answers do, and what wants no answer gets a line of its
-// own: the SDK waits for answers to it, and takes two of it for one call that is sent twice.
+// batch splits a batch, an array of messages that clients of an old version send, into what the SDK can take. It
+// answers the elements at which the SDK would end the session. The calls stay in one batch, so that their answers come
+// in one too. A notification or an answer gets a line of its own: in a batch the SDK would wait for an answer to it,
+// and would take two of them for the same call twice.
 func (m *messages) batch(line []byte) (passed [][]byte, answer string) {
 	var elements []json.RawMessage
 	if err := json.Unmarshal(line, &elements); err != nil {
@@ -74,7 +75,7 @@ func (m *messages) note(message jsonrpc.Message) {
 	}
 }
 
-// rpcError is an error of JSON-RPC about a message whose id cannot be read.
+// rpcError is an answer of JSON-RPC that belongs to no single call: its id is null.
 func rpcError(code int, what string) string {
 	return fmt.Sprintf(`{"jsonrpc":"2.0","id":null,"error":{"code":%d,"message":%q}}`, code, what)
 }

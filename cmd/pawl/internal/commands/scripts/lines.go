@@ -41,7 +41,7 @@ func (m *messages) Read(p []byte) (int, error) {
 		if len(line) == 0 {
 			continue
 		}
-		passed, answer := m.sort(line)
+		passed, answer := m.split(line)
 		if answer != "" {
 			if _, err := fmt.Fprintln(m.out, answer); err != nil {
 				return 0, fmt.Errorf("answer a line that is no message: %w", err)
@@ -56,13 +56,13 @@ func (m *messages) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// sort gives the messages of a line that the SDK takes, and the answer to what is no message; empty for none.
-func (m *messages) sort(line []byte) (passed [][]byte, answer string) {
-	if !json.Valid(line) {
-		return nil, rpcError(jsonrpc.CodeParseError, "this line is no JSON")
-	}
+// split gives the messages of a line that the SDK takes, and the answer to the rest of it; empty for none.
+func (m *messages) split(line []byte) (passed [][]byte, answer string) {
 	if line[0] == '[' {
 		return m.batch(line)
+	}
+	if !json.Valid(line) {
+		return nil, rpcError(jsonrpc.CodeParseError, "this line is no JSON")
 	}
 	message, err := jsonrpc.DecodeMessage(line)
 	if err != nil {
