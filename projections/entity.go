@@ -191,6 +191,8 @@ type Probing struct {
 	Began uint64           `msgpack:"began"`
 	// Attention is since when a person should look, zero before (F8).
 	Attention eventlog.Instant `msgpack:"attention,omitempty"`
+	// Probed: the last run that began is a probe, and no retry of next.
+	Probed bool `msgpack:"probed,omitempty"`
 }
 
 // Run is one attempt of one handler.
@@ -320,9 +322,9 @@ type TopicEvent struct {
 	Reason        string           `msgpack:"reason,omitempty"`
 	// Unknown: it was given up with an accepted loss, and a call may have been made for it (O11).
 	Unknown bool `msgpack:"unknown,omitempty"`
-	// WasUnknown: it was Unknown when it was redriven, or more runs belong to Former than are kept. Former are the latest
-	// runs with which it had ended before, and which had made a call: that may have had its effect, whatever becomes of
-	// the event now (O11).
+	// WasUnknown: it was Unknown when it was redriven, more runs belong to Former than are kept, or an attempt was
+	// forgotten whose call may have had its effect. Former are the latest runs with which it had ended before, and which
+	// had made a call: that may have had its effect, whatever becomes of the event now (O11).
 	WasUnknown bool             `msgpack:"wasUnknown,omitempty"`
 	Former     []eventlog.RunID `msgpack:"former,omitempty"`
 	// Undecided: it is Unknown, and no person has said yet that it was handled, or redriven it.
@@ -382,6 +384,8 @@ type Attempt struct {
 	At      eventlog.Instant  `msgpack:"at"`
 	EndedAt eventlog.Instant  `msgpack:"endedAt,omitempty"`
 	Failure *eventlog.Failure `msgpack:"failure,omitempty"`
+	// Called: it has ended, and its run had made a call. A late answer may still say that the call was applied (F12).
+	Called bool `msgpack:"called,omitempty"`
 }
 
 // Input is something outside that the workflow took in.

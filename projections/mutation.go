@@ -158,3 +158,10 @@ func (f *folding) leftIndeterminate(e *eventlog.MutationLeftIndeterminate) error
 		m.Failure, m.Resending = &failure, false
 	})
 }
+
+// MayHaveHappened reports whether the call was applied, as a late answer may say (F12), or may have been: its outcome
+// is not known, or a person has skipped it before it was (O11).
+func (m *Mutation) MayHaveHappened() bool {
+	unknown := m.Status.Unresolved() || m.ResolvedBy == eventlog.ResolvedByUserSkip && m.StartedAt != 0
+	return unknown || m.Status == eventlog.MutationStatusApplied || m.Contradiction != ""
+}

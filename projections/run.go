@@ -160,7 +160,13 @@ func (f *folding) concurrentStarted(e *eventlog.RunStarted) error {
 	}
 	f.putRun(&r)
 	f.countOwing(0, r.attends())
-	return f.changeHandler(e.Handler, func(h *Handler) { h.StartedAt = f.at() })
+	return f.changeHandler(e.Handler, func(h *Handler) {
+		h.StartedAt = f.at()
+		if h.Probing != nil {
+			p := *h.Probing
+			p.Probed, h.Probing = e.RetryOf == "", &p
+		}
+	})
 }
 
 // over reports whether the run has ended, or never was: it changes no more (R15).

@@ -39,9 +39,14 @@ func (f *folding) eventReserved(e *eventlog.EventReserved) error {
 	if old != nil && old.Held != nil {
 		return fmt.Errorf("event %s in %s is held for %s and cannot be reserved", e.MessageID, e.Topic, old.Held.Reason)
 	}
+	effect := false // of an attempt that is forgotten now
+	if old != nil && len(old.Attempts) == maxAttemptsKept && old.Attempts[0].Called {
+		effect = f.mayHaveHappened(old.Attempts[0].Run)
+	}
 	err := f.changeEvent(e.Topic, e.MessageID, func(x *TopicEvent) {
 		x.Status, x.ReservedBy, x.ScheduledAt, x.Deferred = eventlog.EventStatusReserved, e.Run, 0, false
 		x.Executions++
+		x.WasUnknown = x.WasUnknown || effect
 		attempts := append(slices.Clone(x.Attempts), Attempt{N: x.Executions, Run: e.Run, At: f.at()})
 		if len(attempts) > maxAttemptsKept {
 			attempts = attempts[len(attempts)-maxAttemptsKept:]
@@ -101,9 +106,12 @@ func (f *folding) giveBack(topic eventlog.Topic, id eventlog.MessageID, run even
 	if err != nil {
 		return err
 	}
+	called := f.Run(run).Mutation != ""
 	return f.changeEvent(topic, id, func(x *TopicEvent) {
 		x.Status, x.ReservedBy, x.ScheduledAt, x.Held = eventlog.EventStatusPending, "", 0, nil
-		x.Attempts = f.endAttempt(x.Attempts, failure)
+		if x.Attempts = f.endAttempt(x.Attempts, failure); len(x.Attempts) > 0 {
+			x.Attempts[len(x.Attempts)-1].Called = called
+		}
 		if failure != nil {
 			x.FailedAt = f.Head.Revision
 		}
@@ -216,6 +224,16 @@ func (e *TopicEvent) endedWith(run eventlog.RunID) {
 	if over := len(e.Former) - maxFormer; over > 0 {
 		e.Former, e.WasUnknown = e.Former[over:], true
 	}
+}
+
+// mayHaveHappened reports whether the call of an ended run may have had its effect.
+func (f *folding) mayHaveHappened(id eventlog.RunID) bool {
+	run := f.Run(id)
+	if run == nil || run.Mutation == "" {
+		return false
+	}
+	m := f.Mutation(run.Mutation)
+	return m != nil && m.MayHaveHappened()
 }
 
 // failureOf is the failure that the run has ended with in this fold, nil after a crash or an

@@ -81,6 +81,9 @@ func (d *decision) charge(run *projections.Run, held []*projections.TopicEvent, 
 // so many failures in a row it needs attention, or is held where the policy says so. least is the
 // smallest number of failures to assume, longest the longest pause between two tries, unless the target asks for more.
 func (d *decision) backOff(run eventlog.RunID, f eventlog.Failure, least int, longest time.Duration) {
+	if !hasPlain(d.state().Definition()) {
+		return // a deploy has taken the last one while it ran, and nothing else would end the back-off
+	}
 	p := d.env.Policies.Transient
 	attempt := 0
 	if b := d.state().Backoff; b != nil {

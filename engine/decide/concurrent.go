@@ -88,8 +88,8 @@ func nextBeginning(s *projections.State, c eventlog.Consumer, now eventlog.Insta
 		return beginning{run: back}, true
 	}
 	mayBeginNew := mayStart && len(h.Uncertain) < UncertainStreak && keptBack(s, c) < maxHeld
-	if h.Probing != nil && mayBeginNew && probeAt(h.Probing, now) <= now {
-		// A probe that is due goes before the retry, which could otherwise keep the only place from it for ever.
+	if h.Probing != nil && mayBeginNew && probeAt(h.Probing, now) <= now && (retry == nil || !h.Probing.Probed) {
+		// Probes and retries take turns at the only place: either could otherwise keep the others from it for ever.
 		if probe, ok := nextProbe(s, c, now); ok {
 			return beginning{event: probe}, true
 		}

@@ -124,8 +124,8 @@ func (d *decision) endProbingOfPlain(next *eventlog.Definition) {
 }
 
 // endFailuresOfPlain ends what is left of the failures of consumers that are not plain any more, or dropped: the
-// successes of concurrent consumers end neither such a count nor the workflow's back-off. The back-off stays where a
-// plain handler is left, since it may be about that one (F8, C9).
+// successes of concurrent consumers end neither such a count nor the workflow's back-off. Where a plain handler is
+// left, the back-off may be about that one: it goes on, and what is counted and needs attention begins anew (F8, C9).
 func (d *decision) endFailuresOfPlain(next *eventlog.Definition) {
 	var over []eventlog.Handler // collected first: each fact changes the state
 	for name, h := range d.state().Handlers() {
@@ -136,10 +136,32 @@ func (d *decision) endFailuresOfPlain(next *eventlog.Definition) {
 	for _, name := range over {
 		d.emit(&eventlog.HandlerFailuresCounted{Handler: name})
 	}
-	plain := func(c eventlog.Consumer) bool { return !c.Concurrent() }
-	if d.state().Backoff != nil && len(next.Producers) == 0 && !slices.ContainsFunc(next.Consumers, plain) {
+	switch b := d.state().Backoff; {
+	case b == nil:
+	case !hasPlain(next):
 		d.emit(&eventlog.BackoffCleared{})
+	case b.Attempt > 0 && losesPlain(d.state().Definition(), next): // what has failed may be gone: it counts anew
+		d.emit(&eventlog.BackoffStarted{Until: b.Until})
 	}
+}
+
+// hasPlain reports whether the definition has a plain handler: a producer, or a consumer without concurrency.
+func hasPlain(def *eventlog.Definition) bool {
+	plain := func(c eventlog.Consumer) bool { return !c.Concurrent() }
+	return len(def.Producers) > 0 || slices.ContainsFunc(def.Consumers, plain)
+}
+
+// losesPlain reports whether a plain handler of the definition is none of the next one.
+func losesPlain(def, next *eventlog.Definition) bool {
+	for _, p := range def.Producers {
+		if _, kept := next.Producer(p.Name); !kept {
+			return true
+		}
+	}
+	return slices.ContainsFunc(def.Consumers, func(c eventlog.Consumer) bool {
+		is, kept := next.Consumer(c.Name)
+		return !c.Concurrent() && (!kept || is.Concurrent())
+	})
 }
 
 // RefuseMoved refuses a script that was made for another version than the one that runs.

@@ -182,7 +182,7 @@ func (d *decision) mayRepeat(ref eventlog.EventRef) bool {
 	}
 	return e.Unknown || e.WasUnknown || e.ReservedBy != "" && d.mayHaveHappened(e.ReservedBy) ||
 		slices.ContainsFunc(e.Former, d.mayHaveHappened) ||
-		slices.ContainsFunc(e.Attempts, func(a projections.Attempt) bool { return d.mayHaveHappened(a.Run) })
+		slices.ContainsFunc(e.Attempts, func(a projections.Attempt) bool { return a.Called && d.mayHaveHappened(a.Run) })
 }
 
 // mayHaveHappened reports whether the call of an ended run was applied, or may have been.
@@ -201,8 +201,7 @@ func (d *decision) mayHaveHappened(id eventlog.RunID) bool {
 		d.ask(projections.MutationKey(run.Mutation))
 		return false
 	}
-	unknown := m.Status.Unresolved() || m.ResolvedBy == eventlog.ResolvedByUserSkip && m.StartedAt != 0
-	return unknown || m.Status == eventlog.MutationStatusApplied || m.Contradiction != ""
+	return m.MayHaveHappened()
 }
 
 // RefuseUnknown refuses a redrive of so many events that may have had their effect (O11).

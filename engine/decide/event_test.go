@@ -58,3 +58,20 @@ func TestO11_ManyEndedRuns(t *testing.T) {
 		}
 	}
 }
+
+// O11: an attempt that is forgotten, since later ones are more than are kept, is remembered if its call may have had
+// its effect.
+func TestO11_AForgottenAttempt(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.must("deploy n=1", "push a", "prepare a run=R1", "mutate call run=R1", "settle failed transient m=R1",
+		"settle applied m=R1 by=late_reply", "resume")
+	for range 60 {
+		b.must(fmt.Sprintf("prepare fail precondition run=%s", b.state.OpenRun("in", "a").ID))
+		var no *decide.Refusal
+		if err := b.command("redrive a"); !errors.As(err, &no) || no.Code != decide.CodeUnknown {
+			t.Fatalf("the redrive ends with %v", err)
+		}
+		b.must("resume")
+	}
+}

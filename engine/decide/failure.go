@@ -79,8 +79,9 @@ func (c Recover) decide(d *decision) error {
 	return nil
 }
 
-// maxCrashed bounds the runs that one transition crashes.
-const maxCrashed = 1024
+// maxCrashed bounds the runs that one transition crashes: with ids of 512 bytes that takes a quarter of a megabyte,
+// which a broker takes that has the usual bounds.
+const maxCrashed = 256
 
 // Left reports whether the state has runs that are still to be crashed by the engine.
 func (c Recover) Left(s *projections.State, engine string) bool {

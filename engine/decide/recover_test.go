@@ -37,7 +37,7 @@ func TestR14_ManyRunsCrashInParts(t *testing.T) {
 						n++
 					}
 				}
-				if n == 0 || n > 1024 {
+				if n == 0 || n > 256 {
 					t.Fatalf("one transition crashes %d runs", n)
 				}
 				crashed += n

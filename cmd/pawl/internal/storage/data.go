@@ -41,9 +41,9 @@ type Data struct {
 	ended error
 }
 
-// countProcessors counts the processors that this process may use. Once, it also lets Go run code on one thread more: the
-// embedded broker spends much of its time in system calls that sync and remove files, and Go notices late that such a
-// call leaves a processor idle. A GOMAXPROCS that is set stays as it is.
+// countProcessors counts the processors that this process may use. Once, it also lets Go run code on one thread more:
+// the embedded broker spends much of its time in system calls that sync and remove files, and Go notices late that such
+// a call leaves a processor idle. A GOMAXPROCS that is set stays as it is.
 var countProcessors = sync.OnceValue(func() int {
 	number := runtime.GOMAXPROCS(0)
 	if os.Getenv("GOMAXPROCS") == "" {
