@@ -173,16 +173,18 @@ func (c ChangeEvents) decide(d *decision) error {
 // (F12).
 func (d *decision) mayRepeat(ref eventlog.EventRef) bool {
 	e := d.event(ref.Topic, ref.MessageID)
-	if e == nil {
+	called := func(a projections.Attempt) bool { return a.Called && d.mayHaveHappened(a.Run) }
+	switch {
+	case e == nil:
 		return false
-	}
-	ended := e.Status == eventlog.EventStatusSkipped || e.Status == eventlog.EventStatusDiscarded
-	if !ended && (e.Status != eventlog.EventStatusPending || e.Held == nil) {
+	case e.Status == eventlog.EventStatusPending && e.Held != nil:
+		// What was before its last redrive, a person has allowed with that.
+		return slices.ContainsFunc(e.Attempts[max(0, len(e.Attempts)-e.Executions):], called)
+	case e.Status != eventlog.EventStatusSkipped && e.Status != eventlog.EventStatusDiscarded:
 		return false
 	}
 	return e.Unknown || e.WasUnknown || e.ReservedBy != "" && d.mayHaveHappened(e.ReservedBy) ||
-		slices.ContainsFunc(e.Former, d.mayHaveHappened) ||
-		slices.ContainsFunc(e.Attempts, func(a projections.Attempt) bool { return a.Called && d.mayHaveHappened(a.Run) })
+		slices.ContainsFunc(e.Former, d.mayHaveHappened) || slices.ContainsFunc(e.Attempts, called)
 }
 
 // mayHaveHappened reports whether the call of an ended run was applied, or may have been.

@@ -67,11 +67,11 @@ func TestO11_AForgottenAttempt(t *testing.T) {
 	b.must("deploy n=1", "push a", "prepare a run=R1", "mutate call run=R1", "settle failed transient m=R1",
 		"settle applied m=R1 by=late_reply", "resume")
 	for range 60 {
-		b.must(fmt.Sprintf("prepare fail precondition run=%s", b.state.OpenRun("in", "a").ID))
-		var no *decide.Refusal
-		if err := b.command("redrive a"); !errors.As(err, &no) || no.Code != decide.CodeUnknown {
-			t.Fatalf("the redrive ends with %v", err)
-		}
-		b.must("resume")
+		b.must(fmt.Sprintf("prepare fail precondition run=%s", b.state.OpenRun("in", "a").ID), "resume")
+	}
+	b.must(fmt.Sprintf("prepare fail precondition run=%s", b.state.OpenRun("in", "a").ID), "cancel a")
+	var no *decide.Refusal
+	if err := b.command("redrive a"); !errors.As(err, &no) || no.Code != decide.CodeUnknown {
+		t.Fatalf("the redrive ends with %v", err)
 	}
 }

@@ -217,7 +217,7 @@ func (s *sim) free(n *node, w *workflow, state *projections.State, e *projection
 	case "repair":
 		s.repair(n, w, state)
 	case "redrive":
-		s.command(n, w, what, decide.RedriveJob{Topic: ref.Topic, MessageID: ref.MessageID})
+		s.command(n, w, what, decide.RedriveJob{Topic: ref.Topic, MessageID: ref.MessageID, IncludingUnknown: s.calm})
 	case "skip":
 		s.command(n, w, what, decide.SkipEvent{Topic: ref.Topic, MessageID: ref.MessageID, Reason: "not wanted"})
 	case "cancel":
