@@ -31,11 +31,14 @@ type concurrentRun struct {
 	event   eventlog.EventRef
 	version eventlog.Version
 	key     string
-	// start is the revision at which it began.
-	start uint64
+	// start is the revision at which it began, back that at which it was given a place again, zero for never.
+	start, back uint64
 	// waiting: for a person or for a place; failed: it has ended, and not with its process.
 	retry, ended, waiting, failed bool
 }
+
+// began is the revision since which the run has its place.
+func (r *concurrentRun) began() uint64 { return max(r.start, r.back) }
 
 // hiding is until when an event is not offered, and why.
 type hiding struct {
@@ -88,7 +91,7 @@ func consumerBookOf(s *projections.State) consumerBook {
 	a := newConsumerBook()
 	for run := range s.OpenRuns() {
 		x := &concurrentRun{id: run.ID, handler: run.Handler, event: *run.Event, version: run.Version, key: run.Key,
-			start: run.StartRevision, retry: run.RetryOf != "", ended: run.EndedAt != 0,
+			start: run.StartRevision, back: run.BackRevision, retry: run.RetryOf != "", ended: run.EndedAt != 0,
 			waiting: run.Status == eventlog.RunStatusPausedApproval && run.EndedAt == 0}
 		a.runs[run.ID], a.of[x.event] = x, x
 	}

@@ -72,7 +72,7 @@ func (j *judge) concurrentFact(b *book, r eventlog.Record, f eventlog.Fact, afte
 		}
 	case *eventlog.RunReactivated:
 		if run := a.runs[f.Run]; run != nil {
-			run.waiting = false
+			run.waiting, run.back = false, r.Revision
 			a.began = append(a.began, run)
 		}
 	case *eventlog.RunCommitted:

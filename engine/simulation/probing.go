@@ -39,7 +39,7 @@ func (j *judge) failedConcurrent(b *book, r eventlog.Record, f *eventlog.RunFail
 		if end != "event.released" || held {
 			about("its consumer probes: it is " + string(end))
 		}
-		if !probes && run.start > h.probing.began {
+		if !probes && run.began() > h.probing.began {
 			about("no further probe is to come")
 		}
 		return
@@ -91,7 +91,7 @@ func (h *concurrentHandler) fails(run *concurrentRun, class eventlog.Class, ofTa
 		return nil, false
 	case h.streak == nil || h.streak.class != class || h.proven > h.streak.began ||
 		slices.Contains(h.streak.events, run.event):
-		h.streak = &streak{class, nil, run.start}
+		h.streak = &streak{class, nil, run.began()}
 	}
 	if h.streak.events = append(h.streak.events, run.event); len(h.streak.events) < 3 {
 		return nil, false
@@ -212,12 +212,12 @@ func (j *judge) probes(b *book, r eventlog.Record, f *eventlog.HandlerProbeSched
 // proves: the commit of a run that began after the probing did ends it (C7).
 func (j *judge) proves(b *book, r eventlog.Record, run *concurrentRun) {
 	h := b.consumers.handler(run.handler)
-	h.proven = max(h.proven, run.start)
+	h.proven = max(h.proven, run.began())
 	ended := slices.ContainsFunc(r.Facts, func(f eventlog.Fact) bool {
 		end, ok := f.(*eventlog.HandlerProbingEnded)
 		return ok && end.Handler == run.handler
 	})
-	if h.probing != nil && run.start > h.probing.began && !ended {
+	if h.probing != nil && run.began() > h.probing.began && !ended {
 		j.sim.violate("run %s of %s in %s has committed, and its consumer still probes (C7)", j.sim.alias(string(run.id)),
 			run.handler, b.name)
 	}
@@ -234,7 +234,7 @@ func (j *judge) probesNoMore(b *book, r eventlog.Record, f *eventlog.HandlerProb
 		if ok {
 			run = a.runs[consumed.Run]
 		}
-		return run != nil && !run.retry && run.start > h.probing.began
+		return run != nil && !run.retry && run.began() > h.probing.began
 	})
 	c, _ := after.Definition().Consumer(f.Handler)
 	if !proven && r.Cause.ID != "resume" && (r.Kind != "workflow.deployed" || c.Concurrent()) {
