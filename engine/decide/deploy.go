@@ -140,7 +140,7 @@ func (d *decision) endFailuresOfPlain(next *eventlog.Definition) {
 	case b == nil:
 	case !hasPlain(next):
 		d.emit(&eventlog.BackoffCleared{})
-	case b.Attempt > 0 && losesPlain(d.state().Definition(), next): // what has failed may be gone: it counts anew
+	case b.Attempt > 0 && losesPlain(d.state().Definition(), next): // the handler that failed may be gone: it counts anew
 		d.emit(&eventlog.BackoffStarted{Until: b.Until})
 	}
 }

@@ -178,7 +178,7 @@ func (d *decision) mayRepeat(ref eventlog.EventRef) bool {
 	case e == nil:
 		return false
 	case e.Status == eventlog.EventStatusPending && e.Held != nil:
-		// What was before its last redrive, a person has allowed with that.
+		// A person has allowed repeating earlier calls with the last redrive.
 		return slices.ContainsFunc(e.Attempts[max(0, len(e.Attempts)-e.Executions):], called)
 	case e.Status != eventlog.EventStatusSkipped && e.Status != eventlog.EventStatusDiscarded:
 		return false

@@ -64,7 +64,7 @@ func elsewhere(name string, known []string) string {
 	return ""
 }
 
-// spelt is a name without its capitals and without what may part its words.
+// spelt is a name in small letters, without the characters that separate its words.
 func spelt(name string) string {
 	return strings.NewReplacer("_", "", "-", "", ".", "", " ", "").Replace(strings.ToLower(name))
 }

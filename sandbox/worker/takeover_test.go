@@ -232,7 +232,7 @@ func TestO5_AScriptAsks(t *testing.T) {
 	}
 }
 
-// O5: an approval that stands in what prepare returns asks nobody; the run fails before anything is sent.
+// O5: an approval that stands in what prepare returns asks no person; the run fails before anything is sent.
 func TestO5_AnApprovalInTheResultOfPrepareIsRefused(t *testing.T) {
 	t.Parallel()
 	const reserved = `reservations: [{ topic: "t.a", ids: ["1"] }], data: null`

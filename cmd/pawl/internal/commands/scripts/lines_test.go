@@ -23,7 +23,7 @@ func TestLinesThatAreNoMessages(t *testing.T) {
 	}
 }
 
-// What is wrong with a batch is answered, and what is a message in it is read: nothing of it ends the session.
+// The faults of a batch are answered, and its messages are read. No batch ends the session.
 func TestBatches(t *testing.T) {
 	t.Parallel()
 	const (
