@@ -152,10 +152,10 @@ func (r *restore) appendWindow(ctx context.Context, window []eventlog.StoredReco
 		failures []error
 		working  sync.WaitGroup
 	)
+	heads := maps.Clone(r.heads) // the first workflows note their new heads while the last ones are started
 	for name, records := range of {
-		head := r.heads[name]
 		working.Go(func() {
-			head, err := appendStored(ctx, r.into, records, head)
+			head, err := appendStored(ctx, r.into, records, heads[name])
 			mu.Lock()
 			defer mu.Unlock()
 			r.heads[name] = head
