@@ -90,7 +90,7 @@ func (p program) execute(ctx context.Context, screen term.Screen, args []string)
 		return out.Lost // the help was printed, unless output was lost
 	}
 	if err != nil {
-		return usage(err)
+		return usage(err, args)
 	}
 	conf := config.Reader{Flags: line.Common, Env: screen.Env, HTTP: p.http}
 	engine := &client.Finder{Ctx: ctx, Screen: screen, Conf: conf}
@@ -113,20 +113,6 @@ func newGrammar(line *commandLine, screen term.Screen) (*kong.Kong, error) {
 		look.Choices(),
 		kong.ExplicitGroups(groups),
 	)
-}
-
-// asAskedElsewhere translates command lines that are common with other programs: no arguments and `help` are --help,
-// `help COMMAND` is `COMMAND --help`, --version is `version`.
-func asAskedElsewhere(args []string) []string {
-	switch {
-	case len(args) == 0:
-		return []string{"--help"}
-	case args[0] == "help":
-		return append(slices.Clone(args[1:]), "--help")
-	case len(args) == 1 && args[0] == "--version":
-		return []string{"version"}
-	}
-	return args
 }
 
 // commandFirst moves flags of a command that are before it to behind it, where the parser understands them.
@@ -172,15 +158,17 @@ func commandFirst(root *kong.Node, args []string) []string {
 }
 
 // usage turns a mistake on the command line into an error that says how the command is used.
-func usage(err error) error {
+func usage(err error, args []string) error {
 	var parse *kong.ParseError
-	hint := "pawl --help lists the commands"
+	what, hint := err.Error(), "pawl --help lists the commands"
 	if errors.As(err, &parse) && parse.Context != nil {
 		if cmd := parse.Context.Selected(); cmd != nil {
 			hint = "usage: pawl " + cmd.Summary() + "; more: pawl " + cmd.Path() + " --help"
+		} else if other, known := commandsElsewhere[args[0]]; known {
+			what, hint = "there is no command "+args[0], other
 		}
 	}
-	return &exit.Failure{Code: exit.CodeUsage, What: err.Error(), Hint: hint}
+	return &exit.Failure{Code: exit.CodeUsage, What: what, Hint: hint}
 }
 
 // untilInterrupted returns a context that the first interrupt ends. The second ends the process: a person who asks
