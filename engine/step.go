@@ -64,9 +64,9 @@ func (r *runner) run(ctx context.Context) {
 
 // step does what the workflow's state owes the world. A plain workflow owes one thing at a time. One with a concurrent
 // consumer may owe several (C1): scripts and questions then run at the same time, and so does this goroutine, which
-// records what begins. After a deploy has taken the last concurrent consumer away, tasks may still be at work, also one
-// for the run that the state names. Until they are collected, a task for a plain run begins in a goroutine of its own,
-// and a run that has a task gets no second one. The end of a task nudges.
+// records what begins. After a deploy has dropped the last concurrent consumer, tasks of its runs may still be at work.
+// Until they are collected, a task for a plain run begins in a goroutine of its own too, and a run that has a task gets
+// no second one. The end of a task nudges the runner.
 func (r *runner) step(ctx context.Context) error {
 	s := r.workflow.state()
 	todos := decide.Owed(s, decide.Present{

@@ -191,7 +191,7 @@ type Probing struct {
 	Began uint64           `msgpack:"began"`
 	// Attention is since when a person should look, zero before (F8).
 	Attention eventlog.Instant `msgpack:"attention,omitempty"`
-	// Probed: the last run that began is a probe, and no retry of next.
+	// Probed: the last run that began took an event, as a probe does. After a retry of next it is false (C7).
 	Probed bool `msgpack:"probed,omitempty"`
 }
 

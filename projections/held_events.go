@@ -47,7 +47,7 @@ func (f *folding) eventDeferred(e *eventlog.EventDeferred) error {
 		failedAt = old.FailedAt
 	}
 	return f.giveBack(e.Topic, e.MessageID, e.Run, func(x *TopicEvent) {
-		x.uncount(e.Run)
+		x.uncount()
 		x.ScheduledAt, x.Deferred, x.FailedAt = e.Until, e.Until != 0, failedAt
 	})
 }

@@ -165,11 +165,6 @@ func (s *State) Active(handler eventlog.Handler) iter.Seq[*Run] {
 // Places is how many of the consumer's runs have a place (C3).
 func (s *State) Places(handler eventlog.Handler) int { return s.countOpen(handler, standsActive) }
 
-// PlacesWanted is how many of the consumer's runs wait for a place, now or from a later time on (C3).
-func (s *State) PlacesWanted(handler eventlog.Handler) int {
-	return s.countOpen(handler, standsReturning)
-}
-
 // countOpen counts the open runs of the consumer that stand so.
 func (s *State) countOpen(handler eventlog.Handler, at stand) (runs int) {
 	prefix := openPrefix(handler, at)
@@ -180,6 +175,18 @@ func (s *State) countOpen(handler eventlog.Handler, at stand) (runs int) {
 		runs++
 	}
 	return runs
+}
+
+// KeptByReturning is how many events of the consumer are kept from their end by a run that waits for a place, now or
+// from a later time on (C3). An event that a person has ended, or will end with the run's next, is none of them.
+func (s *State) KeptByReturning(handler eventlog.Handler) (events int) {
+	for run := range s.Returning(handler) {
+		e, has := s.events.get(EventKey(run.Event.Topic, run.Event.MessageID).ID)
+		if has && e.Status == eventlog.EventStatusReserved && e.ReservedBy == run.ID && !e.SkipRequested {
+			events++
+		}
+	}
+	return events
 }
 
 // Returning yields the consumer's runs that wait for a place: approved and rejected ones, and those that owe a retry

@@ -74,7 +74,7 @@ func (f *folding) eventTransferred(e *eventlog.EventTransferred) error {
 func (f *folding) eventReleased(e *eventlog.EventReleased) error {
 	return f.giveBack(e.Topic, e.MessageID, e.Run, func(x *TopicEvent) {
 		if e.Uncounted {
-			x.uncount(e.Run)
+			x.uncount()
 		}
 	})
 }
@@ -189,11 +189,17 @@ func (f *folding) eventRedriven(e *eventlog.EventRedriven) error {
 	if old != nil && !held && old.Status != eventlog.EventStatusSkipped && old.Status != eventlog.EventStatusDiscarded {
 		return fmt.Errorf("event %s in %s is %s and cannot be redriven", e.MessageID, e.Topic, old.Status)
 	}
+	called := false
 	if old != nil {
 		f.undecided(old, false)
+		if run := f.Run(old.ReservedBy); run != nil { // read, where it is not in memory
+			called = run.Mutation != ""
+		}
 	}
 	return f.changeEvent(e.Topic, e.MessageID, func(x *TopicEvent) {
-		x.endedWith(x.ReservedBy)
+		if called {
+			x.endedWith(x.ReservedBy)
+		}
 		x.Status, x.ReservedBy, x.FinalizedAt, x.Reason, x.SkipRequested = eventlog.EventStatusPending, "", 0, "", false
 		x.Unknown, x.WasUnknown, x.Undecided = false, x.WasUnknown || x.Unknown, false
 		f.decided(&x.Decision, DecidedRedrive)
@@ -217,7 +223,7 @@ const maxFormer = 32
 // endedWith remembers the run with which the event has ended, for a redrive (O11). Once a run has to be forgotten, its
 // call counts as one whose outcome is not known.
 func (e *TopicEvent) endedWith(run eventlog.RunID) {
-	if run == "" || slices.Contains(e.Former, run) {
+	if slices.Contains(e.Former, run) {
 		return
 	}
 	e.Former = append(slices.Clone(e.Former), run)
@@ -259,9 +265,9 @@ func (f *folding) endAttempt(attempts []Attempt, failure *eventlog.Failure) []At
 	return attempts
 }
 
-// uncount takes back the execution that began with the run's reservation.
-func (e *TopicEvent) uncount(run eventlog.RunID) {
-	if n := len(e.Attempts); n > 0 && e.Attempts[n-1].Run == run {
+// uncount takes back the execution that began with the last reservation. A further try of next belongs to it too.
+func (e *TopicEvent) uncount() {
+	if n := len(e.Attempts); n > 0 && e.Executions > 0 {
 		e.Executions--
 		e.Attempts = orNil(slices.Clip(e.Attempts[:n-1]))
 	}

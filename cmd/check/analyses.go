@@ -40,8 +40,8 @@ func analyses(ctx context.Context, root string, all bool, packages []string) []s
 	}
 }
 
-// rareCollections lets the compiler and the analyses collect their garbage more rarely, which takes a sixth off what
-// they compute, but as often as they must to stay below 3 GB each. Settings that are there already stay.
+// rareCollections lets the compiler and the analyses collect their garbage more rarely, which saves a sixth of their
+// processor time. Above 3 GB each collects more often again. Settings that are there already stay.
 func rareCollections() []string {
 	return []string{"GOGC=" + cmp.Or(os.Getenv("GOGC"), "400"), "GOMEMLIMIT=" + cmp.Or(os.Getenv("GOMEMLIMIT"), "3GiB")}
 }

@@ -164,9 +164,9 @@ func (r *results) read(in io.Reader) error {
 	}
 }
 
-// raceFlags are what is built with for the race detector, by the tests and by the analyses before them. With the C
-// library, Pebble would take zstd from C, whose compilation takes as long as that of fifty packages of Go. Pawl's store
-// compresses with Snappy, and a release has none of that C either.
+// raceFlags are the flags of builds with the race detector, of the tests and of the analyses before them. Without the
+// tag, Pebble would use zstd of the C library, which takes as long to compile as fifty packages of Go. Pawl's store
+// compresses with Snappy, and a release contains none of that C either.
 var raceFlags = []string{"-race", "-tags=pebblegozstd"}
 
 // noRaceSleep is a setting of the race detector. Without it each program that has goroutines left sleeps for a second

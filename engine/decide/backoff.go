@@ -81,9 +81,6 @@ func (d *decision) charge(run *projections.Run, held []*projections.TopicEvent, 
 // so many failures in a row it needs attention, or is held where the policy says so. least is the
 // smallest number of failures to assume, longest the longest pause between two tries, unless the target asks for more.
 func (d *decision) backOff(run eventlog.RunID, f eventlog.Failure, least int, longest time.Duration) {
-	if !hasPlain(d.state().Definition()) {
-		return // a deploy has taken the last one while it ran, and nothing else would end the back-off
-	}
 	p := d.env.Policies.Transient
 	attempt := 0
 	if b := d.state().Backoff; b != nil {
@@ -256,11 +253,11 @@ func (d *decision) targetsFault(run *projections.Run, e *projections.TopicEvent,
 }
 
 // waitsForTarget reports whether an event of the row still waits for what is the target's fault now. One that has
-// failed in another way since waits for that (C5).
+// failed in another way since waits for that (C5), and one that was redriven since for what its prepare wants (C6).
 func waitsForTarget(e *projections.TopicEvent, class eventlog.Class) bool {
 	last := lastFailed(e)
 	waits := e.Status == eventlog.EventStatusPending && (e.Held != nil || e.ScheduledAt != 0)
-	return waits && last != nil && last.Failure.Class == class
+	return waits && e.FailedAt != 0 && last != nil && last.Failure.Class == class
 }
 
 // pauseOf is how long the event still waits where its target has asked for that (F13). The log does not say so: a wait

@@ -125,7 +125,8 @@ func (d *decision) endProbingOfPlain(next *eventlog.Definition) {
 
 // endFailuresOfPlain ends what is left of the failures of consumers that are not plain any more, or dropped: the
 // successes of concurrent consumers end neither such a count nor the workflow's back-off. Where a plain handler is
-// left, the back-off may be about that one: it goes on, and what is counted and needs attention begins anew (F8, C9).
+// left, the back-off may be about that one: it goes on, and what is counted and needs attention begins anew. Where none
+// is left, the back-off ends, and so does a hold that only a failure of such a handler has made (F8, C8, C9).
 func (d *decision) endFailuresOfPlain(next *eventlog.Definition) {
 	var over []eventlog.Handler // collected first: each fact changes the state
 	for name, h := range d.state().Handlers() {
@@ -136,32 +137,33 @@ func (d *decision) endFailuresOfPlain(next *eventlog.Definition) {
 	for _, name := range over {
 		d.emit(&eventlog.HandlerFailuresCounted{Handler: name})
 	}
-	switch b := d.state().Backoff; {
-	case b == nil:
-	case !hasPlain(next):
+	left := plainHandlers(next)
+	lost := slices.ContainsFunc(plainHandlers(d.state().Definition()), func(h eventlog.Handler) bool {
+		return !slices.Contains(left, h)
+	})
+	b := d.state().Backoff
+	if b != nil && len(left) == 0 {
 		d.emit(&eventlog.BackoffCleared{})
-	case b.Attempt > 0 && losesPlain(d.state().Definition(), next): // the handler that failed may be gone: it counts anew
+	} else if b != nil && b.Attempt > 0 && lost { // the handler that failed may be gone: it counts anew
 		d.emit(&eventlog.BackoffStarted{Until: b.Until})
 	}
+	if len(left) == 0 {
+		d.unblock(eventlog.BlockTransient, eventlog.BlockLogic, eventlog.BlockAuth, eventlog.BlockPermission,
+			eventlog.BlockPrecondition, eventlog.BlockInternal)
+	}
 }
 
-// hasPlain reports whether the definition has a plain handler: a producer, or a consumer without concurrency.
-func hasPlain(def *eventlog.Definition) bool {
-	plain := func(c eventlog.Consumer) bool { return !c.Concurrent() }
-	return len(def.Producers) > 0 || slices.ContainsFunc(def.Consumers, plain)
-}
-
-// losesPlain reports whether a plain handler of the definition is none of the next one.
-func losesPlain(def, next *eventlog.Definition) bool {
+// plainHandlers are the producers of the definition, and its consumers without concurrency.
+func plainHandlers(def *eventlog.Definition) (names []eventlog.Handler) {
 	for _, p := range def.Producers {
-		if _, kept := next.Producer(p.Name); !kept {
-			return true
+		names = append(names, p.Name)
+	}
+	for _, c := range def.Consumers {
+		if !c.Concurrent() {
+			names = append(names, c.Name)
 		}
 	}
-	return slices.ContainsFunc(def.Consumers, func(c eventlog.Consumer) bool {
-		is, kept := next.Consumer(c.Name)
-		return !c.Concurrent() && (!kept || is.Concurrent())
-	})
+	return names
 }
 
 // RefuseMoved refuses a script that was made for another version than the one that runs.

@@ -170,19 +170,18 @@ func (c ChangeEvents) decide(d *decision) error {
 // mayRepeat is O11: it reports whether a redrive may repeat an effect. That is so where a call that was made for the
 // event was applied, or its outcome is not known. It may be the call of the run with which the event has ended, now or
 // before an earlier redrive. It may also be the call of an earlier attempt whose failure a late answer has contradicted
-// (F12).
+// (F12). The word that allowed an earlier redrive allows no later one: the late answer may have come in between.
 func (d *decision) mayRepeat(ref eventlog.EventRef) bool {
 	e := d.event(ref.Topic, ref.MessageID)
-	called := func(a projections.Attempt) bool { return a.Called && d.mayHaveHappened(a.Run) }
 	switch {
 	case e == nil:
 		return false
+	case e.Status == eventlog.EventStatusSkipped, e.Status == eventlog.EventStatusDiscarded:
 	case e.Status == eventlog.EventStatusPending && e.Held != nil:
-		// A person has allowed repeating earlier calls with the last redrive.
-		return slices.ContainsFunc(e.Attempts[max(0, len(e.Attempts)-e.Executions):], called)
-	case e.Status != eventlog.EventStatusSkipped && e.Status != eventlog.EventStatusDiscarded:
+	default: // a redrive brings nothing back
 		return false
 	}
+	called := func(a projections.Attempt) bool { return a.Called && d.mayHaveHappened(a.Run) }
 	return e.Unknown || e.WasUnknown || e.ReservedBy != "" && d.mayHaveHappened(e.ReservedBy) ||
 		slices.ContainsFunc(e.Former, d.mayHaveHappened) || slices.ContainsFunc(e.Attempts, called)
 }

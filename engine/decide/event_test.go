@@ -40,8 +40,8 @@ func TestMeant(t *testing.T) {
 	}
 }
 
-// O11: an event that has ended with more runs than are remembered is redriven only by the name of that option, whatever
-// became of the runs that are remembered.
+// O11: an event that has ended with more runs than are remembered is redriven only with the word, whatever became of the
+// runs that are remembered.
 func TestO11_ManyEndedRuns(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -59,8 +59,8 @@ func TestO11_ManyEndedRuns(t *testing.T) {
 	}
 }
 
-// O11: an attempt that is forgotten, since later ones are more than are kept, is remembered if its call may have had
-// its effect.
+// O11: where an attempt is forgotten whose call may have had its effect, because later attempts are more than are kept,
+// a redrive needs the word all the same: of a held event, and of a cancelled one.
 func TestO11_AForgottenAttempt(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -69,9 +69,27 @@ func TestO11_AForgottenAttempt(t *testing.T) {
 	for range 60 {
 		b.must(fmt.Sprintf("prepare fail precondition run=%s", b.state.OpenRun("in", "a").ID), "resume")
 	}
-	b.must(fmt.Sprintf("prepare fail precondition run=%s", b.state.OpenRun("in", "a").ID), "cancel a")
+	b.must(fmt.Sprintf("prepare fail precondition run=%s", b.state.OpenRun("in", "a").ID))
 	var no *decide.Refusal
 	if err := b.command("redrive a"); !errors.As(err, &no) || no.Code != decide.CodeUnknown {
-		t.Fatalf("the redrive ends with %v", err)
+		t.Errorf("the redrive of the held event ends with %v", err)
+	}
+	b.must("cancel a")
+	if err := b.command("redrive a"); !errors.As(err, &no) || no.Code != decide.CodeUnknown {
+		t.Errorf("the redrive of the cancelled event ends with %v", err)
+	}
+}
+
+// O11: runs that made no call are none of those of which the latest are remembered.
+func TestO11_ManyRunsWithoutACall(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.must("deploy n=1", "push a")
+	for range 34 {
+		run := b.state.OpenRun("in", "a").ID
+		b.must(fmt.Sprintf("prepare cancel=a run=%s", run), fmt.Sprintf("next run=%s", run), "redrive a")
+	}
+	if former := b.state.Event("in", "a").Former; len(former) > 0 {
+		t.Errorf("%d runs without a call are remembered", len(former))
 	}
 }

@@ -249,10 +249,12 @@ func (d *decision) release(run *projections.Run, f eventlog.Failure) (jobsTookIt
 	return false
 }
 
-// affect is F7: what a failure does to the workflow. It never touches a person's pause.
+// affect is F7: what a failure does to the workflow. It never touches a person's pause. Nothing is left to hold in an
+// archived workflow, nor where a deploy has taken the last plain handler while the run went on: nothing would end the
+// hold there (C8).
 func (d *decision) affect(run eventlog.RunID, f eventlog.Failure) {
-	if d.state().Archived {
-		return // nothing runs there any more
+	if s := d.state(); s.Archived || len(plainHandlers(s.Definition())) == 0 {
+		return
 	}
 	switch f.Class {
 	case eventlog.Transient:

@@ -12,8 +12,8 @@ import (
 // ends with the run. What it has found out is recorded under the first.
 type Task func(ctx, script context.Context) error
 
-// Set holds the scripts and questions that are at work for a workflow, one for a run. Those of a workflow with a
-// concurrent consumer work in goroutines of their own. The zero value is ready for use.
+// Set holds the scripts and questions that are at work for a workflow, one for a run: in goroutines of their own
+// (Begin), or in that of the caller (Do). The zero value is ready for use.
 //
 // Locking: mu guards open and ended.
 type Set struct {
@@ -30,8 +30,8 @@ type outcome struct {
 	err error
 }
 
-// Begin has the task work for the run in a goroutine of its own, unless one is at work for it already. It calls onEnd
-// when the task has ended.
+// Begin has the task work for the run in a goroutine of its own, unless the run has a task that is at work or not yet
+// collected. It calls onEnd when the task has ended.
 func (s *Set) Begin(ctx context.Context, run eventlog.RunID, do Task, onEnd func()) {
 	script, opened := s.enter(ctx, run)
 	if !opened {

@@ -32,8 +32,9 @@ type Mutation struct {
 	SettledAt eventlog.Instant `json:"settledAt"`
 	// IdempotencyKey is the key that the other side was given with the call, empty before the call has left.
 	IdempotencyKey string `json:"idempotencyKey,omitempty" jsonschema:"the key that the other side was given with the call; absent before the call has left"`
-	// Deadline is when the latest sending of the call is over at the latest, 0 before the call has left.
-	Deadline eventlog.Instant `json:"deadline,omitempty" jsonschema:"when the latest sending of the call is over at the latest; absent before the call has left"`
+	// Deadline is until when Pawl waits for the answer to the latest sending of the call, 0 before the call has left. The
+	// other side may still be at work on it a little longer.
+	Deadline eventlog.Instant `json:"deadline,omitempty" jsonschema:"until when Pawl waits for the answer to the latest sending of the call; the other side may be at work on it a little longer; absent before the call has left"`
 	// Comment is what the person who decided on it last has said, null for nothing.
 	Comment *Comment `json:"comment"`
 	// Decision is the latest that a person or client has taken on it, null for none.
@@ -131,8 +132,8 @@ func (r *Reader) Mutations(ctx context.Context, o ListOptions) (Page[Mutation], 
 		})
 }
 
-// wholeKey is the idempotency key of a mutation if it is searched for as a whole, otherwise empty: a part of it is the
-// workflow's name, by which no mutation of the workflow is to be found.
+// wholeKey is the idempotency key of a mutation if q is the whole key, otherwise empty. A part of it does not count:
+// each key has the workflow's name in it, so a search for that name would find every mutation.
 func wholeKey(m *projections.Mutation, q string) string {
 	if strings.EqualFold(m.Key, q) {
 		return m.Key

@@ -34,7 +34,10 @@ func Member(name string, known []string) string {
 	if close := Names(name, known, 1); len(close) > 0 {
 		return close[0]
 	}
-	return elsewhere(name, known)
+	if other := elsewhere(name); slices.Contains(known, other) {
+		return other
+	}
+	return ""
 }
 
 // Surely reports whether an unknown name almost certainly means the known member: at most a third of the letters
@@ -49,19 +52,16 @@ func Surely(name, known string) bool {
 	case 3*Distance(name, known) <= len(known):
 		return len(known) > 4 || strings.HasPrefix(strings.ToLower(name), known)
 	}
-	return elsewhere(name, []string{known}) == known
+	return elsewhere(name) == known
 }
 
-func elsewhere(name string, known []string) string {
+// elsewhere is the member that other tools call so, empty for none. A word with "approv" in it means approval.
+func elsewhere(name string) string {
 	low := spelt(name)
-	other := otherwise[low]
 	if strings.Contains(low, "approv") || strings.Contains(low, "aproval") {
-		other = "approval"
+		return "approval"
 	}
-	if slices.Contains(known, other) {
-		return other
-	}
-	return ""
+	return otherwise[low]
 }
 
 // spelt is a name in small letters, without the characters that separate its words.

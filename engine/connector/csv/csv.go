@@ -24,7 +24,8 @@ type Config struct {
 	// Timeout bounds one appendRow, and so how soon after a crash its outcome may be asked for;
 	// 0 means 5 s. A local append takes milliseconds.
 	Timeout time.Duration `yaml:"timeout"`
-	// Places is how many calls may read a large file at once; 0 sets no bound. To read one is work for this process.
+	// Places is how many calls may read a large file at once; 0 sets no bound. The engine's own process reads it, so
+	// other workflows would wait for the processor.
 	Places int `yaml:"-"`
 	// BeforeAppend, if not nil, is called with the file locked, right before a row is written. It
 	// is a seam for tests that need an append to take its time or to be interrupted.

@@ -19,7 +19,7 @@ func newTurns(places int) *turn.Queue {
 
 // Waiting lists the workflow's calls that wait for their turn to read a large file.
 func (c *Connector) Waiting(workflow eventlog.WorkflowName) []connector.Waiting {
-	return c.turns.Waiting(workflow)
+	return turn.Waiting(workflow, c.turns)
 }
 
 // A call that has a turn may wait for a file; a call that holds a file never waits for a turn. So no two calls ever

@@ -91,7 +91,7 @@ func (c *Connector) CallTurn(ctx context.Context, call connector.Call) (connecto
 
 // Waiting lists the workflow's mails that wait for a connection.
 func (c *Connector) Waiting(workflow eventlog.WorkflowName) []connector.Waiting {
-	return c.slots.Waiting(workflow)
+	return turn.Waiting(workflow, c.slots)
 }
 
 // Close ends the calls that listen on after their deadline.

@@ -18,7 +18,8 @@ type Config struct {
 	// Secrets are the values that were filled in from outside the configuration, wherever they stand in it. They are
 	// blanked out of all that comes back, as passwords are.
 	Secrets []string `yaml:"-"`
-	// Places is how many calls may work in files of SQLite at once; 0 sets no bound. That is work for this process.
+	// Places is how many calls may work in files of SQLite at once; 0 sets no bound. The engine's own process does that
+	// work, so other workflows would wait for the processor.
 	Places int `yaml:"-"`
 }
 

@@ -76,8 +76,8 @@ type callRow struct {
 }
 
 // enter waits for the call's turns in half of its time: where it changes a file, for the file's lock for writing, then
-// for a place at the database, and last for the turn at SQLite. So a call keeps from calls to other files only what it
-// uses. release gives the turns back.
+// for a place at the database, and last for the turn at SQLite. In this order a call that waits for its own file takes
+// nothing that calls to other files need. release gives the turns back.
 func (db *database) enter(ctx context.Context, call connector.Call, mode mode) (release func(),
 	failure *eventlog.Failure) {
 	ctx, cancel := turn.FirstHalf(ctx)

@@ -121,11 +121,6 @@ func (q *Queue) waiting(workflow eventlog.WorkflowName) []connector.Waiting {
 	return all
 }
 
-// Waiting lists the workflow's calls that wait for their turn, by run and key.
-func (q *Queue) Waiting(workflow eventlog.WorkflowName) []connector.Waiting {
-	return Waiting(workflow, q)
-}
-
 // Waiting lists the workflow's calls that wait in any of the queues, by target, run and key.
 func Waiting(workflow eventlog.WorkflowName, queues ...*Queue) []connector.Waiting {
 	var all []connector.Waiting

@@ -115,7 +115,7 @@ func TestWorkflowsShareTurns(t *testing.T) {
 		}
 		wait("few", "f0")
 		wait("few", "f1")
-		if all := q.Waiting("few"); len(all) != 2 || all[0].Bound != "at most 1 call at once" || !all[0].Until.IsZero() {
+		if all := Waiting("few", q); len(all) != 2 || all[0].Bound != "at most 1 call at once" || !all[0].Until.IsZero() {
 			t.Errorf("%+v", all)
 		}
 		first.End()
@@ -243,7 +243,7 @@ func TestNoBounds(t *testing.T) {
 		t.Errorf("%+v", q)
 	}
 	own, failure := none.Enter(t.Context(), of("w", "a"))
-	if failure != nil || none.Ask(t.Context(), of("w", "a")) != nil || none.Waiting("w") != nil {
+	if failure != nil || none.Ask(t.Context(), of("w", "a")) != nil || Waiting("w", none) != nil {
 		t.Errorf("%+v", failure)
 	}
 	own.End()

@@ -18,5 +18,5 @@ func (*Pause) Help() string {
 
 // Run pauses it and prints its status.
 func (c *Pause) Run(engine *client.Finder, screen term.Screen) error {
-	return c.act(engine, screen, "pauseWorkflow")
+	return act[workflowStatus](&c.workflowAction, engine, screen, "pauseWorkflow")
 }

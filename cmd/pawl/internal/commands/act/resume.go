@@ -12,14 +12,7 @@ type Resume struct{ workflowAction }
 
 // Run resumes it and prints its status.
 func (c *Resume) Run(engine *client.Finder, screen term.Screen) error {
-	connected, err := engine.Connect(c.Flags)
-	if err != nil {
-		return err
-	}
-	return client.Answer(connected, "resumeWorkflow", map[string]any{"workflow": c.Name}, func(w resumed) error {
-		fmt.Fprintln(screen.Out, w)
-		return nil
-	})
+	return act[resumed](&c.workflowAction, engine, screen, "resumeWorkflow")
 }
 
 // resumed is a workflow after a resume, with the number of its events that the resume has not freed (C5).

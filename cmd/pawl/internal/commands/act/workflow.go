@@ -13,12 +13,13 @@ type workflowAction struct {
 	Name string `arg:"" name:"workflow" help:"The workflow."`
 }
 
-func (c *workflowAction) act(engine *client.Finder, screen term.Screen, operation string) error {
+// act carries out the operation, and prints what the workflow is like then.
+func act[S fmt.Stringer](c *workflowAction, engine *client.Finder, screen term.Screen, operation string) error {
 	connected, err := engine.Connect(c.Flags)
 	if err != nil {
 		return err
 	}
-	return client.Answer(connected, operation, map[string]any{"workflow": c.Name}, func(w workflowStatus) error {
+	return client.Answer(connected, operation, map[string]any{"workflow": c.Name}, func(w S) error {
 		fmt.Fprintln(screen.Out, w)
 		return nil
 	})
