@@ -32,7 +32,7 @@ var commandsElsewhere = map[string]string{
 	"rm":        "pawl archive WORKFLOW stops a workflow for good",
 	"rollback":  "pawl versions rollback WORKFLOW deploys the script of a former version again",
 	"start":     "pawl up FILE runs an engine with a script; pawl resume WORKFLOW ends a hold",
-	"status":    "pawl why WORKFLOW says what a workflow does or waits for; pawl doctor says what is wrong with the installation",
+	"status":    "pawl why says what a workflow does or waits for; pawl doctor says what is wrong with the engine",
 	"stop":      "pawl pause WORKFLOW holds a workflow; an interrupt (Ctrl-C, SIGTERM) ends an engine",
 	"terminate": "pawl cancel WORKFLOW ends jobs that no run is processing; pawl pause WORKFLOW holds a workflow",
 	"trigger":   "pawl push publishes an event; pawl run-now WORKFLOW runs the producers",

@@ -40,8 +40,8 @@ func TestMeant(t *testing.T) {
 	}
 }
 
-// O11: an event that has ended with more runs than are remembered is redriven only with the word, whatever became of the
-// runs that are remembered.
+// O11: an event that has ended with more runs than are remembered is redriven only with the word, whatever became of
+// the runs that are remembered.
 func TestO11_ManyEndedRuns(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)

@@ -212,7 +212,7 @@ func (c *collector) asksForEvent(test ast.Expression) (asks bool) {
 }
 
 // misplacedApproval reports a member approval in what prepare returns, where the consumer has none: it has no effect
-// there, and the call leaves without a question. A member that mutate or next reads is left alone: it is meant for them.
+// there, and the call leaves without a question. A member that mutate or next reads is meant for them.
 func (c *collector) misplacedApproval(prepare, mutate, next ast.Expression, d *sandbox.ConsumerDefinition) {
 	if !d.HasMutate || d.Approval != "" {
 		return
