@@ -131,3 +131,17 @@ func (t *dueTree) walk(now eventlog.Instant, yield func(Ordinal) bool) bool {
 	}
 	return t.left.walk(now, yield) && (t.due > now || yield(t.at)) && t.right.walk(now, yield)
 }
+
+// latest is the newest of the places that are due at now.
+func (t *dueTree) latest(now eventlog.Instant) (Ordinal, bool) {
+	if t == nil || t.first > now {
+		return Ordinal{}, false
+	}
+	if at, ok := t.right.latest(now); ok {
+		return at, true
+	}
+	if t.due <= now {
+		return t.at, true
+	}
+	return t.left.latest(now)
+}

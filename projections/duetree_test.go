@@ -88,6 +88,10 @@ func TestDueTree(t *testing.T) {
 			if got := slices.Collect(tree.until(now)); !slices.Equal(got, want) {
 				t.Fatalf("seed %d: at %d it yields %v, want %v", seed, now, got, want)
 			}
+			newest, found := tree.latest(now)
+			if found != (len(want) > 0) || found && newest != want[len(want)-1] {
+				t.Fatalf("seed %d: at %d the newest is %v (%t), want the last of %v", seed, now, newest, found, want)
+			}
 			if tree != nil && tree.first != first {
 				t.Fatalf("seed %d: the first is due at %d, want %d", seed, tree.first, first)
 			}

@@ -297,6 +297,17 @@ func (s *State) Offered(c eventlog.Consumer, tried bool, now eventlog.Instant) i
 	}
 }
 
+// NewestUntried is the newest of the consumer's events that may begin now and of which no attempt has failed.
+func (s *State) NewestUntried(c eventlog.Consumer, now eventlog.Instant) (newest Candidate, found bool) {
+	for _, topic := range c.Subscribe {
+		tree, _ := s.lanes.untried.get(topic)
+		if at, ok := tree.latest(now); ok && (!found || newest.Created.Before(at)) {
+			newest, found = Candidate{topic, at}, true
+		}
+	}
+	return newest, found
+}
+
 // Offers is how many of the consumer's pending events are kept from beginning by nothing but time: nothing holds them
 // and their key is free.
 func (s *State) Offers(c eventlog.Consumer) (events int) {

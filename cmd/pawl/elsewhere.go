@@ -19,21 +19,51 @@ func asAskedElsewhere(args []string) []string {
 // commandsElsewhere has the names that other programs give to what a command of pawl does, with the hint that names it.
 // A command with a similar spelling is no help there: it may do something else (stop is not skip).
 var commandsElsewhere = map[string]string{
-	"delete":    "pawl archive WORKFLOW stops a workflow for good",
-	"kill":      "pawl cancel WORKFLOW ends jobs that no run is processing; pawl pause WORKFLOW holds a workflow",
-	"list":      "pawl workflows list; the same for events, jobs, runs, mutations, inputs and sessions",
+	"delete":    archived,
+	"describe":  shown,
+	"disable":   "pawl pause WORKFLOW holds a workflow; pawl archive WORKFLOW stops it for good",
+	"dlq":       "pawl jobs list --state discarded shows what was put aside; pawl redrive brings it back",
+	"docs":      guided,
+	"down":      stopped,
+	"enable":    "pawl resume WORKFLOW ends a hold",
+	"get":       shown,
+	"guide":     guided,
+	"history":   "pawl log --workflow WORKFLOW prints the transitions; pawl runs list the runs",
+	"inspect":   shown,
+	"kill":      "pawl cancel ends jobs that no run is processing; pawl pause WORKFLOW holds a workflow",
+	"list":      listed,
 	"logs":      "pawl runs show WORKFLOW RUN prints what a script has logged; pawl log prints the transitions",
-	"ls":        "pawl workflows list; the same for events, jobs, runs, mutations, inputs and sessions",
+	"ls":        listed,
 	"ps":        "pawl workflows list; pawl workers shows the processes that run scripts",
-	"remove":    "pawl archive WORKFLOW stops a workflow for good",
-	"replay":    "pawl redrive WORKFLOW lets held, cancelled and discarded events go on; pawl state rebuilds a past state",
-	"restart":   "pawl resume WORKFLOW ends a hold; pawl redrive WORKFLOW lets held, cancelled and discarded events go on",
-	"retry":     "pawl redrive WORKFLOW lets held, cancelled and discarded events go on",
-	"rm":        "pawl archive WORKFLOW stops a workflow for good",
-	"rollback":  "pawl versions rollback WORKFLOW deploys the script of a former version again",
+	"publish":   "pawl push publishes an event",
+	"purge":     "pawl skip WORKFLOW --where state=available ends the events that wait; nothing is deleted",
+	"remove":    archived,
+	"replay":    redriven + "; pawl state rebuilds a past state",
+	"requeue":   redriven,
+	"rerun":     redriven,
+	"restart":   "pawl resume WORKFLOW ends a hold; to restart an engine, end it (Ctrl-C, SIGTERM) and start it again",
+	"retry":     redriven,
+	"rm":        archived,
+	"rollback":  "pawl versions rollback WORKFLOW VERSION deploys the script of a former version again",
+	"run":       "pawl up FILE runs an engine with a script; pawl run-now WORKFLOW runs the producers",
+	"send":      "pawl push publishes an event",
 	"start":     "pawl up FILE runs an engine with a script; pawl resume WORKFLOW ends a hold",
 	"status":    "pawl why says what a workflow does or waits for; pawl doctor says what is wrong with the engine",
-	"stop":      "pawl pause WORKFLOW holds a workflow; an interrupt (Ctrl-C, SIGTERM) ends an engine",
-	"terminate": "pawl cancel WORKFLOW ends jobs that no run is processing; pawl pause WORKFLOW holds a workflow",
+	"stop":      stopped,
+	"tail":      "pawl log --follow prints the transitions as they come",
+	"terminate": "pawl cancel ends jobs that no run is processing; pawl pause WORKFLOW holds a workflow",
+	"top":       "pawl workers shows the processes that run scripts; pawl workflows list the workflows",
 	"trigger":   "pawl push publishes an event; pawl run-now WORKFLOW runs the producers",
+	"undeploy":  archived,
+	"unpause":   "pawl resume WORKFLOW ends a hold",
 }
+
+// The hints that several names share.
+const (
+	archived = "pawl archive WORKFLOW stops a workflow for good"
+	guided   = "pawl init writes the contract of scripts into AGENTS.md; pawl mcp offers the whole guide"
+	listed   = "pawl workflows list; the same for events, jobs, runs, mutations, inputs and sessions"
+	redriven = "pawl redrive WORKFLOW TOPIC ID, or --where held=person, lets held, cancelled and discarded events go on"
+	shown    = "pawl workflows show WORKFLOW; the same for events, jobs, runs, mutations, inputs and sessions"
+	stopped  = "pawl pause WORKFLOW holds a workflow; an interrupt (Ctrl-C, SIGTERM) ends an engine"
+)

@@ -77,9 +77,9 @@ func ContextFailure(ctx context.Context, call Call) *eventlog.Failure {
 	}
 }
 
-// HeldBack is the failure of a call that was not sent because ctx ended while the call waited for a bound in this
-// engine's own configuration or code; why says for which, and again is when to try once more. The target has no part
-// in it (F13). A call that its caller gave up is cancelled instead.
+// HeldBack is the failure of a call that was not sent because ctx ended while the call waited for a bound of this
+// engine. why names the bound, and the call may be tried again after the given time. The target has no part in it
+// (F13). The failure of a call that its caller gave up is that it was cancelled.
 func HeldBack(ctx context.Context, call Call, again time.Duration, why string) *eventlog.Failure {
 	if ctx.Err() != nil && !errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		return ContextFailure(ctx, call)

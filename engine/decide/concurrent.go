@@ -195,9 +195,14 @@ func probeAt(p *projections.Probing, now eventlog.Instant) eventlog.Instant {
 }
 
 // nextProbe is the event that a consumer is tried with: one that has not failed, else the one that failed longest ago,
-// whatever back-off it has (C7).
+// whatever back-off it has (C7). Of those that have not failed it is the oldest and the newest in turns: where many
+// events one behind the other are at fault, the newest soon shows that the target works for others.
 func nextProbe(s *projections.State, c eventlog.Consumer, now eventlog.Instant) (projections.Candidate, bool) {
-	if untried, ok := first(s.Offered(c, false, now)); ok {
+	untried, ok := first(s.Offered(c, false, now))
+	if h := s.Handler(c.Name); ok && h.Probing.Attempt%2 == 0 {
+		untried, ok = s.NewestUntried(c, now)
+	}
+	if ok {
 		return untried, true
 	}
 	var longest projections.Candidate

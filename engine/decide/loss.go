@@ -219,13 +219,14 @@ func (p *parts) unknown(r *Remains, kept bool) {
 
 // reopened ends an event that has ended in the state, and was redriven and may have been handled since: otherwise a
 // redrive would do that again without a person's word (O11). An event that a later run held when it was skipped
-// again may have been handled by that run: what the state knows of it is about an earlier one.
+// again may have been handled by that run: what the state knows of it is about an earlier one. So may an event that an
+// earlier loss had ended.
 func (p *parts) reopened(e *projections.TopicEvent, x *remnant, whole bool) {
 	if e.Status != eventlog.EventStatusSkipped && e.Status != eventlog.EventStatusDiscarded {
 		return
 	}
 	later := x.skippedBy != "" && x.skippedBy != e.ReservedBy
-	if x.consumed || (x.reopened || later) && !e.Unknown {
+	if x.consumed || (x.reopened || later || x.unknown) && !e.Unknown {
 		p.add(&eventlog.EventRedriven{Topic: e.Topic, MessageID: e.MessageID}, 0)
 		if x.pending && whole {
 			return // it is known to wait

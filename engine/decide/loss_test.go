@@ -1,10 +1,12 @@
 package decide_test
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
+	"testing"
 
 	"github.com/pawl-run/pawl/engine/decide"
 	"github.com/pawl-run/pawl/eventlog"
@@ -87,4 +89,26 @@ func granted(s *projections.State) string {
 		out = append(out, name+"="+string(s.Grants[name]))
 	}
 	return strings.Join(out, " ")
+}
+
+// O11: what an accepted loss has ended, and a person has then called handled, needs the word for a redrive also after
+// a further loss that goes back behind the first.
+func TestO11_HandledAfterAnEarlierLoss(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.must("deploy", "push a", "cancel a")
+	b.remains = &decide.Remains{}
+	for _, f := range []eventlog.Fact{
+		&eventlog.EventRedriven{Topic: "in", MessageID: "a"},
+		&eventlog.EventReserved{Topic: "in", MessageID: "a", Run: "R9"},
+		&eventlog.EventGivenUp{Topic: "in", MessageID: "a", Status: eventlog.EventStatusSkipped, Unknown: true},
+		&eventlog.EventSkipped{Topic: "in", MessageID: "a"},
+	} {
+		b.remains.Saw(f, b.now)
+	}
+	b.must("accept-loss", "resume")
+	var no *decide.Refusal
+	if err := b.command("redrive a"); !errors.As(err, &no) || no.Code != decide.CodeUnknown {
+		t.Errorf("the redrive ends with %v", err)
+	}
 }

@@ -36,6 +36,9 @@ type remnant struct {
 	consumed bool
 	pending  bool // and nothing has happened to it since
 	reopened bool // it was redriven or reserved, and has not ended since
+	// unknown: an earlier accepted loss had ended it. That a person has said since that it was handled does not change
+	// that a redrive may repeat an effect (O11).
+	unknown bool
 	// skippedBy is the run that held it when it ended as skipped: a call may have been made for it then (O11).
 	skippedBy eventlog.RunID
 }
@@ -121,7 +124,7 @@ func (r *Remains) Saw(fact eventlog.Fact, at eventlog.Instant) {
 	case *eventlog.EventGivenUp:
 		x := r.event(f.Topic, f.MessageID)
 		x.title, x.payload, x.pending, x.consumed = f.Title, f.Payload, false, f.Status == eventlog.EventStatusConsumed
-		x.reopened = f.Unknown
+		x.reopened, x.unknown = f.Unknown, x.unknown || f.Unknown
 	case *eventlog.MutationApprovalRequested:
 		m := r.call(f.Mutation)
 		m.Run, m.Call, m.Status = f.Run, f.Call, eventlog.MutationStatusAwaitingApproval
@@ -166,6 +169,7 @@ func (r *Remains) Found(entity any) {
 		x.title, x.payload = e.Title, e.Payload
 		x.pending, x.consumed = e.Status == eventlog.EventStatusPending, e.Status == eventlog.EventStatusConsumed
 		x.reopened = x.pending || e.Status == eventlog.EventStatusReserved || e.Unknown
+		x.unknown = e.Unknown || e.WasUnknown
 		if x.skippedBy = ""; e.Status == eventlog.EventStatusSkipped {
 			x.skippedBy = e.ReservedBy
 		}

@@ -193,4 +193,8 @@ func (w *Why) explainProbing(s *projections.State, st decide.ConsumerStatus, p *
 		w.add("%s", remedy)
 	}
 	w.offer("pawl resume %s", s.Name)
+	if p.Class == eventlog.Auth || p.Class == eventlog.Permission {
+		w.add("If some of its events are at fault and not the target, give up those that have failed so.")
+		w.offer("pawl skip %s --where class=%s", s.Name, p.Class)
+	}
 }

@@ -404,8 +404,9 @@ func TestStandingIsExplained(t *testing.T) {
 		for _, id := range []string{"a", "b", "c"} {
 			l.fail(id, eventlog.Auth, "http.401")
 		}
-		l.check(decide.ReasonProbing, true, []string{"Correct the connector's credentials, then resume."},
-			[]string{"pawl resume shop"})
+		l.check(decide.ReasonProbing, true, []string{"Correct the connector's credentials, then resume.",
+			"If some of its events are at fault and not the target, give up those that have failed so."},
+			[]string{"pawl resume shop", "pawl skip shop --where class=auth"})
 		if a := l.why().Attention; a == nil || a.Reason != projections.AttentionProbing {
 			t.Errorf("attention %+v", a)
 		}

@@ -128,6 +128,8 @@ func (r *reader) unknown(on *goja.Object, path []string, what string, known ...s
 		if slices.Contains(known, key) {
 			continue
 		}
+		// After as many problems as are reported only a lost member is still looked for, until there is an error: without
+		// one the deploy would not be stopped.
 		full := len(r.problems) > finding.MaxProblems
 		if full && sandbox.HasErrors(r.problems) {
 			return

@@ -20,9 +20,9 @@ var vital = []struct{ name, without string }{
 	{"rate", "nothing limits how often runs begin"},
 }
 
-// lost is the problem of an unknown member that seems to mean a vital member of a consumer which is not given; nil for
-// none. In a workflow a member that looks like key may mean anything, and so may one that looks like key or rate in an
-// instance of a class.
+// lost is the problem of an unknown member that seems to mean a vital member which the consumer lacks; nil for none.
+// It does not look for key at the top of a workflow, nor for key and rate in an instance of a class: there such a
+// member may mean anything.
 func (r *reader) lost(on *goja.Object, path []string, member string, instance bool) *sandbox.Problem {
 	workflow := len(path) == 0
 	if !workflow && path[0] != "consumers" {

@@ -32,7 +32,7 @@ How to work here:
 
 // contractSections are the parts of the guide that the contract consists of.
 var contractSections = []string{"what-a-workflow-is", "what-may-be-called-where", "what-does-not-exist",
-	"when-something-fails"}
+	"when-something-fails", "serial-or-concurrent"}
 
 // pageLink is a link to a place on the page, or to a file beside it.
 var pageLink = regexp.MustCompile(`\[([^\]]+)\]\((?:#|\.\.?/)[^)]*\)`)

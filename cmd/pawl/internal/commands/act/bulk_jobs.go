@@ -19,7 +19,7 @@ type jobsAction struct {
 	Name      string   `arg:"" name:"workflow" help:"The workflow."`
 	Topic     string   `arg:"" optional:"" help:"The topic; left out with --where."`
 	MessageID []string `arg:"" optional:"" name:"message-id" help:"The events' message ids."`
-	Where     string   `placeholder:"state=STATE,q=TEXT" help:"Instead of naming events, those that fit: any of topic=, state=, status=, held=, class= and code= (of the error), q=, since=, until= (when they were published), limit=."`
+	Where     filter   `placeholder:"state=STATE,q=TEXT" help:"Instead of naming events, those that fit: any of topic=, state=, status=, held=, class= and code= (of the error), q=, since=, until= (when they were published), limit=."`
 	Comment   string   `placeholder:"TEXT" aliases:"reason" help:"Why, for the record."`
 	Yes       bool     `short:"y" help:"Do not ask before changing what --where chooses."`
 	DryRun    bool     `help:"Only say how many would be changed."`

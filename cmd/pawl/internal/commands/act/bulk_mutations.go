@@ -23,7 +23,7 @@ func (c *mutationsAction) act(engine *client.Finder, screen term.Screen, on bulk
 // bulkFlags are the flags of an action on mutations.
 type bulkFlags struct {
 	client.Flags
-	Where   string `placeholder:"held=REASON,q=TEXT" help:"Instead of naming mutations, those that fit: any of workflow=, held=, q=, since=, until= (when their call left, or was asked for), limit=."`
+	Where   filter `placeholder:"held=REASON,q=TEXT" help:"Instead of naming mutations, those that fit: any of workflow=, held=, q=, since=, until= (when their call left, or was asked for), limit=."`
 	Comment string `placeholder:"TEXT" help:"Why, for the record: it is kept with each mutation."`
 	Yes     bool   `short:"y" help:"Do not ask before acting on what --where chooses."`
 	DryRun  bool   `help:"Only say how many mutations would be changed."`

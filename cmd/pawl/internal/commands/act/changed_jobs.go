@@ -15,10 +15,12 @@ import (
 // changedJobs is the answer of a bulk operation.
 type changedJobs struct {
 	Matched  int       `json:"matched"`
-	More     bool      `json:"more"` // of a count: there are more than one request would change
+	More     bool      `json:"more"` // of a count: there are more than one request would change, or than the filter's limit
 	Updated  int       `json:"updated"`
 	AtRunEnd int       `json:"atRunEnd,omitempty"` // of the updated ones: those that end only once next has run (O7)
 	Noop     []leftJob `json:"noop"`
+
+	limited bool // the filter has a limit
 }
 
 type leftJob struct {
@@ -54,7 +56,11 @@ func (c *jobsAction) change(engine *client.Finder, screen term.Screen, operation
 			return err
 		}
 		if !c.Yes {
-			question := fmt.Sprintf("%s %s of %s?", verb, term.Plural(len(chosen), "event"), c.Name)
+			events := term.Plural(len(chosen), "event")
+			if matched.limited && matched.More {
+				events = matched.String()
+			}
+			question := fmt.Sprintf("%s %s of %s?", verb, events, c.Name)
 			if err := confirm(screen, question); err != nil {
 				return err
 			}
@@ -162,6 +168,7 @@ func (c *jobsAction) count(connected *client.Connection, operation string, param
 	if err := connected.Call(operation, params, &matched); err != nil {
 		return matched, err
 	}
+	_, matched.limited = params["limit"]
 	screen := connected.Screen
 	switch {
 	case c.DryRun && c.JSON:
@@ -178,7 +185,10 @@ func (c *jobsAction) count(connected *client.Connection, operation string, param
 
 // String counts what a filter has chosen.
 func (j changedJobs) String() string {
-	if j.More {
+	switch {
+	case j.More && j.limited:
+		return "the oldest " + term.Plural(j.Matched, "event")
+	case j.More:
 		return "more than " + term.Plural(j.Matched, "event")
 	}
 	return term.Plural(j.Matched, "event")

@@ -1,6 +1,7 @@
 package act
 
 import (
+	"errors"
 	"slices"
 	"strconv"
 	"strings"
@@ -18,12 +19,25 @@ func (p period) holds(t time.Time) bool {
 	return !t.Before(p.since) && (p.until.IsZero() || t.Before(p.until))
 }
 
+// filter is the text of --where, such as held=repair,q=timeout.
+type filter string
+
+// UnmarshalText takes the text of a flag that is there once: of two filters one would be dropped without a word.
+func (f *filter) UnmarshalText(text []byte) error {
+	if *f != "" {
+		return errors.New("--where is there twice; separate its parts with commas")
+	}
+	*f = filter(text)
+	return nil
+}
+
 // where reads a filter such as held=repair,q=timeout into the parameters of a request. It takes these keys, each with
 // the values that its field has in the operation.
-func where(text, operation string, keys []string, params map[string]any, usage string) (period, error) {
+func where(text filter, operation string, keys []string, params map[string]any, usage string) (period, error) {
 	var of period
 	last := ""
-	for part := range strings.SplitSeq(text, ",") {
+	given := map[string]bool{}
+	for part := range strings.SplitSeq(string(text), ",") {
 		key, value, ok := strings.Cut(part, "=")
 		switch {
 		case (!ok || !slices.Contains(keys, key)) && last == "q":
@@ -31,6 +45,8 @@ func where(text, operation string, keys []string, params map[string]any, usage s
 			continue
 		case !ok || !slices.Contains(keys, key):
 			return of, exit.Misconfigured(usage, "--where: %q is none of %s=", part, strings.Join(keys, "=, "))
+		case given[key]:
+			return of, exit.Misconfigured(usage, "--where: %s= is there twice; each key has one value", key)
 		case key == "limit":
 			limit, err := strconv.Atoi(value)
 			if err != nil || limit < 1 {
@@ -54,7 +70,7 @@ func where(text, operation string, keys []string, params map[string]any, usage s
 			}
 			params[key] = value
 		}
-		last = key
+		last, given[key] = key, true
 	}
 	return of, nil
 }
