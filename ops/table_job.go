@@ -10,6 +10,7 @@ import (
 
 	"github.com/pawl-run/pawl/engine/decide"
 	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/ops/explain"
 	"github.com/pawl-run/pawl/ops/problem"
 	"github.com/pawl-run/pawl/ops/rpc"
 	"github.com/pawl-run/pawl/projections"
@@ -134,6 +135,9 @@ func onEvents(id string, action decide.EventAction, summary string) Operation {
 			p := *problem.Of(err)
 			p.Detail = fmt.Sprintf("%d of %d events were changed, then: %s", done.Updated, len(refs), p.Detail)
 			return answer, &p
+		}
+		for i := range done.Noop {
+			done.Noop[i].Reason = explain.Reason(done.Noop[i].Reason, done.Noop[i].Hint)
 		}
 		answer.Updated, answer.AtRunEnd, answer.Noop = done.Updated, done.AtRunEnd, done.Noop
 		return answer, err

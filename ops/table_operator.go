@@ -11,6 +11,7 @@ import (
 
 	"github.com/pawl-run/pawl/engine/decide"
 	"github.com/pawl-run/pawl/eventlog"
+	"github.com/pawl-run/pawl/ops/explain"
 	"github.com/pawl-run/pawl/ops/problem"
 	"github.com/pawl-run/pawl/ops/rpc"
 	"github.com/pawl-run/pawl/projections/readmodel"
@@ -188,7 +189,7 @@ func (c *Call) onMutations(ctx context.Context, r *mutationsRequest, applies mut
 		case err == nil:
 			answer.Updated++
 		case errors.As(err, &refusal) && refusal.Kind != decide.Invalid:
-			answer.Noop = append(answer.Noop, leftMutation{m.ID, refusal.Code, refusal.Message})
+			answer.Noop = append(answer.Noop, leftMutation{m.ID, refusal.Code, explain.Reason(refusal.Message, refusal.Hint)})
 		case errors.As(err, &p), errors.As(err, &unknown):
 			p = problem.Of(err)
 			answer.Noop = append(answer.Noop, leftMutation{m.ID, p.Code, p.Detail})

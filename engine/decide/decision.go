@@ -70,6 +70,8 @@ type Noop struct {
 	Topic     eventlog.Topic     `json:"topic"`
 	MessageID eventlog.MessageID `json:"messageId"`
 	Reason    string             `json:"reason"`
+	// Hint names the command that helps. Interfaces add its text to the reason.
+	Hint hint.Hint `json:"-"`
 }
 
 // RefusalKind says how an operation was refused.

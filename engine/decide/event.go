@@ -155,7 +155,7 @@ func (c ChangeEvents) decide(d *decision) error {
 			no = d.changeEvent(c.Action, ref, c.Reason)
 		}
 		if no != nil {
-			d.bulk.Noop = append(d.bulk.Noop, Noop{ref.Topic, ref.MessageID, no.Message})
+			d.bulk.Noop = append(d.bulk.Noop, Noop{ref.Topic, ref.MessageID, no.Message, no.Hint})
 		} else {
 			d.bulk.Updated++
 			if e := d.event(ref.Topic, ref.MessageID); c.Action == ActionSkip && e != nil &&

@@ -30,6 +30,14 @@ func Problems(found []deploy.Problem) []sandbox.Problem {
 // Hint is the text of a hint, empty for none.
 func Hint(h hint.Hint) string { return fmt.Sprintf(hints[h.Code], h.Values...) }
 
+// Reason is why one of many things was left as it was, with the text of the hint.
+func Reason(why string, h hint.Hint) string {
+	if text := Hint(h); text != "" {
+		why += "; " + text
+	}
+	return why
+}
+
 // Withdrawn says that grants were taken away because those that came with a deploy do not name them.
 func Withdrawn(w eventlog.WorkflowName, grants []string) string {
 	return fmt.Sprintf("taken away from %s: %s; --grant names all grants, and single ones are changed by "+

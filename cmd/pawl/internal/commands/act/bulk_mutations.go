@@ -191,6 +191,9 @@ func actOnMany(connected *client.Connection, items []mutationRef, on bulkAction)
 		}
 	} else {
 		fmt.Fprintf(screen.Out, "%s: %d of %s\n", on.done, sum.Updated, term.Plural(sum.Matched, "mutation"))
+		if sum.Updated > 0 && on.then.later != "" {
+			fmt.Fprintln(screen.Out, on.then.later)
+		}
 		const most = 20
 		for i, left := range sum.Noop {
 			if i == most {

@@ -7,12 +7,14 @@ import (
 )
 
 // consequence is what an action on a mutation has done, and the work that then goes on unless the workflow is held;
-// work is empty where a hold does not matter. Before an action on many, each says what becomes of each of them.
-type consequence struct{ each, done, work string }
+// work is empty where a hold does not matter. Before an action on many, each says what becomes of each of them; after
+// it, later says what is still to come, empty for nothing.
+type consequence struct{ each, done, work, later string }
 
 var (
 	approved = consequence{each: "each leaves once, exactly as recorded",
-		done: "is approved: it leaves once, exactly as recorded"}
+		done:  "is approved: it leaves once, exactly as recorded",
+		later: "each leaves once its run has a place; pawl why says what a workflow waits for"}
 	rejected = consequence{each: "none of them leaves, and their events end as skipped",
 		done: "is rejected: nothing has left, its events end as skipped, and its run goes on without it"}
 	undone = consequence{each: "each is sent again, by a fresh run with a new idempotency key: what has happened after " +

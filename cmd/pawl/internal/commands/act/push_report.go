@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/pawl-run/pawl/cmd/pawl/internal/term"
+	"github.com/pawl-run/pawl/eventlog"
 )
 
 // fewPushed is the largest number of events that get a line each without --verbose.
@@ -21,6 +22,7 @@ type pushReport struct {
 	lines   []string // they are printed at the end, unless there are too many
 	events  int
 	results map[string]int
+	ended   int // how many were there and had ended: a push brings none of them back
 }
 
 // add adds the engine's answers for some events.
@@ -34,6 +36,10 @@ func (r *pushReport) add(answers []json.RawMessage) error {
 			r.results = map[string]int{}
 		}
 		r.results[became.Result]++
+		switch eventlog.EventStatus(became.Status) {
+		case eventlog.EventStatusConsumed, eventlog.EventStatusSkipped, eventlog.EventStatusDiscarded:
+			r.ended++
+		}
 		r.events++
 		if r.json {
 			if err := r.screen.JSON(answer); err != nil {
@@ -68,6 +74,10 @@ func (r *pushReport) close(whole bool) error {
 	for _, result := range slices.Sorted(maps.Keys(r.results)) {
 		counts = append(counts, fmt.Sprintf("%d %s", r.results[result], result))
 	}
-	_, err := fmt.Fprintf(r.screen.Err, "%s: %s\n", term.Plural(r.events, "event"), strings.Join(counts, ", "))
+	total := strings.Join(counts, ", ")
+	if r.ended > 0 {
+		total += fmt.Sprintf("; %s had ended before: no push brings one back", term.Plural(r.ended, "event"))
+	}
+	_, err := fmt.Fprintf(r.screen.Err, "%s: %s\n", term.Plural(r.events, "event"), total)
 	return err
 }
