@@ -101,6 +101,12 @@ func TestC11_ResolveByFilter(t *testing.T) {
 	b.engine.Rest("shop")
 
 	var done mutationsAnswer
+	for class, fit := range map[eventlog.Class]int{eventlog.Logic: 0, eventlog.Transient: 1} {
+		b.do("resolveMutations", map[string]any{"class": class, "resolution": "skip", "dryRun": true}, &done)
+		if done.Matched != fit {
+			t.Errorf("%d mutations have an error of class %s: %+v", done.Matched, class, done)
+		}
+	}
 	b.do("resolveMutations", map[string]any{"since": "2020-01-01T00:00:00Z", "resolution": "skip", "comment": "looked"},
 		&done)
 	if done.Matched != 1 || done.Updated != 1 || string(done.Items[0].ID) != ids["shop"] {

@@ -137,7 +137,7 @@ func onEvents(id string, action decide.EventAction, summary string) Operation {
 			return answer, &p
 		}
 		for i := range done.Noop {
-			done.Noop[i].Reason = explain.Reason(done.Noop[i].Reason, done.Noop[i].Hint)
+			done.Noop[i].Reason = explain.Hinted(done.Noop[i].Reason, explain.Hint(done.Noop[i].Hint))
 		}
 		answer.Updated, answer.AtRunEnd, answer.Noop = done.Updated, done.AtRunEnd, done.Noop
 		return answer, err

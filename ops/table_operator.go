@@ -46,6 +46,8 @@ type (
 		Items    []mutationItem        `json:"items,omitempty" jsonschema:"the mutations; else those that the filter fields choose"`
 		Workflow eventlog.WorkflowName `json:"workflow,omitempty" jsonschema:"filter: the workflow"`
 		Held     mutationHeld          `json:"held,omitempty" jsonschema:"filter: what it keeps waiting; when left out, that to which the action applies"`
+		Class    eventlog.Class        `json:"class,omitempty" jsonschema:"filter: the class of its error"`
+		Code     string                `json:"code,omitempty" jsonschema:"filter: the code of its error, such as call.timeout"`
 		Q        string                `json:"q,omitempty" jsonschema:"filter: text to find in titles, ids and error messages, or a whole idempotency key"`
 		Since    eventlog.Instant      `json:"since,omitempty" jsonschema:"filter: its call left then or later, or was asked for if it has not left"`
 		Until    eventlog.Instant      `json:"until,omitempty" jsonschema:"filter: its call left, or was asked for, before then"`
@@ -188,11 +190,9 @@ func (c *Call) onMutations(ctx context.Context, r *mutationsRequest, applies mut
 		switch {
 		case err == nil:
 			answer.Updated++
-		case errors.As(err, &refusal) && refusal.Kind != decide.Invalid:
-			answer.Noop = append(answer.Noop, leftMutation{m.ID, refusal.Code, explain.Reason(refusal.Message, refusal.Hint)})
-		case errors.As(err, &p), errors.As(err, &unknown):
+		case errors.As(err, &refusal) && refusal.Kind != decide.Invalid, errors.As(err, &p), errors.As(err, &unknown):
 			p = problem.Of(err)
-			answer.Noop = append(answer.Noop, leftMutation{m.ID, p.Code, p.Detail})
+			answer.Noop = append(answer.Noop, leftMutation{m.ID, p.Code, explain.Hinted(p.Detail, p.Hint)})
 		case answer.Updated > 0:
 			// The changes so far are recorded; a repeated request makes the rest.
 			failed := *problem.Of(err)
@@ -223,10 +223,12 @@ func (c *Call) onOne(ctx context.Context, m mutationItem, operation string,
 // An approval must name the hash of the parameters that it approves.
 func (c *Call) chosenMutations(ctx context.Context, r *mutationsRequest, applies mutationHeld, hashed bool,
 	answer *mutationsAnswer) ([]mutationItem, error) {
-	filtered := r.Workflow != "" || r.Held != "" || r.Q != "" || r.Since != 0 || r.Until != 0
+	filtered := r.Workflow != "" || r.Held != "" || r.Class != "" || r.Code != "" || r.Q != "" || r.Since != 0 ||
+		r.Until != 0
 	invalid := func(format string, args ...any) error {
 		return rpc.Problemf(http.StatusUnprocessableEntity, "bulk.invalid", format, args...).
-			WithHint(`send {"items": [{"id": …, "paramsHash": …}]}, or a filter of workflow, held, q, since and until`)
+			WithHint(`send {"items": [{"id": …, "paramsHash": …}]}, or a filter of workflow, held, class, code, ` +
+				`q, since and until`)
 	}
 	switch {
 	case r.Items != nil && filtered:
@@ -241,8 +243,11 @@ func (c *Call) chosenMutations(ctx context.Context, r *mutationsRequest, applies
 	if r.Items != nil {
 		return listedMutations(r.Items, hashed, invalid)
 	}
-	if held := reflect.ValueOf(r.Held); r.Held != "" {
-		if err := knownTypes.Check("held", held); err != nil {
+	// With a misspelt value the filter would fit nothing, and the answer would look as if everything were done.
+	for name, value := range map[string]reflect.Value{
+		"held": reflect.ValueOf(r.Held), "class": reflect.ValueOf(r.Class),
+	} {
+		if err := knownTypes.Check(name, value); err != nil && !value.IsZero() {
 			return nil, invalid("%v", err)
 		}
 	}
@@ -287,7 +292,8 @@ func (c *Call) fittingMutations(ctx context.Context, r *mutationsRequest, o read
 			return nil, err
 		}
 		for _, m := range page.Items {
-			if at := cmp.Or(m.StartedAt, m.RequestedAt); at < r.Since || r.Until != 0 && at >= r.Until {
+			if at := cmp.Or(m.StartedAt, m.RequestedAt); at < r.Since || r.Until != 0 && at >= r.Until ||
+				!m.Failed(r.Class, r.Code) {
 				continue
 			}
 			if len(items) == limit {

@@ -177,8 +177,8 @@ func (s *State) countOpen(handler eventlog.Handler, at stand) (runs int) {
 	return runs
 }
 
-// KeptByReturning is how many events of the consumer are kept from their end by a run that waits for a place, now or
-// from a later time on (C3). An event that a person has ended, or will end with the run's next, is none of them.
+// KeptByReturning is how many events of the consumer have a run that waits for a place, now or from a later time on
+// (C3). An event that a person has skipped does not count, also while its run still has next to run: it leaves room.
 func (s *State) KeptByReturning(handler eventlog.Handler) (events int) {
 	for run := range s.Returning(handler) {
 		e, has := s.events.get(EventKey(run.Event.Topic, run.Event.MessageID).ID)

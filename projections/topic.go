@@ -192,7 +192,7 @@ func (f *folding) eventRedriven(e *eventlog.EventRedriven) error {
 	called := false
 	if old != nil {
 		f.undecided(old, false)
-		if run := f.Run(old.ReservedBy); run != nil { // read, where it is not in memory
+		if run := f.Run(old.ReservedBy); run != nil { // if it is not in memory, the fold asks for it
 			called = run.Mutation != ""
 		}
 	}
@@ -217,7 +217,7 @@ func (f *folding) inputRetitled(e *eventlog.InputRetitled) error {
 	return nil
 }
 
-// maxFormer bounds how many runs an event remembers with which it had ended before.
+// maxFormer bounds TopicEvent.Former.
 const maxFormer = 32
 
 // endedWith remembers the run with which the event has ended, for a redrive (O11). Once a run has to be forgotten, its
@@ -265,7 +265,8 @@ func (f *folding) endAttempt(attempts []Attempt, failure *eventlog.Failure) []At
 	return attempts
 }
 
-// uncount takes back the execution that began with the last reservation. A further try of next belongs to it too.
+// uncount takes back the execution that began with the last reservation. A retry of next is another run, but part of
+// the same execution.
 func (e *TopicEvent) uncount() {
 	if n := len(e.Attempts); n > 0 && e.Executions > 0 {
 		e.Executions--

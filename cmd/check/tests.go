@@ -164,9 +164,9 @@ func (r *results) read(in io.Reader) error {
 	}
 }
 
-// raceFlags are the flags of builds with the race detector, of the tests and of the analyses before them. Without the
-// tag, Pebble would use zstd of the C library, which takes as long to compile as fifty packages of Go. Pawl's store
-// compresses with Snappy, and a release contains none of that C either.
+// raceFlags are the build flags of the tests with the race detector, and of the analyses before them. That needs cgo.
+// With cgo and without the tag, Pebble would use a zstd written in C, which takes as long to compile as fifty packages
+// of Go. Pawl's store compresses with Snappy, and a release contains none of that C either.
 var raceFlags = []string{"-race", "-tags=pebblegozstd"}
 
 // noRaceSleep is a setting of the race detector. Without it each program that has goroutines left sleeps for a second

@@ -25,18 +25,18 @@ var commandsElsewhere = map[string]string{
 	"dlq":       "pawl jobs list --state discarded shows what was put aside; pawl redrive brings it back",
 	"docs":      guided,
 	"down":      stopped,
-	"enable":    "pawl resume WORKFLOW ends a hold",
+	"enable":    resumed,
 	"get":       shown,
 	"guide":     guided,
-	"history":   "pawl log --workflow WORKFLOW prints the transitions; pawl runs list the runs",
+	"history":   "pawl log --workflow WORKFLOW prints the transitions; pawl runs list shows the runs",
 	"inspect":   shown,
-	"kill":      "pawl cancel ends jobs that no run is processing; pawl pause WORKFLOW holds a workflow",
+	"kill":      cancelled,
 	"list":      listed,
 	"logs":      "pawl runs show WORKFLOW RUN prints what a script has logged; pawl log prints the transitions",
 	"ls":        listed,
 	"ps":        "pawl workflows list; pawl workers shows the processes that run scripts",
-	"publish":   "pawl push publishes an event",
-	"purge":     "pawl skip WORKFLOW --where state=available ends the events that wait; nothing is deleted",
+	"publish":   pushed,
+	"purge":     "pawl skip WORKFLOW --where state=available ends the available events; nothing is deleted",
 	"remove":    archived,
 	"replay":    redriven + "; pawl state rebuilds a past state",
 	"requeue":   redriven,
@@ -46,24 +46,27 @@ var commandsElsewhere = map[string]string{
 	"rm":        archived,
 	"rollback":  "pawl versions rollback WORKFLOW VERSION deploys the script of a former version again",
 	"run":       "pawl up FILE runs an engine with a script; pawl run-now WORKFLOW runs the producers",
-	"send":      "pawl push publishes an event",
+	"send":      pushed,
 	"start":     "pawl up FILE runs an engine with a script; pawl resume WORKFLOW ends a hold",
 	"status":    "pawl why says what a workflow does or waits for; pawl doctor says what is wrong with the engine",
 	"stop":      stopped,
 	"tail":      "pawl log --follow prints the transitions as they come",
-	"terminate": "pawl cancel ends jobs that no run is processing; pawl pause WORKFLOW holds a workflow",
-	"top":       "pawl workers shows the processes that run scripts; pawl workflows list the workflows",
+	"terminate": cancelled,
+	"top":       "pawl workers shows the processes that run scripts; pawl workflows list shows the workflows",
 	"trigger":   "pawl push publishes an event; pawl run-now WORKFLOW runs the producers",
 	"undeploy":  archived,
-	"unpause":   "pawl resume WORKFLOW ends a hold",
+	"unpause":   resumed,
 }
 
 // The hints that several names share.
 const (
-	archived = "pawl archive WORKFLOW stops a workflow for good"
-	guided   = "pawl init writes the contract of scripts into AGENTS.md; pawl mcp offers the whole guide"
-	listed   = "pawl workflows list; the same for events, jobs, runs, mutations, inputs and sessions"
-	redriven = "pawl redrive WORKFLOW TOPIC ID, or --where held=person, lets held, cancelled and discarded events go on"
-	shown    = "pawl workflows show WORKFLOW; the same for events, jobs, runs, mutations, inputs and sessions"
-	stopped  = "pawl pause WORKFLOW holds a workflow; an interrupt (Ctrl-C, SIGTERM) ends an engine"
+	archived  = "pawl archive WORKFLOW stops a workflow for good"
+	cancelled = "pawl cancel ends jobs that no run is processing; pawl pause WORKFLOW holds a workflow"
+	guided    = "pawl init writes the contract of scripts into AGENTS.md; pawl mcp offers the whole guide"
+	listed    = "pawl workflows list; the same for events, jobs, runs, mutations, inputs and sessions"
+	pushed    = "pawl push publishes an event"
+	redriven  = "pawl redrive WORKFLOW TOPIC ID lets a held, cancelled or discarded event go on; for many: --where"
+	resumed   = "pawl resume WORKFLOW ends a hold"
+	shown     = "pawl workflows show WORKFLOW; the same for events, jobs, runs, mutations, inputs and sessions"
+	stopped   = "pawl pause WORKFLOW holds a workflow; an interrupt (Ctrl-C, SIGTERM) ends an engine"
 )

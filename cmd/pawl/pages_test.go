@@ -45,19 +45,19 @@ func TestPagesShowCommands(t *testing.T) {
 	}
 }
 
-// The hint on the name that another program gives to a command names commands that there are here.
+// Each hint for a name of another program names commands, subcommands and flags that Pawl has.
 func TestHintsElsewhereNameCommands(t *testing.T) {
 	root := testGrammar(t, &commandLine{}, nil).Model.Node
 	for name, hint := range commandsElsewhere {
 		if namesCommand(root, []string{name}) == nil {
 			t.Errorf("%s is a command here, and its hint is never seen", name)
 		}
-		named := regexp.MustCompile(`pawl ([a-z-]+)`).FindAllStringSubmatch(hint, -1)
+		named := regexp.MustCompile(`pawl ([^;,]+)`).FindAllStringSubmatch(hint, -1)
 		if len(named) == 0 {
 			t.Errorf("%s: %q names no command", name, hint)
 		}
 		for _, span := range named {
-			if err := namesCommand(root, span[1:]); err != nil {
+			if err := namesCommand(root, strings.Fields(span[1])); err != nil {
 				t.Errorf("%s: %q: %v", name, hint, err)
 			}
 		}

@@ -79,7 +79,7 @@ func ContextFailure(ctx context.Context, call Call) *eventlog.Failure {
 
 // HeldBack is the failure of a call that was not sent because ctx ended while the call waited for a bound of this
 // engine. why names the bound, and the call may be tried again after the given time. The target has no part in it
-// (F13). The failure of a call that its caller gave up is that it was cancelled.
+// (F13). If the caller gave the call up, the failure is that of ContextFailure.
 func HeldBack(ctx context.Context, call Call, again time.Duration, why string) *eventlog.Failure {
 	if ctx.Err() != nil && !errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		return ContextFailure(ctx, call)

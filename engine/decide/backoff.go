@@ -252,8 +252,8 @@ func (d *decision) targetsFault(run *projections.Run, e *projections.TopicEvent,
 	return true
 }
 
-// waitsForTarget reports whether an event of the row still waits for what is the target's fault now. One that has
-// failed in another way since waits for that (C5), and one that was redriven since for what its prepare wants (C6).
+// waitsForTarget reports whether an event of the row still waits for what is the target's fault now. It does not if it
+// has failed in another way since (C5), or was redriven since: then it waits until the time that prepare named (C6).
 func waitsForTarget(e *projections.TopicEvent, class eventlog.Class) bool {
 	last := lastFailed(e)
 	waits := e.Status == eventlog.EventStatusPending && (e.Held != nil || e.ScheduledAt != 0)

@@ -67,8 +67,7 @@ func Owed(s *projections.State, at Present) []Todo {
 
 // nextBeginning says what the consumer begins next at now, if there is anything and a place for it: runs that come
 // back, the soonest first, then the oldest event that may begin. While events wait of which no attempt has failed,
-// retries take at most half of the places (C1, C3). While the consumer is probed, probes and retries of next take turns
-// (C7). maxHeld bounds the events that may be kept back.
+// retries take at most half of the places (C1, C3). maxHeld bounds the events that may be kept back.
 func nextBeginning(s *projections.State, c eventlog.Consumer, now eventlog.Instant, maxHeld int) (beginning, bool) {
 	h := s.Handler(c.Name)
 	if h != nil && s.Archived {
@@ -108,9 +107,8 @@ func nextBeginning(s *projections.State, c eventlog.Consumer, now eventlog.Insta
 	return beginning{event: untried}, waits
 }
 
-// nextBack finds the runs that come back. back does so for the first time, or with its approved call; retry is a run
-// whose next is tried again. Where nothing is probed, the soonest of all goes first. While the consumer is probed, back
-// goes before a probe, and retry in turns with probes.
+// nextBack finds the runs that come back. back comes back for the first time, or with its approved call, and goes
+// before a probe. retry is a run whose next is tried again.
 func nextBack(s *projections.State, c eventlog.Consumer, h *projections.Handler, now eventlog.Instant, mayStart bool,
 	mayRetry func() bool) (back, retry *projections.Run) {
 	for run, at := range s.Returning(c.Name) {
@@ -127,9 +125,8 @@ func nextBack(s *projections.State, c eventlog.Consumer, h *projections.Handler,
 	return nil, retry
 }
 
-// keptBack is how many events the consumer keeps from their end: those that are held, and those whose run waits for a
-// place, such as for another try of its next. All of them are in memory, so their number is bounded (C3). Events that a
-// person has ended leave room for others, though their next may be left to run.
+// keptBack is how many of the consumer's events are held, or have a run that waits for a place. All of them are in
+// memory, so their number is bounded (C3).
 func keptBack(s *projections.State, c eventlog.Consumer) int {
 	return s.HeldFor(c) + s.KeptByReturning(c.Name)
 }

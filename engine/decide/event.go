@@ -170,7 +170,7 @@ func (c ChangeEvents) decide(d *decision) error {
 // mayRepeat is O11: it reports whether a redrive may repeat an effect. That is so where a call that was made for the
 // event was applied, or its outcome is not known. It may be the call of the run with which the event has ended, now or
 // before an earlier redrive. It may also be the call of an earlier attempt whose failure a late answer has contradicted
-// (F12). The word that allowed an earlier redrive allows no later one: the late answer may have come in between.
+// (F12). A consent to an earlier redrive allows no later one: the late answer may have come in between.
 func (d *decision) mayRepeat(ref eventlog.EventRef) bool {
 	e := d.event(ref.Topic, ref.MessageID)
 	switch {

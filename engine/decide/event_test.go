@@ -40,8 +40,8 @@ func TestMeant(t *testing.T) {
 	}
 }
 
-// O11: an event that has ended with more runs than are remembered is redriven only with the word, whatever became of
-// the runs that are remembered.
+// O11: an event that has ended with more runs than are remembered is redriven only with --including-unknown, whatever
+// became of the runs that are remembered.
 func TestO11_ManyEndedRuns(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -60,7 +60,7 @@ func TestO11_ManyEndedRuns(t *testing.T) {
 }
 
 // O11: where an attempt is forgotten whose call may have had its effect, because later attempts are more than are kept,
-// a redrive needs the word all the same: of a held event, and of a cancelled one.
+// a redrive still needs --including-unknown: of a held event, and of a cancelled one.
 func TestO11_AForgottenAttempt(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)

@@ -91,8 +91,8 @@ func granted(s *projections.State) string {
 	return strings.Join(out, " ")
 }
 
-// O11: what an accepted loss has ended, and a person has then called handled, needs the word for a redrive also after
-// a further loss that goes back behind the first.
+// O11: what an accepted loss has ended, and a person has then called handled, still needs --including-unknown after a
+// further loss that goes back behind the first.
 func TestO11_HandledAfterAnEarlierLoss(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)

@@ -36,8 +36,8 @@ type remnant struct {
 	consumed bool
 	pending  bool // and nothing has happened to it since
 	reopened bool // it was redriven or reserved, and has not ended since
-	// unknown: an earlier accepted loss had ended it. That a person has said since that it was handled does not change
-	// that a redrive may repeat an effect (O11).
+	// unknown: an earlier accepted loss had ended it. A redrive may then repeat an effect, even if a person has called it
+	// handled since (O11).
 	unknown bool
 	// skippedBy is the run that held it when it ended as skipped: a call may have been made for it then (O11).
 	skippedBy eventlog.RunID

@@ -194,7 +194,9 @@ func (w *Why) explainProbing(s *projections.State, st decide.ConsumerStatus, p *
 	}
 	w.offer("pawl resume %s", s.Name)
 	if p.Class == eventlog.Auth || p.Class == eventlog.Permission {
-		w.add("If some of its events are at fault and not the target, give up those that have failed so.")
-		w.offer("pawl skip %s --where class=%s", s.Name, p.Class)
+		w.add("If its events are at fault and not the target, end those that failed with this error.")
+		for _, topic := range c.Subscribe {
+			w.offer("pawl skip %s --where topic=%s,class=%s", s.Name, topic, p.Class)
+		}
 	}
 }

@@ -405,8 +405,8 @@ func TestStandingIsExplained(t *testing.T) {
 			l.fail(id, eventlog.Auth, "http.401")
 		}
 		l.check(decide.ReasonProbing, true, []string{"Correct the connector's credentials, then resume.",
-			"If some of its events are at fault and not the target, give up those that have failed so."},
-			[]string{"pawl resume shop", "pawl skip shop --where class=auth"})
+			"If its events are at fault and not the target, end those that failed with this error."},
+			[]string{"pawl resume shop", "pawl skip shop --where topic=in,class=auth"})
 		if a := l.why().Attention; a == nil || a.Reason != projections.AttentionProbing {
 			t.Errorf("attention %+v", a)
 		}

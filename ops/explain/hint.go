@@ -20,7 +20,7 @@ func Problems(found []deploy.Problem) []sandbox.Problem {
 		case p.Fix == "":
 			p.Fix = text
 		default:
-			p.Message += "; " + text
+			p.Message = Hinted(p.Message, text)
 		}
 		told = append(told, p.Problem)
 	}
@@ -30,12 +30,12 @@ func Problems(found []deploy.Problem) []sandbox.Problem {
 // Hint is the text of a hint, empty for none.
 func Hint(h hint.Hint) string { return fmt.Sprintf(hints[h.Code], h.Values...) }
 
-// Reason is why one of many things was left as it was, with the text of the hint.
-func Reason(why string, h hint.Hint) string {
-	if text := Hint(h); text != "" {
-		why += "; " + text
+// Hinted is a message with the text of its hint at its end; an empty hint adds nothing.
+func Hinted(message, hint string) string {
+	if hint != "" {
+		message += "; " + hint
 	}
-	return why
+	return message
 }
 
 // Withdrawn says that grants were taken away because those that came with a deploy do not name them.

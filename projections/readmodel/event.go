@@ -73,6 +73,11 @@ func (j Job) Failed(class eventlog.Class, code string) bool {
 	if j.Held != nil {
 		f = j.Held.Error
 	}
+	return f.fits(class, code)
+}
+
+// fits reports whether the failure has this class and code; empty ones stand for any. No failure fits only those.
+func (f *Failure) fits(class eventlog.Class, code string) bool {
 	switch {
 	case class == "" && code == "":
 		return true

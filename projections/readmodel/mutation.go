@@ -132,6 +132,9 @@ func (r *Reader) Mutations(ctx context.Context, o ListOptions) (Page[Mutation], 
 		})
 }
 
+// Failed reports whether the mutation has an error of this class and code; empty ones stand for any.
+func (m Mutation) Failed(class eventlog.Class, code string) bool { return m.Error.fits(class, code) }
+
 // wholeKey is the idempotency key of a mutation if q is the whole key, otherwise empty. A part of it does not count:
 // each key has the workflow's name in it, so a search for that name would find every mutation.
 func wholeKey(m *projections.Mutation, q string) string {

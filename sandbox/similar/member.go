@@ -29,7 +29,7 @@ var otherwise = map[string]string{
 }
 
 // Member is the known member of a definition that an unknown name means: the nearest one, or else the one that other
-// tools call so; empty for none.
+// tools call by this name; empty for none.
 func Member(name string, known []string) string {
 	if close := Names(name, known, 1); len(close) > 0 {
 		return close[0]
@@ -55,7 +55,8 @@ func Surely(name, known string) bool {
 	return elsewhere(name) == known
 }
 
-// elsewhere is the member that other tools call so, empty for none. A word with "approv" in it means approval.
+// elsewhere is the member that other tools call by this name, empty for none. A name with "approv" in it means
+// approval.
 func elsewhere(name string) string {
 	low := spelt(name)
 	if strings.Contains(low, "approv") || strings.Contains(low, "aproval") {

@@ -128,8 +128,8 @@ func (r *reader) unknown(on *goja.Object, path []string, what string, known ...s
 		if slices.Contains(known, key) {
 			continue
 		}
-		// After as many problems as are reported only a lost member is still looked for, until there is an error: without
-		// one the deploy would not be stopped.
+		// Beyond MaxProblems only a lost member is still looked for, and only while there is no error: warnings alone
+		// would not stop the deploy.
 		full := len(r.problems) > finding.MaxProblems
 		if full && sandbox.HasErrors(r.problems) {
 			return

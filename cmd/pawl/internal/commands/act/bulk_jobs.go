@@ -16,14 +16,14 @@ import (
 // jobsAction changes the jobs of events: those named, or those that a filter chooses.
 type jobsAction struct {
 	client.Flags
-	Name      string   `arg:"" name:"workflow" help:"The workflow."`
-	Topic     string   `arg:"" optional:"" help:"The topic; left out with --where."`
-	MessageID []string `arg:"" optional:"" name:"message-id" help:"The events' message ids."`
-	Where     filter   `placeholder:"state=STATE,q=TEXT" help:"Instead of naming events, those that fit: any of topic=, state=, status=, held=, class= and code= (of the error), q=, since=, until= (when they were published), limit=."`
-	Comment   string   `placeholder:"TEXT" aliases:"reason" help:"Why, for the record."`
-	Yes       bool     `short:"y" help:"Do not ask before changing what --where chooses."`
-	DryRun    bool     `help:"Only say how many would be changed."`
-	Rate      *int     `placeholder:"N" help:"Change at most N events per second, so that the work that follows is spread evenly."`
+	Name      string    `arg:"" name:"workflow" help:"The workflow."`
+	Topic     string    `arg:"" optional:"" help:"The topic; left out with --where."`
+	MessageID []string  `arg:"" optional:"" name:"message-id" help:"The events' message ids."`
+	Where     whereFlag `placeholder:"state=STATE,q=TEXT" help:"Instead of naming events, those that fit: any of topic=, state=, status=, held=, class= and code= (of the error), q=, since=, until= (when they were published), limit=."`
+	Comment   string    `placeholder:"TEXT" aliases:"reason" help:"Why, for the record."`
+	Yes       bool      `short:"y" help:"Do not ask before changing what --where chooses."`
+	DryRun    bool      `help:"Only say how many would be changed."`
+	Rate      *int      `placeholder:"N" help:"Change at most N events per second, so that the work that follows is spread evenly."`
 
 	unknown bool // redrive also events whose effect may then happen twice (O11)
 	period  period

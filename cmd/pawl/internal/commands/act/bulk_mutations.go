@@ -23,10 +23,10 @@ func (c *mutationsAction) act(engine *client.Finder, screen term.Screen, on bulk
 // bulkFlags are the flags of an action on mutations.
 type bulkFlags struct {
 	client.Flags
-	Where   filter `placeholder:"held=REASON,q=TEXT" help:"Instead of naming mutations, those that fit: any of workflow=, held=, q=, since=, until= (when their call left, or was asked for), limit=."`
-	Comment string `placeholder:"TEXT" help:"Why, for the record: it is kept with each mutation."`
-	Yes     bool   `short:"y" help:"Do not ask before acting on what --where chooses."`
-	DryRun  bool   `help:"Only say how many mutations would be changed."`
+	Where   whereFlag `placeholder:"held=REASON,q=TEXT" help:"Instead of naming mutations, those that fit: any of workflow=, held=, class= and code= (of the error), q=, since=, until= (when their call left, or was asked for), limit=."`
+	Comment string    `placeholder:"TEXT" help:"Why, for the record: it is kept with each mutation."`
+	Yes     bool      `short:"y" help:"Do not ask before acting on what --where chooses."`
+	DryRun  bool      `help:"Only say how many mutations would be changed."`
 }
 
 // bulkAction is an action on many mutations, and its form for one.
@@ -52,7 +52,7 @@ func (f *bulkFlags) act(engine *client.Finder, screen term.Screen, named []strin
 	}
 	filter := map[string]any{"dryRun": true}
 	if f.Where != "" {
-		if _, err := where(f.Where, "listMutations", mutationFilters, filter, usage); err != nil {
+		if _, err := where(f.Where, on.operation, mutationFilters, filter, usage); err != nil {
 			return err
 		}
 	}
@@ -95,7 +95,7 @@ func actOnOne(connected *client.Connection, mutation string, on bulkAction) erro
 }
 
 // mutationFilters are the keys that --where takes for mutations.
-var mutationFilters = []string{"workflow", "held", "q", "since", "until", "limit"}
+var mutationFilters = []string{"workflow", "held", "class", "code", "q", "since", "until", "limit"}
 
 // chosenMutations is the answer to a count. The action is on these items, and on none that comes later (C11).
 type chosenMutations struct {

@@ -15,7 +15,7 @@ import (
 // changedJobs is the answer of a bulk operation.
 type changedJobs struct {
 	Matched  int       `json:"matched"`
-	More     bool      `json:"more"` // of a count: there are more than one request would change, or than the filter's limit
+	More     bool      `json:"more"` // of a count: more events fit than the filter's limit, or than one request changes
 	Updated  int       `json:"updated"`
 	AtRunEnd int       `json:"atRunEnd,omitempty"` // of the updated ones: those that end only once next has run (O7)
 	Noop     []leftJob `json:"noop"`
@@ -57,8 +57,8 @@ func (c *jobsAction) change(engine *client.Finder, screen term.Screen, operation
 		}
 		if !c.Yes {
 			events := term.Plural(len(chosen), "event")
-			if matched.limited && matched.More {
-				events = matched.String()
+			if matched.cut() {
+				events = "the oldest " + events
 			}
 			question := fmt.Sprintf("%s %s of %s?", verb, events, c.Name)
 			if err := confirm(screen, question); err != nil {
@@ -183,15 +183,19 @@ func (c *jobsAction) count(connected *client.Connection, operation string, param
 	return matched, nil
 }
 
+// cut reports whether the filter's own limit leaves out events that fit.
+func (j changedJobs) cut() bool { return j.More && j.limited }
+
 // String counts what a filter has chosen.
 func (j changedJobs) String() string {
+	events := term.Plural(j.Matched, "event")
 	switch {
-	case j.More && j.limited:
-		return "the oldest " + term.Plural(j.Matched, "event")
+	case j.cut():
+		return "the oldest " + events
 	case j.More:
-		return "more than " + term.Plural(j.Matched, "event")
+		return "more than " + events
 	}
-	return term.Plural(j.Matched, "event")
+	return events
 }
 
 // printValue writes a value as one JSON document.

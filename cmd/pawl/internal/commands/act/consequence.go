@@ -14,7 +14,7 @@ type consequence struct{ each, done, work, later string }
 var (
 	approved = consequence{each: "each leaves once, exactly as recorded",
 		done:  "is approved: it leaves once, exactly as recorded",
-		later: "each leaves once its run has a place; pawl why says what a workflow waits for"}
+		later: "each leaves as soon as nothing holds it; pawl why WORKFLOW says what a workflow waits for"}
 	rejected = consequence{each: "none of them leaves, and their events end as skipped",
 		done: "is rejected: nothing has left, its events end as skipped, and its run goes on without it"}
 	undone = consequence{each: "each is sent again, by a fresh run with a new idempotency key: what has happened after " +

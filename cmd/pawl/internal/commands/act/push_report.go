@@ -22,7 +22,7 @@ type pushReport struct {
 	lines   []string // they are printed at the end, unless there are too many
 	events  int
 	results map[string]int
-	ended   int // how many were there and had ended: a push brings none of them back
+	ended   int // how many had ended already: a push does not bring them back
 }
 
 // add adds the engine's answers for some events.
@@ -76,7 +76,8 @@ func (r *pushReport) close(whole bool) error {
 	}
 	total := strings.Join(counts, ", ")
 	if r.ended > 0 {
-		total += fmt.Sprintf("; %s had ended before: no push brings one back", term.Plural(r.ended, "event"))
+		total += fmt.Sprintf("; %s had ended already and stays so; pawl redrive brings back skipped and discarded ones",
+			term.Plural(r.ended, "event"))
 	}
 	_, err := fmt.Fprintf(r.screen.Err, "%s: %s\n", term.Plural(r.events, "event"), total)
 	return err

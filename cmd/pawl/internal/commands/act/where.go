@@ -19,21 +19,21 @@ func (p period) holds(t time.Time) bool {
 	return !t.Before(p.since) && (p.until.IsZero() || t.Before(p.until))
 }
 
-// filter is the text of --where, such as held=repair,q=timeout.
-type filter string
+// whereFlag is the text of --where, such as held=repair,q=timeout.
+type whereFlag string
 
-// UnmarshalText takes the text of a flag that is there once: of two filters one would be dropped without a word.
-func (f *filter) UnmarshalText(text []byte) error {
+// UnmarshalText refuses a second --where: one of the two would be dropped silently.
+func (f *whereFlag) UnmarshalText(text []byte) error {
 	if *f != "" {
-		return errors.New("--where is there twice; separate its parts with commas")
+		return errors.New("it is given twice; give it once, with its parts separated by commas")
 	}
-	*f = filter(text)
+	*f = whereFlag(text)
 	return nil
 }
 
 // where reads a filter such as held=repair,q=timeout into the parameters of a request. It takes these keys, each with
 // the values that its field has in the operation.
-func where(text filter, operation string, keys []string, params map[string]any, usage string) (period, error) {
+func where(text whereFlag, operation string, keys []string, params map[string]any, usage string) (period, error) {
 	var of period
 	last := ""
 	given := map[string]bool{}
@@ -46,7 +46,7 @@ func where(text filter, operation string, keys []string, params map[string]any, 
 		case !ok || !slices.Contains(keys, key):
 			return of, exit.Misconfigured(usage, "--where: %q is none of %s=", part, strings.Join(keys, "=, "))
 		case given[key]:
-			return of, exit.Misconfigured(usage, "--where: %s= is there twice; each key has one value", key)
+			return of, exit.Misconfigured(usage, "--where: %s= is given twice; give each key once", key)
 		case key == "limit":
 			limit, err := strconv.Atoi(value)
 			if err != nil || limit < 1 {
