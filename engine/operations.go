@@ -183,10 +183,11 @@ func (e *Engine) ChangeEvents(ctx context.Context, actor eventlog.Actor, name ev
 // CountUnknown counts the events whose redrive may repeat an effect (O11). It changes nothing. Errors: those of
 // Operate.
 func (e *Engine) CountUnknown(ctx context.Context, actor eventlog.Actor, name eventlog.WorkflowName,
-	events []eventlog.EventRef) (n int, err error) {
-	for items := range slices.Chunk(events, changedAtOnce) {
-		decision, err := e.operate(ctx, name, decide.ChangeEvents{Action: decide.ActionRedrive, Items: items, Count: true},
-			actor, "count")
+	redrive decide.ChangeEvents) (n int, err error) {
+	redrive.Count = true
+	for items := range slices.Chunk(redrive.Items, changedAtOnce) {
+		redrive.Items = items
+		decision, err := e.operate(ctx, name, redrive, actor, "count")
 		if err != nil {
 			return n, err
 		}

@@ -115,8 +115,10 @@ func onEvents(id string, action decide.EventAction, summary string) Operation {
 			return answer, err
 		}
 		answer.Matched, answer.More = len(refs), more
+		change := decide.ChangeEvents{Action: action, Items: refs, Reason: r.Reason, IncludingUnknown: r.IncludingUnknown,
+			Held: r.Held, State: r.State}
 		if action == decide.ActionRedrive && !r.IncludingUnknown {
-			n, err := c.backend.cfg.Engine.CountUnknown(ctx, c.Actor, r.Workflow, refs)
+			n, err := c.backend.cfg.Engine.CountUnknown(ctx, c.Actor, r.Workflow, change)
 			if err == nil && n > 0 {
 				err = decide.RefuseUnknown(n)
 			}
@@ -127,9 +129,7 @@ func onEvents(id string, action decide.EventAction, summary string) Operation {
 		if r.DryRun {
 			return answer, nil
 		}
-		done, err := c.backend.cfg.Engine.ChangeEvents(ctx, c.Actor, r.Workflow,
-			decide.ChangeEvents{Action: action, Items: refs, Reason: r.Reason, IncludingUnknown: r.IncludingUnknown,
-				Held: r.Held, State: r.State})
+		done, err := c.backend.cfg.Engine.ChangeEvents(ctx, c.Actor, r.Workflow, change)
 		if err != nil && done.Updated > 0 {
 			// The changes so far are recorded; a repeated request makes the rest.
 			p := *problem.Of(err)

@@ -254,7 +254,7 @@ func (f *folding) apply(fact eventlog.Fact) error {
 			m.Comment = &Comment{Text: e.Comment, By: f.t.Actor, At: f.at()}
 		})
 	case *eventlog.MutationContradicted:
-		return f.changeMutation(e.Mutation, func(m *Mutation) { m.Contradiction = e.Outcome })
+		return f.mutationContradicted(e)
 	case *eventlog.EventPublished:
 		return f.eventPublished(e)
 	case *eventlog.EventTraced:

@@ -193,6 +193,9 @@ type Probing struct {
 	Attention eventlog.Instant `msgpack:"attention,omitempty"`
 	// Probed: the last run that began took an event, as a probe does. After a retry of next it is false (C7).
 	Probed bool `msgpack:"probed,omitempty"`
+	// Newest: the next probe takes the newest of the events that have not failed, and not the oldest. It changes with
+	// each run that begins and is no retry of next.
+	Newest bool `msgpack:"newest,omitempty"`
 }
 
 // Run is one attempt of one handler.

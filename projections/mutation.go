@@ -159,6 +159,27 @@ func (f *folding) leftIndeterminate(e *eventlog.MutationLeftIndeterminate) error
 	})
 }
 
+// mutationContradicted also marks the events of a call that was applied after all: an event may have had so many
+// attempts since that it remembers this one no more (O11). Of a call that was given up the run may be lost, and its
+// events are marked already.
+func (f *folding) mutationContradicted(e *eventlog.MutationContradicted) error {
+	err := f.changeMutation(e.Mutation, func(m *Mutation) { m.Contradiction = e.Outcome })
+	m := f.Mutation(e.Mutation)
+	if err != nil || m == nil || e.Outcome != "applied" || m.Status == eventlog.MutationStatusGivenUp {
+		return err
+	}
+	run := f.Run(m.Run)
+	if run == nil {
+		return nil
+	}
+	for _, ref := range run.Reserved {
+		if event := f.Event(ref.Topic, ref.MessageID); event != nil && event.Status != eventlog.EventStatusConsumed {
+			err = cmp.Or(err, f.changeEvent(ref.Topic, ref.MessageID, func(x *TopicEvent) { x.WasUnknown = true }))
+		}
+	}
+	return err
+}
+
 // MayHaveHappened reports whether the call was applied, as a late answer may say (F12), or may have been: its outcome
 // is not known, or a person has skipped it before it was (O11).
 func (m *Mutation) MayHaveHappened() bool {

@@ -179,10 +179,21 @@ func (s *State) countOpen(handler eventlog.Handler, at stand) (runs int) {
 
 // KeptByReturning is how many events of the consumer have a run that waits for a place, now or from a later time on
 // (C3). An event that a person has skipped does not count, also while its run still has next to run: it leaves room.
-func (s *State) KeptByReturning(handler eventlog.Handler) (events int) {
-	for run := range s.Returning(handler) {
+func (s *State) KeptByReturning(handler eventlog.Handler) int {
+	return s.countEvents(handler, standsReturning, func(e *TopicEvent) bool { return !e.SkipRequested })
+}
+
+// HeldAndSkipped is how many events of the consumer are held and end as skipped once their next has run.
+func (s *State) HeldAndSkipped(handler eventlog.Handler) int {
+	return s.countEvents(handler, standsHeld, func(e *TopicEvent) bool { return e.SkipRequested && e.Held != nil })
+}
+
+// countEvents counts the events that open runs of the consumer have which stand so, and for which counts holds.
+func (s *State) countEvents(handler eventlog.Handler, at stand, counts func(*TopicEvent) bool) (events int) {
+	for run := range s.openFrom(openPrefix(handler, at)) {
+		// An event that the run still has is in memory; one that has ended need not be read.
 		e, has := s.events.get(EventKey(run.Event.Topic, run.Event.MessageID).ID)
-		if has && e.Status == eventlog.EventStatusReserved && e.ReservedBy == run.ID && !e.SkipRequested {
+		if has && e.Status == eventlog.EventStatusReserved && e.ReservedBy == run.ID && counts(e) {
 			events++
 		}
 	}

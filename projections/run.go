@@ -164,7 +164,10 @@ func (f *folding) concurrentStarted(e *eventlog.RunStarted) error {
 		h.StartedAt = f.at()
 		if h.Probing != nil {
 			p := *h.Probing
-			p.Probed, h.Probing = e.RetryOf == "", &p
+			if p.Probed = e.RetryOf == ""; p.Probed {
+				p.Newest = !p.Newest
+			}
+			h.Probing = &p
 		}
 	})
 }

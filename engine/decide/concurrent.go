@@ -87,7 +87,7 @@ func nextBeginning(s *projections.State, c eventlog.Consumer, now eventlog.Insta
 	if back != nil {
 		return beginning{run: back}, true
 	}
-	mayBeginNew := mayStart && len(h.Uncertain) < UncertainStreak && keptBack(s, c) < maxHeld
+	mayBeginNew := mayStart && len(h.Uncertain) < UncertainStreak && hasRoom(s, c, maxHeld)
 	if h.Probing != nil && mayBeginNew && probeAt(h.Probing, now) <= now && (retry == nil || !h.Probing.Probed) {
 		// Probes and retries take turns at the only place: either could otherwise keep the others from it for ever.
 		if probe, ok := nextProbe(s, c, now); ok {
@@ -128,7 +128,13 @@ func nextBack(s *projections.State, c eventlog.Consumer, h *projections.Handler,
 // keptBack is how many of the consumer's events are held, or have a run that waits for a place. All of them are in
 // memory, so their number is bounded (C3).
 func keptBack(s *projections.State, c eventlog.Consumer) int {
-	return s.HeldFor(c) + s.KeptByReturning(c.Name)
+	return s.HeldFor(c) + s.KeptByReturning(c.Name) - s.HeldAndSkipped(c.Name)
+}
+
+// hasRoom reports whether a run may begin for another event of the consumer: fewer than maxHeld are kept back (C3).
+func hasRoom(s *projections.State, c eventlog.Consumer, maxHeld int) bool {
+	most := s.HeldFor(c) + s.KeptByReturning(c.Name) // without the look at each held event
+	return most < maxHeld || keptBack(s, c) < maxHeld
 }
 
 // braked reports whether a run that comes back with an approved call has to wait as a new run would: until the
@@ -196,7 +202,7 @@ func probeAt(p *projections.Probing, now eventlog.Instant) eventlog.Instant {
 // events one behind the other are at fault, the newest soon shows that the target works for others.
 func nextProbe(s *projections.State, c eventlog.Consumer, now eventlog.Instant) (projections.Candidate, bool) {
 	untried, ok := first(s.Offered(c, false, now))
-	if h := s.Handler(c.Name); ok && h.Probing.Attempt%2 == 0 {
+	if s.Handler(c.Name).Probing.Newest {
 		untried, ok = s.NewestUntried(c, now)
 	}
 	if ok {
@@ -322,7 +328,7 @@ func soonestBeginning(s *projections.State, c eventlog.Consumer, at Present) (Wa
 			consider(ReasonProbing, h.Probing.At)
 		}
 	}
-	if len(h.Uncertain) < UncertainStreak && keptBack(s, c) < at.MaxHeld {
+	if len(h.Uncertain) < UncertainStreak && hasRoom(s, c, at.MaxHeld) {
 		untried, isNew := s.SoonestOffer(c, false)
 		tried, again := s.SoonestOffer(c, true)
 		probes := h.Probing != nil && probeAt(h.Probing, at.Now) > at.Now

@@ -137,7 +137,7 @@ func (c ChangeEvents) decide(d *decision) error {
 	}
 	if c.Action == ActionRedrive && !c.IncludingUnknown {
 		for _, ref := range c.Items {
-			if d.mayRepeat(ref) {
+			if d.asCounted(c, ref) == nil && d.mayRepeat(ref) {
 				d.bulk.Unknown++
 			}
 		}

@@ -80,6 +80,22 @@ func TestO11_AForgottenAttempt(t *testing.T) {
 	}
 }
 
+// O11: so it is where the late answer comes only after the attempt was forgotten.
+func TestO11_ALateAnswerAboutAForgottenAttempt(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.must("deploy n=1", "push a", "prepare a run=R1", "mutate call run=R1", "settle failed precondition m=R1")
+	for range 60 {
+		b.must("resume")
+		b.must(fmt.Sprintf("prepare fail precondition run=%s", b.state.OpenRun("in", "a").ID))
+	}
+	b.must("settle applied m=R1 by=late_reply")
+	var no *decide.Refusal
+	if err := b.command("redrive a"); !errors.As(err, &no) || no.Code != decide.CodeUnknown {
+		t.Errorf("the redrive ends with %v", err)
+	}
+}
+
 // O11: runs that made no call are none of those of which the latest are remembered.
 func TestO11_ManyRunsWithoutACall(t *testing.T) {
 	t.Parallel()

@@ -185,6 +185,7 @@ func (p *parts) endWaiting(r *Remains, e *projections.TopicEvent, kept bool) {
 		if e.Status == eventlog.EventStatusReserved {
 			p.add(&eventlog.EventReleased{Topic: e.Topic, MessageID: e.MessageID, Run: e.ReservedBy}, 0)
 		}
+		p.keepAsking(e, x)
 		if x.title != e.Title || !bytes.Equal(x.payload, e.Payload) {
 			p.add(&eventlog.EventRepublished{Topic: e.Topic, MessageID: e.MessageID, Title: x.title, Payload: x.payload,
 				CausedBy: e.CausedBy}, len(x.payload))
@@ -195,6 +196,18 @@ func (p *parts) endWaiting(r *Remains, e *projections.TopicEvent, kept bool) {
 		f.Title, f.Payload = e.Title, nil // the state has the payload
 		p.add(f, 0)
 	}
+}
+
+// keepAsking lets a later redrive of a waiting event ask for consent as before, where the state does not know of the
+// calls for which it did: the event is ended as one whose fate is not known, and redriven (O11).
+func (p *parts) keepAsking(e *projections.TopicEvent, x *remnant) {
+	if e.WasUnknown || e.Unknown || !x.unknown && x.former <= len(e.Former) {
+		return
+	}
+	f := (*remnant)(nil).outcome(eventlog.EventRef{Topic: e.Topic, MessageID: e.MessageID})
+	f.Title, f.Payload = e.Title, nil // the state has the payload
+	p.add(f, 0)
+	p.add(&eventlog.EventRedriven{Topic: e.Topic, MessageID: e.MessageID}, 0)
 }
 
 // unknown adds the events that the state does not know: their ids must be known from now on (R11).
@@ -226,10 +239,11 @@ func (p *parts) reopened(e *projections.TopicEvent, x *remnant, whole bool) {
 		return
 	}
 	later := x.skippedBy != "" && x.skippedBy != e.ReservedBy
-	if x.consumed || (x.reopened || later || x.unknown) && !e.Unknown {
+	if x.consumed || (x.reopened || later || x.unknown && !e.WasUnknown) && !e.Unknown {
 		p.add(&eventlog.EventRedriven{Topic: e.Topic, MessageID: e.MessageID}, 0)
-		if x.pending && whole {
-			return // it is known to wait
+		if x.pending && whole { // it is known to wait
+			p.keepAsking(e, x)
+			return
 		}
 		f := x.outcome(eventlog.EventRef{Topic: e.Topic, MessageID: e.MessageID})
 		f.Title, f.Payload = e.Title, nil // the state has the payload

@@ -39,6 +39,8 @@ type remnant struct {
 	// unknown: an earlier accepted loss had ended it. A redrive may then repeat an effect, even if a person has called it
 	// handled since (O11).
 	unknown bool
+	// former is how many runs that made a call it had ended with before.
+	former int
 	// skippedBy is the run that held it when it ended as skipped: a call may have been made for it then (O11).
 	skippedBy eventlog.RunID
 }
@@ -169,7 +171,7 @@ func (r *Remains) Found(entity any) {
 		x.title, x.payload = e.Title, e.Payload
 		x.pending, x.consumed = e.Status == eventlog.EventStatusPending, e.Status == eventlog.EventStatusConsumed
 		x.reopened = x.pending || e.Status == eventlog.EventStatusReserved || e.Unknown
-		x.unknown = e.Unknown || e.WasUnknown
+		x.unknown, x.former = e.Unknown || e.WasUnknown, len(e.Former)
 		if x.skippedBy = ""; e.Status == eventlog.EventStatusSkipped {
 			x.skippedBy = e.ReservedBy
 		}
