@@ -89,6 +89,11 @@ func TestC2_OrderEqualsANaiveOne(t *testing.T) {
 						t.Fatalf("seed %d: revision %d: at %s, tried %t, other events may begin (-naive +state):\n%s", seed,
 							s.Head.Revision, now, again, diff)
 					}
+					if newest, found := s.NewestUntried(c, now); !again && (found != (len(want) > 0) ||
+						found && newest != want[len(want)-1]) {
+						t.Fatalf("seed %d: revision %d: at %s the newest is %v (%t), want the last of %v", seed, s.Head.Revision, now,
+							newest, found, want)
+					}
 					if at, waits := s.SoonestOffer(c, again); c.Concurrent() && (waits && at <= now) != (len(got) > 0) {
 						t.Fatalf("seed %d: revision %d: at %s, tried %t, %d may begin, and the first is due at %s (%t)", seed,
 							s.Head.Revision, now, again, len(got), at, waits)

@@ -159,13 +159,13 @@ func (f *folding) leftIndeterminate(e *eventlog.MutationLeftIndeterminate) error
 	})
 }
 
-// mutationContradicted also marks the events of a call that was applied after all: an event may have had so many
+// mutationContradicted also marks the events of the call, which may have had its effect: an event may have had so many
 // attempts since that it remembers this one no more (O11). Of a call that was given up the run may be lost, and its
 // events are marked already.
 func (f *folding) mutationContradicted(e *eventlog.MutationContradicted) error {
 	err := f.changeMutation(e.Mutation, func(m *Mutation) { m.Contradiction = e.Outcome })
 	m := f.Mutation(e.Mutation)
-	if err != nil || m == nil || e.Outcome != "applied" || m.Status == eventlog.MutationStatusGivenUp {
+	if err != nil || m == nil || m.Status == eventlog.MutationStatusGivenUp {
 		return err
 	}
 	run := f.Run(m.Run)

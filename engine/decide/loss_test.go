@@ -112,3 +112,26 @@ func TestO11_HandledAfterAnEarlierLoss(t *testing.T) {
 		t.Errorf("the redrive ends with %v", err)
 	}
 }
+
+// O11: so it is where the store alone knows that the event has needed consent: for one that has ended again, and for
+// one that is known to wait.
+func TestO11_TheStoreKnowsOfConsent(t *testing.T) {
+	t.Parallel()
+	for status, whole := range map[eventlog.EventStatus]bool{
+		eventlog.EventStatusSkipped: false, eventlog.EventStatusPending: true,
+	} {
+		b := newBench(t)
+		b.must("deploy n=1", "pause", "push a", "cancel a")
+		b.remains = &decide.Remains{Whole: whole}
+		b.remains.Found(&projections.TopicEvent{Topic: "in", MessageID: "a", Title: "T", Payload: []byte("null"),
+			Status: status, WasUnknown: true})
+		b.must("accept-loss", "resume")
+		if whole {
+			b.must(fmt.Sprintf("prepare fail precondition run=%s", b.state.OpenRun("in", "a").ID))
+		}
+		var no *decide.Refusal
+		if err := b.command("redrive a"); !errors.As(err, &no) || no.Code != decide.CodeUnknown {
+			t.Errorf("%s: the redrive ends with %v", status, err)
+		}
+	}
+}
