@@ -36,15 +36,27 @@ type (
 )
 
 var (
-	workflowPattern   = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$`)
-	topicTokenPattern = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$`)
-	handlerPattern    = regexp.MustCompile(`^[A-Za-z_$][A-Za-z0-9_$]{0,63}$`)
-	connectorPattern  = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_]*$`)
+	handlerPattern   = regexp.MustCompile(`^[A-Za-z_$][A-Za-z0-9_$]{0,63}$`)
+	connectorPattern = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_]*$`)
 )
+
+// isToken reports whether the text matches [A-Za-z0-9][A-Za-z0-9_-]{0,63}. Each append asks it of a name, so it is no
+// regular expression.
+func isToken(text string) bool {
+	for i := range len(text) {
+		switch c := text[i]; {
+		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9':
+		case i > 0 && (c == '_' || c == '-'):
+		default:
+			return false
+		}
+	}
+	return len(text) > 0 && len(text) <= 64
+}
 
 // Validate reports whether the name is usable as a workflow name: the error says which characters may stand in one.
 func (n WorkflowName) Validate() error {
-	if !workflowPattern.MatchString(string(n)) {
+	if !isToken(string(n)) {
 		return fmt.Errorf("workflow name %q must match [A-Za-z0-9][A-Za-z0-9_-]{0,63}", ClipName(string(n)))
 	}
 	return nil
@@ -61,7 +73,7 @@ func (h Handler) Validate() error {
 
 // Validate reports whether the name is usable as a hook's: the error says which characters may stand in one.
 func (h HookName) Validate() error {
-	if !topicTokenPattern.MatchString(string(h)) {
+	if !isToken(string(h)) {
 		return fmt.Errorf("hook name %q must match [A-Za-z0-9][A-Za-z0-9_-]{0,63}", ClipName(string(h)))
 	}
 	return nil
@@ -74,7 +86,7 @@ func (t Topic) Validate() error {
 		return fmt.Errorf("topic %q must have 1 to 128 characters", ClipName(string(t)))
 	}
 	for token := range strings.SplitSeq(string(t), ".") {
-		if !topicTokenPattern.MatchString(token) {
+		if !isToken(token) {
 			return fmt.Errorf("topic %q: each part between dots must match [A-Za-z0-9][A-Za-z0-9_-]{0,63}", ClipName(string(t)))
 		}
 	}

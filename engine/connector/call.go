@@ -23,7 +23,7 @@ func (r *Registry) Read(ctx context.Context, call Call) (json.RawMessage, error)
 	}
 	ctx, cancel := callContext(ctx, timeoutOf(c, op, call), call)
 	defer cancel()
-	if failure := r.checkParams(ctx, call, op); failure != nil {
+	if failure := checkParams(ctx, call, op); failure != nil {
 		return nil, failure
 	}
 
@@ -88,7 +88,7 @@ func (r *Registry) Perform(ctx context.Context, call Call) Outcome {
 			call.Connector, call.Operation))
 	}
 	ctx, cancel := callContext(ctx, timeoutOf(c, op, call), call)
-	if failure := r.checkParams(ctx, call, op); failure != nil {
+	if failure := checkParams(ctx, call, op); failure != nil {
 		cancel()
 		return FailedWith(failure)
 	}

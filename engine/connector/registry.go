@@ -65,9 +65,6 @@ type Registry struct {
 	connectors map[string]Connector
 	late       func(Call, Outcome)
 	advice     map[string]string
-
-	// schemas holds *compiled by "connector.operation".
-	schemas sync.Map
 }
 
 // NewRegistry makes a registry of the given connectors. It refuses what Add refuses.

@@ -13,8 +13,6 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"golang.org/x/text/language"
 	"golang.org/x/text/message"
-
-	"github.com/pawl-run/pawl/eventlog"
 )
 
 // anyObject is the schema of an operation that names none.
@@ -55,6 +53,8 @@ type Schema struct {
 	meter    *meter
 	// turn is held by the check that uses the meter.
 	turn chan struct{}
+	// fitted are parameters that the schema has been found to accept.
+	fitted Lately[struct{}]
 }
 
 // CompileSchema compiles the JSON Schema of an operation's parameters; empty accepts any object.
@@ -161,60 +161,6 @@ func bounded(value any, levels int) error {
 		}
 	}
 	return nil
-}
-
-// compiled is a schema kept with the bytes it came from, so that a connector that changes its
-// operations is checked against what it says now.
-type compiled struct {
-	raw    json.RawMessage
-	schema *Schema
-	err    error
-}
-
-// schemaOf returns the operation's compiled schema, compiling it once per connector, operation and text.
-func (r *Registry) schemaOf(connector string, op Operation) (*Schema, error) {
-	key := connector + "." + op.Name
-	if kept, ok := r.schemas.Load(key); ok {
-		if c := kept.(*compiled); bytes.Equal(c.raw, op.Schema) {
-			return c.schema, c.err
-		}
-	}
-	schema, err := CompileSchema(op.Schema)
-	r.schemas.Store(key, &compiled{raw: bytes.Clone(op.Schema), schema: schema, err: err})
-	return schema, err
-}
-
-// checkParams says why the parameters do not fit the operation, or nil.
-func (r *Registry) checkParams(ctx context.Context, call Call, op Operation) *eventlog.Failure {
-	schema, err := r.schemaOf(call.Connector, op)
-	if err != nil {
-		return Failf(eventlog.Internal, CodeSchema,
-			"the parameter schema of %s.%s is unusable, its connector must be corrected: %v",
-			call.Connector, call.Operation, err)
-	}
-	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(call.Params))
-	if err != nil {
-		return Failf(eventlog.Logic, CodeParams, "the parameters of %s.%s are not JSON: %v", call.Connector,
-			call.Operation, err)
-	}
-	err = schema.Validate(ctx, value)
-	if err == nil {
-		return nil
-	}
-	if ctx.Err() != nil || DeadlinePassed(call) {
-		return MayLeave(ctx, call) // which says why not
-	}
-	if errors.Is(err, errCostly) {
-		return Failf(eventlog.Internal, CodeSchema,
-			"the parameters of %s.%s cannot be checked: %v; its connector must be corrected", call.Connector,
-			call.Operation, err)
-	}
-	problems := ParamProblems(nil, err)
-	if problems == nil {
-		return Failf(eventlog.Logic, CodeParams, "the parameters of %s.%s cannot be checked: %v", call.Connector,
-			call.Operation, err)
-	}
-	return Failf(eventlog.Logic, CodeParams, "%s", UnfitParams(call.Connector, call.Operation, problems))
 }
 
 // UnfitParams says that parameters do not fit an operation, and why: the same words when a deploy finds

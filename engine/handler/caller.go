@@ -32,8 +32,6 @@ type Config struct {
 	Recordings *recording.Store
 	// DiskSpace reports why no mutation may start now (too little free space), nil when there is enough.
 	DiskSpace func() error
-	// Pinned checks the parameters of calls against the schemas that deploys have pinned.
-	Pinned *connector.Pinned
 }
 
 // Connectors is what handler calls ask of the outside.

@@ -10,7 +10,6 @@ import (
 
 	"github.com/pawl-run/pawl/engine/checkpoint"
 	"github.com/pawl-run/pawl/engine/clock"
-	"github.com/pawl-run/pawl/engine/connector"
 	"github.com/pawl-run/pawl/engine/handler"
 	"github.com/pawl-run/pawl/engine/ids"
 	"github.com/pawl-run/pawl/engine/lease"
@@ -68,7 +67,7 @@ func New(cfg Config) *Process {
 	p.Readable, p.Outdate = context.WithCancelCause(context.Background())
 	p.Handlers = handler.Config{
 		Scripts: cfg.Scripts, Connectors: cfg.Connectors, Clock: cfg.Clock, Jitter: cfg.Jitter, Policies: cfg.Policies,
-		RunLog: cfg.RunLog, Recordings: cfg.Recordings, DiskSpace: p.DiskSpace, Pinned: &connector.Pinned{}, Vars: cfg.Vars,
+		RunLog: cfg.RunLog, Recordings: cfg.Recordings, DiskSpace: p.DiskSpace, Vars: cfg.Vars,
 	}
 	for range cfg.Log.Partitions() {
 		p.Lags = append(p.Lags, &checkpoint.Lag{})

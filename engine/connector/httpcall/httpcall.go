@@ -30,7 +30,7 @@ type Connector struct {
 	named      named
 	unknown    bool          // Config.HostsUnknown
 	turns      []*turn.Queue // those of the hosts with bounds
-	looks      looks
+	looks      connector.Lately[*look]
 	blanks     *blanks
 	listen     time.Duration
 	operations []connector.Operation
@@ -71,7 +71,7 @@ func New(config Config) (*Connector, error) {
 		}
 	}
 	c := &Connector{hosts: byAddress, named: bound, unknown: config.HostsUnknown, blanks: newBlanks(secrets),
-		looks: looks{of: map[string]*look{}}, listen: config.Listen}
+		listen: config.Listen}
 	if c.listen == 0 {
 		c.listen = connector.DefaultListen
 	}
