@@ -192,6 +192,9 @@ func (w *writer) entity(name eventlog.WorkflowName, k projections.Key, entity an
 	if fresh {
 		w.value = appendPlace(w.value[:0], at)
 		w.key = appendID(w.key[:0], name, k)
+		if w.store.seen != nil && remembers(k.Kind) {
+			w.store.seen.add(w.key) // before the row can be read
+		}
 		w.set(w.key, w.value)
 		w.key = appendOrdinal(appendKind(w.key[:0], spaceOwn, name, k.Kind), created)
 		w.set(w.key, w.value[:partitionSize])

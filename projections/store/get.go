@@ -35,11 +35,28 @@ func (s *Store) Get(w eventlog.WorkflowName, keys []projections.Key) ([]any, err
 		return nil, fmt.Errorf("read rows of workflow %s: %w", w, err)
 	}
 	defer done()
+	if keys = s.perhaps(w, keys); len(keys) == 0 {
+		return nil, nil
+	}
 	rows, err := s.rows(db, w, keys, nil)
 	if err != nil {
 		return nil, s.fault("read rows of workflow "+string(w), err)
 	}
 	return rows, nil
+}
+
+// perhaps leaves out the keys that the store certainly does not have. The caller uses the database.
+func (s *Store) perhaps(w eventlog.WorkflowName, keys []projections.Key) (rest []projections.Key) {
+	if s.seen == nil {
+		return keys
+	}
+	var buffer [128]byte
+	for _, k := range keys {
+		if !remembers(k.Kind) || !s.seen.absent(appendID(buffer[:0], w, k)) {
+			rest = append(rest, k)
+		}
+	}
+	return rest
 }
 
 // Get is Get of the store, as it was.

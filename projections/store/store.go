@@ -58,9 +58,10 @@ type Store struct {
 	damaged  atomic.Bool
 	keysRead atomic.Int64
 
-	// mu is held shared by every use of db and exclusively by Reset and Close.
-	mu sync.RWMutex
-	db *pebble.DB
+	// mu is held shared by every use of db and seen, and exclusively by Reset and Close.
+	mu   sync.RWMutex
+	db   *pebble.DB
+	seen *seen // of db, nil for LookOnly
 
 	// committing serializes commits. heads holds where each workflow's rows end, as a sequence:
 	// what was created later has no index entries yet.
@@ -186,7 +187,22 @@ func (s *Store) open() error {
 		return err
 	}
 	s.db = db
+	if !s.cfg.LookOnly {
+		s.seen = newSeen()
+		go s.collect(s.seen)
+	}
 	return nil
+}
+
+// leave ends the use of the database. The caller holds mu.
+func (s *Store) leave() error {
+	if s.seen != nil {
+		close(s.seen.ended)
+		s.seen = nil
+	}
+	err := s.db.Close()
+	s.db = nil
+	return err
 }
 
 // claim checks that the database is one of ours, or makes an empty one ours. One that another version
@@ -274,10 +290,9 @@ func (s *Store) Reset() error {
 		return ErrClosed
 	}
 	// A damaged or failed database may not close cleanly; its files go either way.
-	if err := s.db.Close(); err != nil {
+	if err := s.leave(); err != nil {
 		s.log.Warn("local store did not close cleanly before its reset", "dir", s.cfg.Dir, "error", err)
 	}
-	s.db = nil
 	if err := s.fs.RemoveAll(s.cfg.Dir); err != nil {
 		return fmt.Errorf("reset local store %s: %w", s.cfg.Dir, err)
 	}
@@ -303,8 +318,7 @@ func (s *Store) Close() error {
 		// The memtable is written out, so that a clean start replays neither it nor the log.
 		errs = append(errs, s.db.Flush())
 	}
-	errs = append(errs, s.db.Close())
-	s.db = nil
+	errs = append(errs, s.leave())
 	err := errors.Join(errs...)
 	if s.damaged.Load() && err != nil {
 		s.log.Warn("damaged local store did not close cleanly", "dir", s.cfg.Dir, "error", err)
