@@ -9,6 +9,7 @@ import (
 
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/projections"
+	"github.com/pawl-run/pawl/projections/foldtest"
 )
 
 // keysOf are those of the events that the pipeline has published, and of their inputs.
@@ -21,7 +22,7 @@ func keysOf(p *pipeline) (keys []projections.Key) {
 }
 
 // A row is found at every moment: before, while and after the ids of an opened store are collected, be it that another
-// process has written it, or a commit since, also into another layer.
+// process has written it, or a commit since, of whichever workflow.
 func TestSeenHidesNoRow(t *testing.T) {
 	t.Parallel()
 	disk := vfs.NewMem()
@@ -31,6 +32,10 @@ func TestSeenHidesNoRow(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := newPipeline(t, s)
+	neighbour := grow(t, foldtest.NewLog(5), "z", 80)
+	theirs := whole(neighbour)
+	theirs.Partition = 1
+	commit(t, s, theirs)
 	found := func(all bool) {
 		t.Helper()
 		keys := keysOf(p)
@@ -54,6 +59,11 @@ func TestSeenHidesNoRow(t *testing.T) {
 		for _, k := range keysOf(p) {
 			if fresh.absent(appendID(nil, "w", k)) {
 				t.Fatalf("after %d starts, %q counts as absent", opened, k.ID)
+			}
+		}
+		for _, k := range neighbour.State.Keys() {
+			if remembers(k.Kind) && fresh.absent(appendID(nil, "z", k)) {
+				t.Fatalf("after %d starts, the neighbour's %q counts as absent", opened, k.ID)
 			}
 		}
 		if err := p.s.Close(); err != nil {
