@@ -23,7 +23,7 @@ func (r *Registry) Read(ctx context.Context, call Call) (json.RawMessage, error)
 	}
 	ctx, cancel := callContext(ctx, timeoutOf(c, op, call), call)
 	defer cancel()
-	if failure := checkParams(ctx, call, op); failure != nil {
+	if failure := r.schemas.check(ctx, call, op); failure != nil {
 		return nil, failure
 	}
 
@@ -88,7 +88,7 @@ func (r *Registry) Perform(ctx context.Context, call Call) Outcome {
 			call.Connector, call.Operation))
 	}
 	ctx, cancel := callContext(ctx, timeoutOf(c, op, call), call)
-	if failure := checkParams(ctx, call, op); failure != nil {
+	if failure := r.schemas.check(ctx, call, op); failure != nil {
 		cancel()
 		return FailedWith(failure)
 	}
@@ -137,6 +137,11 @@ func (r *Registry) reportLate(call Call, out Outcome) {
 	if late != nil {
 		late(call, out)
 	}
+}
+
+// CheckPinned says why the parameters do not fit the schema that a deploy has pinned, or nil: see Schemas.
+func (r *Registry) CheckPinned(ctx context.Context, op eventlog.Operation, params json.RawMessage) *eventlog.Failure {
+	return r.schemas.CheckPinned(ctx, op, params)
 }
 
 // Host is where the call goes, empty where it goes to none or its connector is not there now.

@@ -13,11 +13,48 @@ import (
 	"github.com/pawl-run/pawl/eventlog"
 )
 
+// Schemas checks parameters against schemas. It compiles each schema once, by its text: a connector that changes its
+// operations is checked against what it says now, and a version against what its deploy has pinned. The zero value is
+// ready to use; it is safe for concurrent use.
+//
+// Locking: mu guards of.
+type Schemas struct {
+	mu sync.Mutex
+	of map[string]compiled
+}
+
+// maxCompiled bounds how many schemas are kept; the next one replaces them all.
+const maxCompiled = 1024
+
+// compiled is what CompileSchema has answered.
+type compiled struct {
+	schema *Schema
+	err    error
+}
+
+// compile is CompileSchema, which takes long, for a text that may have been compiled before.
+func (s *Schemas) compile(text json.RawMessage) (*Schema, error) {
+	s.mu.Lock()
+	kept, known := s.of[string(text)]
+	s.mu.Unlock()
+	if known {
+		return kept.schema, kept.err
+	}
+	schema, err := CompileSchema(text)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.of == nil || len(s.of) == maxCompiled {
+		s.of = make(map[string]compiled)
+	}
+	s.of[string(text)] = compiled{schema, err}
+	return schema, err
+}
+
 // CheckPinned says why the parameters do not fit the schema that a deploy has pinned, or nil. It is asked before
 // anything of a call is recorded as under way (F14). A schema that cannot be used, or not within ctx, refuses nothing:
-// the Registry checks every call against the live schema again.
-func CheckPinned(ctx context.Context, op eventlog.Operation, params json.RawMessage) *eventlog.Failure {
-	schema, err := compiledOnce(op.Schema)
+// the call itself is checked against the live schema again.
+func (s *Schemas) CheckPinned(ctx context.Context, op eventlog.Operation, params json.RawMessage) *eventlog.Failure {
+	schema, err := s.compile(op.Schema)
 	if err != nil {
 		return nil
 	}
@@ -27,9 +64,9 @@ func CheckPinned(ctx context.Context, op eventlog.Operation, params json.RawMess
 	return nil
 }
 
-// checkParams says why the parameters do not fit the operation as it is now, or nil.
-func checkParams(ctx context.Context, call Call, op Operation) *eventlog.Failure {
-	schema, err := compiledOnce(op.Schema)
+// check says why the call's parameters do not fit the operation as it is now, or nil.
+func (s *Schemas) check(ctx context.Context, call Call, op Operation) *eventlog.Failure {
+	schema, err := s.compile(op.Schema)
 	if err != nil {
 		return Failf(eventlog.Internal, CodeSchema,
 			"the parameter schema of %s.%s is unusable, its connector must be corrected: %v",
@@ -74,40 +111,4 @@ func (s *Schema) fits(ctx context.Context, params json.RawMessage) error {
 	}
 	s.fitted.Put(params, struct{}{})
 	return nil
-}
-
-// maxCompiled bounds how many schemas compiledOnce keeps; the next one replaces them all.
-const maxCompiled = 1024
-
-// compiledSchemas are those of compiledOnce, by their text: a connector that changes its operations is checked against
-// what it says now, and a version against what its deploy has pinned.
-//
-// Locking: mu guards of.
-var compiledSchemas = struct {
-	mu sync.Mutex
-	of map[string]compiled
-}{of: make(map[string]compiled)}
-
-// compiled is what CompileSchema has answered.
-type compiled struct {
-	schema *Schema
-	err    error
-}
-
-// compiledOnce is CompileSchema, which takes long, for a text that may have been compiled before.
-func compiledOnce(text json.RawMessage) (*Schema, error) {
-	compiledSchemas.mu.Lock()
-	kept, known := compiledSchemas.of[string(text)]
-	compiledSchemas.mu.Unlock()
-	if known {
-		return kept.schema, kept.err
-	}
-	schema, err := CompileSchema(text)
-	compiledSchemas.mu.Lock()
-	defer compiledSchemas.mu.Unlock()
-	if len(compiledSchemas.of) == maxCompiled {
-		clear(compiledSchemas.of)
-	}
-	compiledSchemas.of[string(text)] = compiled{schema, err}
-	return schema, err
 }

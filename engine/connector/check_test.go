@@ -13,6 +13,7 @@ func TestF14_AcceptedParametersAreCheckedAgainstAnotherSchema(t *testing.T) {
 	number := json.RawMessage(`{"type":"object","properties":{"a":{"type":"number"}},"additionalProperties":false}`)
 	text := json.RawMessage(`{"type":"object","properties":{"a":{"type":"string"}},"additionalProperties":false}`)
 	call := Call{Connector: "shop", Operation: "order"}
+	var schemas Schemas
 	for range 3 {
 		for _, c := range []struct {
 			schema json.RawMessage
@@ -28,13 +29,13 @@ func TestF14_AcceptedParametersAreCheckedAgainstAnotherSchema(t *testing.T) {
 			{nil, `1`, false},
 		} {
 			call.Params = json.RawMessage(c.params)
-			failure := checkParams(t.Context(), call, Operation{Name: "order", Schema: c.schema})
+			failure := schemas.check(t.Context(), call, Operation{Name: "order", Schema: c.schema})
 			if (failure == nil) != c.fits {
 				t.Errorf("%s against %s: %v", c.params, c.schema, failure)
 			}
 			pinned := eventlog.Operation{Connector: "shop", Operation: "order", Schema: c.schema}
 			passes := c.fits || !json.Valid(call.Params) // what is not JSON is left to the check of the call itself
-			if failure := CheckPinned(t.Context(), pinned, call.Params); (failure == nil) != passes {
+			if failure := schemas.CheckPinned(t.Context(), pinned, call.Params); (failure == nil) != passes {
 				t.Errorf("%s against the pinned %s: %v", c.params, c.schema, failure)
 			}
 		}

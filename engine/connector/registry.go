@@ -65,6 +65,7 @@ type Registry struct {
 	connectors map[string]Connector
 	late       func(Call, Outcome)
 	advice     map[string]string
+	schemas    Schemas
 }
 
 // NewRegistry makes a registry of the given connectors. It refuses what Add refuses.

@@ -38,6 +38,8 @@ type Config struct {
 type Connectors interface {
 	deploy.Catalog
 	Read(ctx context.Context, call connector.Call) (json.RawMessage, error)
+	// CheckPinned says why the parameters of a call do not fit the schema that the deploy has pinned, or nil (F14).
+	CheckPinned(ctx context.Context, op eventlog.Operation, params json.RawMessage) *eventlog.Failure
 	// Reconciles reports whether this very call can be asked about.
 	Reconciles(call connector.Call) bool
 	// Resends is for how long this very call may be sent again to find out what became of it; 0 for not at all.

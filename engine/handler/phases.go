@@ -177,7 +177,7 @@ func (c *Caller) finishMutate(
 		Connector: op.Connector, Operation: op.Operation, Params: out.Call.Params,
 		ParamsHash: eventlog.HashOf(out.Call.Params).String(), TimeoutMS: op.TimeoutMS,
 	}
-	if done.Failure = connector.CheckPinned(ctx, op, out.Call.Params); done.Failure != nil {
+	if done.Failure = c.cfg.Connectors.CheckPinned(ctx, op, out.Call.Params); done.Failure != nil {
 		return done // in the ledger as never sent (F14)
 	}
 	if err := c.cfg.DiskSpace(); err != nil {

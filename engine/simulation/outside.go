@@ -38,6 +38,7 @@ type performAnswer struct {
 
 // outside is the world as one engine reaches it.
 type outside struct {
+	connector.Schemas
 	sim  *sim
 	node *node
 }

@@ -70,7 +70,7 @@ func (s *sim) start(st *store.Store) (*node, error) {
 	if s.cfg.Scripts != nil {
 		executor = s.cfg.Scripts(executor)
 	}
-	var outer engine.Connectors = &outside{s, n}
+	var outer engine.Connectors = &outside{sim: s, node: n}
 	if s.cfg.Connectors != nil {
 		outer = s.cfg.Connectors(outer)
 	}
