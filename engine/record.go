@@ -283,9 +283,6 @@ func (a *aggregate) parseSchedules(def *eventlog.Definition) map[eventlog.Handle
 
 // nextDue is when each producer runs next after now (S2).
 func nextDue(schedules map[eventlog.Handler]schedule.Schedule, now time.Time) map[eventlog.Handler]eventlog.Instant {
-	if len(schedules) == 0 {
-		return nil // as for most workflows, at each of their decisions
-	}
 	due := make(map[eventlog.Handler]eventlog.Instant, len(schedules))
 	for name, parsed := range schedules {
 		due[name] = eventlog.At(parsed.Next(now))

@@ -40,18 +40,19 @@ var (
 	connectorPattern = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_]*$`)
 )
 
-// isToken reports whether the text matches [A-Za-z0-9][A-Za-z0-9_-]{0,63}. Each append asks it of a name, so it is no
-// regular expression.
+// isToken reports whether the text matches [A-Za-z0-9][A-Za-z0-9_-]{0,63}. It is no regular expression, since every
+// append checks a name and a regular expression takes longer.
 func isToken(text string) bool {
 	for i := range len(text) {
-		switch c := text[i]; {
+		c := text[i]
+		switch {
 		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9':
 		case i > 0 && (c == '_' || c == '-'):
 		default:
 			return false
 		}
 	}
-	return len(text) > 0 && len(text) <= 64
+	return 0 < len(text) && len(text) <= 64
 }
 
 // Validate reports whether the name is usable as a workflow name: the error says which characters may stand in one.

@@ -1,6 +1,7 @@
 package eventlog
 
 import (
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -16,6 +17,8 @@ func TestNames(t *testing.T) {
 		{WorkflowName(""), false}, {WorkflowName("-a"), false}, {WorkflowName("_a"), false}, {WorkflowName("a.b"), false},
 		{WorkflowName("a b"), false}, {WorkflowName("a\n"), false}, {WorkflowName("ä"), false}, {WorkflowName("*"), false},
 		{WorkflowName("a>"), false},
+
+		{HookName("onMail_1-b"), true}, {HookName("-a"), false}, {HookName("a.b"), false}, {HookName(""), false},
 
 		{Handler("onMail"), true}, {Handler("$x_1"), true}, {Handler("_"), true},
 		{Handler(strings.Repeat("h", 64)), true}, {Handler(strings.Repeat("h", 65)), false},
@@ -46,6 +49,18 @@ func TestNames(t *testing.T) {
 		"a-b": false, "a.b": false} {
 		if err := ValidateConnectorName(name); (err == nil) != valid {
 			t.Errorf("connector %q: %v, want valid %t", name, err, valid)
+		}
+	}
+}
+
+// Each byte counts as the pattern says, at the first place and behind it.
+func TestTokensAreThoseOfThePattern(t *testing.T) {
+	pattern := regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$`)
+	for c := range 256 {
+		for _, text := range []string{string([]byte{byte(c)}), string([]byte{'a', byte(c)})} {
+			if want := pattern.MatchString(text); isToken(text) != want {
+				t.Errorf("%q is a token: %v, want %v", text, !want, want)
+			}
 		}
 	}
 }

@@ -139,7 +139,8 @@ func (r *Registry) reportLate(call Call, out Outcome) {
 	}
 }
 
-// CheckPinned says why the parameters do not fit the schema that a deploy has pinned, or nil: see Schemas.
+// CheckPinned says why the parameters do not fit the schema that a deploy has pinned, or nil, as Schemas.CheckPinned
+// does.
 func (r *Registry) CheckPinned(ctx context.Context, op eventlog.Operation, params json.RawMessage) *eventlog.Failure {
 	return r.schemas.CheckPinned(ctx, op, params)
 }

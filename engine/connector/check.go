@@ -17,13 +17,15 @@ import (
 // operations is checked against what it says now, and a version against what its deploy has pinned. The zero value is
 // ready to use; it is safe for concurrent use.
 //
-// Locking: mu guards of.
+// Locking: mu guards byText.
 type Schemas struct {
-	mu sync.Mutex
-	of map[string]compiled
+	mu     sync.Mutex
+	byText map[string]compiled
+	// accepted is the schema that has accepted parameters which were checked lately.
+	accepted ParamsCache[*Schema]
 }
 
-// maxCompiled bounds how many schemas are kept; the next one replaces them all.
+// maxCompiled bounds how many schemas are kept: at the bound all of them are dropped.
 const maxCompiled = 1024
 
 // compiled is what CompileSchema has answered.
@@ -35,7 +37,7 @@ type compiled struct {
 // compile is CompileSchema, which takes long, for a text that may have been compiled before.
 func (s *Schemas) compile(text json.RawMessage) (*Schema, error) {
 	s.mu.Lock()
-	kept, known := s.of[string(text)]
+	kept, known := s.byText[string(text)]
 	s.mu.Unlock()
 	if known {
 		return kept.schema, kept.err
@@ -43,10 +45,10 @@ func (s *Schemas) compile(text json.RawMessage) (*Schema, error) {
 	schema, err := CompileSchema(text)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.of == nil || len(s.of) == maxCompiled {
-		s.of = make(map[string]compiled)
+	if s.byText == nil || len(s.byText) == maxCompiled {
+		s.byText = make(map[string]compiled)
 	}
-	s.of[string(text)] = compiled{schema, err}
+	s.byText[string(text)] = compiled{schema, err}
 	return schema, err
 }
 
@@ -58,7 +60,7 @@ func (s *Schemas) CheckPinned(ctx context.Context, op eventlog.Operation, params
 	if err != nil {
 		return nil
 	}
-	if problems := ParamProblems(nil, schema.fits(ctx, params)); problems != nil {
+	if problems := ParamProblems(nil, s.fits(ctx, schema, params)); problems != nil {
 		return Failf(eventlog.Logic, CodeParams, "%s", UnfitParams(op.Connector, op.Operation, problems))
 	}
 	return nil
@@ -72,7 +74,7 @@ func (s *Schemas) check(ctx context.Context, call Call, op Operation) *eventlog.
 			"the parameter schema of %s.%s is unusable, its connector must be corrected: %v",
 			call.Connector, call.Operation, err)
 	}
-	err = schema.fits(ctx, call.Params)
+	err = s.fits(ctx, schema, call.Params)
 	switch {
 	case err == nil:
 		return nil
@@ -93,22 +95,22 @@ func (s *Schemas) check(ctx context.Context, call Call, op Operation) *eventlog.
 	return Failf(eventlog.Logic, CodeParams, "%s", UnfitParams(call.Connector, call.Operation, problems))
 }
 
-// errNotJSON marks parameters that are not JSON.
+// errNotJSON marks parameters that are not JSON. Its text completes "the parameters of X are …".
 var errNotJSON = errors.New("not JSON")
 
-// fits is Validate for a value that is not decoded yet. What has fitted lately is not checked again: each call is
-// checked when it is recorded and once more before it leaves, mostly against the same schema.
-func (s *Schema) fits(ctx context.Context, params json.RawMessage) error {
-	if _, checked := s.fitted.Get(params); checked {
+// fits is Validate for a value that is not decoded yet. Each call is checked when it is recorded and once more before
+// it leaves, mostly against the same schema, so what this schema has accepted lately is not checked again.
+func (s *Schemas) fits(ctx context.Context, schema *Schema, params json.RawMessage) error {
+	if by, _ := s.accepted.Get(params); by == schema {
 		return nil
 	}
 	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(params))
 	if err != nil {
 		return fmt.Errorf("%w: %w", errNotJSON, err)
 	}
-	if err := s.Validate(ctx, value); err != nil {
+	if err := schema.Validate(ctx, value); err != nil {
 		return err
 	}
-	s.fitted.Put(params, struct{}{})
+	s.accepted.Put(params, schema)
 	return nil
 }

@@ -53,8 +53,6 @@ type Schema struct {
 	meter    *meter
 	// turn is held by the check that uses the meter.
 	turn chan struct{}
-	// fitted are parameters that the schema has been found to accept.
-	fitted Lately[struct{}]
 }
 
 // CompileSchema compiles the JSON Schema of an operation's parameters; empty accepts any object.

@@ -192,7 +192,7 @@ func (w *writer) entity(name eventlog.WorkflowName, k projections.Key, entity an
 	if fresh {
 		w.value = appendPlace(w.value[:0], at)
 		w.key = appendID(w.key[:0], name, k)
-		if w.store.seen != nil && remembers(k.Kind) {
+		if remembers(k.Kind) {
 			w.store.seen.add(w.key) // before the row can be read
 		}
 		w.set(w.key, w.value)

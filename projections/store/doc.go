@@ -20,6 +20,10 @@
 //   - Everything read is checksummed. Damage ends in an error that wraps [ErrDamaged], and the
 //     next [Open] starts empty; it never ends in wrong rows.
 //
+// That an id of an event or an input is new, a Bloom filter in memory (seen.go) says without a read. It is filled from
+// the index after each [Open], in the background; until then, and with more than 33 million ids, each lookup reads. A
+// crash costs it nothing: it is made anew at the next start.
+//
 // Not guaranteed: that a commit survives a crash of the machine, and that a store of another
 // version can be read: [Open] empties it, and says so in [Store.Warnings]; then engine/replay.go fills it from the log.
 // A change of how rows are laid out changes format() too.

@@ -35,7 +35,7 @@ func (s *Store) Get(w eventlog.WorkflowName, keys []projections.Key) ([]any, err
 		return nil, fmt.Errorf("read rows of workflow %s: %w", w, err)
 	}
 	defer done()
-	if keys = s.perhaps(w, keys); len(keys) == 0 {
+	if keys = s.withoutAbsent(w, keys); len(keys) == 0 {
 		return nil, nil
 	}
 	rows, err := s.rows(db, w, keys, nil)
@@ -45,12 +45,9 @@ func (s *Store) Get(w eventlog.WorkflowName, keys []projections.Key) ([]any, err
 	return rows, nil
 }
 
-// perhaps leaves out the keys that the store certainly does not have. The caller uses the database.
-func (s *Store) perhaps(w eventlog.WorkflowName, keys []projections.Key) (rest []projections.Key) {
-	if s.seen == nil {
-		return keys
-	}
-	var buffer [128]byte
+// withoutAbsent returns the keys but those of ids that are certainly new. The caller uses the database.
+func (s *Store) withoutAbsent(w eventlog.WorkflowName, keys []projections.Key) (rest []projections.Key) {
+	var buffer [128]byte // holds most keys, so that none is allocated
 	for _, k := range keys {
 		if !remembers(k.Kind) || !s.seen.absent(appendID(buffer[:0], w, k)) {
 			rest = append(rest, k)

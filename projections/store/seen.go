@@ -2,6 +2,7 @@ package store
 
 import (
 	"bytes"
+	"errors"
 	"sync"
 	"time"
 
@@ -14,28 +15,30 @@ import (
 const (
 	// firstLayer is how many ids the first layer of a seen has room for; each further one has room for twice as many.
 	firstLayer = 1 << 16
-	// maxSeen bounds the ids of a seen, which then takes about 40 MB: with more it gives up, and all lookups read.
-	maxSeen = 1 << 25
-	// falseAnswers is the part of other ids for which a layer answers that it may have them.
-	falseAnswers = 0.01
-	// collectChunk is how many keys are read at once while the ids of a store are collected.
-	collectChunk = 2048
-	// collectRest is how long that rests after each chunk, as a multiple of the time that the chunk took.
+	// maxLayers bounds a seen: nine layers have room for 33 million ids and take 40 MB. With more ids it gives up, and
+	// all lookups read the database.
+	maxLayers = 9
+	// falsePositives is the part of absent ids that one layer takes for ids it has. With all layers it is up to nine
+	// times as much: those ids are read from the database, which costs time and nothing else.
+	falsePositives = 0.01
+	// collectedAtOnce is how many keys collect reads from one view.
+	collectedAtOnce = 2048
+	// collectRest is how long collect rests after that, as a multiple of the time that it took.
 	collectRest = 4
 )
 
-// seen knows which ids of events and inputs the store does not have: nearly each event that is pushed or published is
-// new, and the database takes long to say so. It may take an id for one that the store has, never the other way round:
-// Commit adds each id before its row can be read, and those that the store had when it was opened are collected in the
-// background. Until all of them are there, nothing is known.
+// seen is a Bloom filter over the ids of events and inputs in the store. Nearly each event that is pushed or published
+// is new; seen says so without a read. It may take a new id for a known one, and then the database is read. It never
+// takes a known id for a new one: Commit adds an id before its row can be read, and the ids from before Open are
+// collected in the background. Until all of those are added, absent says false.
 //
-// Locking: mu guards all of it.
+// Locking: mu guards all but ended, which is closed once.
 type seen struct {
-	mu     sync.RWMutex
+	mu sync.RWMutex
+	// layers are several, since a Bloom filter cannot grow: a full one gets another beside it.
 	layers []*bloom.BloomFilter
-	room   uint // in the last layer
-	ids    uint // in all layers
-	// whole says that no id of the store is missing.
+	room   uint // ids that still fit into the last layer
+	// whole says that all ids of the store are added.
 	whole bool
 	// gaveUp says that there are too many ids.
 	gaveUp bool
@@ -43,31 +46,32 @@ type seen struct {
 	ended chan struct{}
 }
 
-func newSeen() *seen { return &seen{ended: make(chan struct{})} }
+// newSeen returns one without ids. Of a store that is only looked at, one that has given up.
+func newSeen(lookOnly bool) *seen { return &seen{gaveUp: lookOnly, ended: make(chan struct{})} }
 
 // remembers reports whether the ids of the kind are added.
 func remembers(kind projections.EntityKind) bool {
 	return kind == projections.KindEvent || kind == projections.KindInput
 }
 
-// add notes that the store has the id, or will have it soon. The key is that of its entry in the index.
-func (s *seen) add(key []byte) {
+// add notes that the store has the id, or will have it soon. The key is that of its entry in the index. It reports
+// false once there are too many ids.
+func (s *seen) add(key []byte) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.gaveUp {
-		return
-	}
-	if s.ids == maxSeen {
+	if s.room == 0 && len(s.layers) == maxLayers {
 		s.layers, s.whole, s.gaveUp = nil, false, true
-		return
+	}
+	if s.gaveUp {
+		return false
 	}
 	if s.room == 0 {
 		s.room = firstLayer << len(s.layers)
-		s.layers = append(s.layers, bloom.NewWithEstimates(s.room, falseAnswers))
+		s.layers = append(s.layers, bloom.NewWithEstimates(s.room, falsePositives))
 	}
 	s.layers[len(s.layers)-1].Add(key)
 	s.room--
-	s.ids++
+	return true
 }
 
 // absent reports whether the store certainly does not have the id.
@@ -85,14 +89,16 @@ func (s *seen) absent(key []byte) bool {
 	return true
 }
 
+// complete says that all ids from before Open are added.
 func (s *seen) complete() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.whole = !s.gaveUp
 }
 
-// collect adds the ids that the store had when it was opened, without haste. Each chunk is read from a view of its own,
-// since a view keeps files and memory. What is committed meanwhile is added by its commit.
+// collect adds the ids that the store had when it was opened, with rests, so that it takes at most a fifth of one
+// processor. It reads from one view after the other, since a view keeps files and memory. What is committed meanwhile
+// is added by its commit.
 func (s *Store) collect(to *seen) {
 	from := []byte{spaceID}
 	for {
@@ -114,7 +120,7 @@ func (s *Store) collect(to *seen) {
 	}
 }
 
-// collectSome adds ids from the key on, and returns the key at which to go on, nil at the end.
+// collectSome adds the next ids from the key on. It returns the key to continue at, nil at the end.
 func (s *Store) collectSome(to *seen, from []byte) (next []byte, err error) {
 	db, done, err := s.use()
 	if err != nil {
@@ -125,25 +131,25 @@ func (s *Store) collectSome(to *seen, from []byte) (next []byte, err error) {
 	if err != nil {
 		return nil, err
 	}
-	n := 0
-	for ok := it.First(); ok; n++ {
+	defer func() { err = errors.Join(err, it.Close()) }()
+	ok := it.First()
+	for range collectedAtOnce {
+		if !ok {
+			return nil, it.Error()
+		}
 		key := it.Key()
-		if n == collectChunk {
-			next = bytes.Clone(key)
-			break
-		}
-		name := bytes.IndexByte(key, 0)
-		kind := projections.EntityKind(key[name+1])
-		if remembers(kind) {
-			to.add(key)
+		kind := bytes.IndexByte(key, 0) + 1 // I name NUL kind id, see key.go
+		switch {
+		case !remembers(projections.EntityKind(key[kind])):
+			ok = it.SeekGE(after(key[:kind+1])) // past all ids of this kind
+		case !to.add(key):
+			return nil, nil // there are too many
+		default:
 			ok = it.Next()
-			continue
 		}
-		ok = it.SeekGE(after(key[:name+2])) // behind all of the kind
 	}
-	if err := it.Error(); err != nil {
-		_ = it.Close()
-		return nil, err
+	if !ok {
+		return nil, it.Error()
 	}
-	return next, it.Close()
+	return bytes.Clone(it.Key()), nil
 }

@@ -61,7 +61,7 @@ type Store struct {
 	// mu is held shared by every use of db and seen, and exclusively by Reset and Close.
 	mu   sync.RWMutex
 	db   *pebble.DB
-	seen *seen // of db, nil for LookOnly
+	seen *seen // of db
 
 	// committing serializes commits. heads holds where each workflow's rows end, as a sequence:
 	// what was created later has no index entries yet.
@@ -156,7 +156,7 @@ func (s *Store) open() error {
 	opts.EventListener = &pebble.EventListener{DataCorruption: s.corrupted}
 	opts.EnsureDefaults()
 	for i := range opts.Levels {
-		// Most dedupe lookups are for ids never seen: the filters answer those.
+		// Lookups of absent ids that seen does not answer (it is not whole yet, or gave up) end at these filters.
 		opts.Levels[i].FilterPolicy = bloom.FilterPolicy(10)
 		opts.Levels[i].BlockSize = 8 << 10
 		opts.Levels[i].IndexBlockSize = 128 << 10 // one block even for the largest table
@@ -186,20 +186,16 @@ func (s *Store) open() error {
 	if err := errors.Join(s.Err(), err); err != nil {
 		return err
 	}
-	s.db = db
+	s.db, s.seen = db, newSeen(s.cfg.LookOnly)
 	if !s.cfg.LookOnly {
-		s.seen = newSeen()
 		go s.collect(s.seen)
 	}
 	return nil
 }
 
-// leave ends the use of the database. The caller holds mu.
+// leave ends the collection of ids and closes the database. The caller holds mu.
 func (s *Store) leave() error {
-	if s.seen != nil {
-		close(s.seen.ended)
-		s.seen = nil
-	}
+	close(s.seen.ended)
 	err := s.db.Close()
 	s.db = nil
 	return err

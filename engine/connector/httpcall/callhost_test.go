@@ -52,7 +52,7 @@ func TestCallHost(t *testing.T) {
 	}
 }
 
-// Each call gets its own answer, whether what is found out of it is kept or not.
+// Each call gets its own answer, whether it is found in the cache, was dropped from it, or is too large for it.
 func TestEachCallIsLookedAt(t *testing.T) {
 	c, err := New(Config{Hosts: map[string]HostConfig{"a.example": {}, "b.example": {}}})
 	if err != nil {
@@ -67,7 +67,7 @@ func TestEachCallIsLookedAt(t *testing.T) {
 		}
 		// The caller's memory is used for the next call again.
 		params = fmt.Appendf(params[:0], `{"url":"https://%s/","secret":{"header":{"X":%q}},"text":"%*d"}`, host, secret,
-			1+i%3*1024, i)
+			1+i%3*1024, i) // each third is above the 2 KiB that the cache takes
 		call := connector.Call{Connector: "http", Operation: "post", Params: params}
 		for range 2 {
 			if got := c.CallHost(call); got != host {

@@ -30,7 +30,7 @@ type Connector struct {
 	named      named
 	unknown    bool          // Config.HostsUnknown
 	turns      []*turn.Queue // those of the hosts with bounds
-	looks      connector.Lately[*look]
+	looks      connector.ParamsCache[*look]
 	blanks     *blanks
 	listen     time.Duration
 	operations []connector.Operation

@@ -27,31 +27,17 @@ func (c *Connector) lookAt(params json.RawMessage) *look {
 	return found
 }
 
-// readLook reads each member by itself where one is wrong: a wrong url says nothing of the secrets, and the other way
-// round.
+// readLook reads what it can. A member of a wrong type does not keep the other one from being read; the call is refused
+// for its parameters later.
 func (c *Connector) readLook(params json.RawMessage) *look {
-	type address struct {
-		URL string `json:"url"`
-	}
-	type carries struct {
+	var read struct {
+		URL    string  `json:"url"`
 		Secret *placed `json:"secret"`
 	}
-	var read struct {
-		address
-		carries
-	}
-	whole := json.Unmarshal(params, &read) == nil
-	if !whole {
-		read.address, read.carries = address{}, carries{}
-	}
-	var found look
-	if whole || json.Unmarshal(params, &read.address) == nil {
-		if t, failure := c.parseTarget(read.URL); failure == nil {
-			found.target, found.sendable, found.grantHost = t, true, hostOf(t)
-		}
-	}
-	if whole || json.Unmarshal(params, &read.carries) == nil { // else the call is refused for its parameters
-		found.secrets = read.Secret.names()
+	_ = json.Unmarshal(params, &read) // it goes on behind a member of a wrong type
+	found := look{secrets: read.Secret.names()}
+	if t, failure := c.parseTarget(read.URL); failure == nil {
+		found.target, found.sendable, found.grantHost = t, true, hostOf(t)
 	}
 	return &found
 }
