@@ -26,6 +26,9 @@ func (r *Registry) Read(ctx context.Context, call Call) (json.RawMessage, error)
 	if failure := r.schemas.check(ctx, call, op); failure != nil {
 		return nil, failure
 	}
+	if failure := ContextFailure(ctx, call); failure != nil {
+		return nil, failure
+	}
 
 	type answer struct {
 		result json.RawMessage

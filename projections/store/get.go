@@ -29,7 +29,7 @@ func (s *Store) Get(w eventlog.WorkflowName, keys []projections.Key) ([]any, err
 		return snap.Get(w, keys)
 	}
 	// Each decision comes by here: the one iterator is a view at one moment by itself, and a
-	// snapshot's end costs a look at all that could be compacted.
+	// snapshot's end costs a look at all that could be compacted. An id that is left out was absent a moment before.
 	db, done, err := s.use()
 	if err != nil {
 		return nil, fmt.Errorf("read rows of workflow %s: %w", w, err)

@@ -3,6 +3,7 @@ package store
 import (
 	"bytes"
 	"errors"
+	"slices"
 	"sync"
 	"time"
 
@@ -54,11 +55,14 @@ func remembers(kind projections.EntityKind) bool {
 	return kind == projections.KindEvent || kind == projections.KindInput
 }
 
-// add notes that the store has the id, or will have it soon. The key is that of its entry in the index. It reports
-// false once there are too many ids.
+// add notes that the store has the id, or will have it soon. The key is that of its entry in the index. An id that is
+// added again, as by a commit that has failed before, takes no room. It reports false once there are too many ids.
 func (s *seen) add(key []byte) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.has(key) {
+		return true
+	}
 	if s.room == 0 && len(s.layers) == maxLayers {
 		s.layers, s.whole, s.gaveUp = nil, false, true
 	}
@@ -78,15 +82,12 @@ func (s *seen) add(key []byte) bool {
 func (s *seen) absent(key []byte) bool {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	if !s.whole {
-		return false
-	}
-	for _, layer := range s.layers {
-		if layer.Test(key) {
-			return false
-		}
-	}
-	return true
+	return s.whole && !s.has(key)
+}
+
+// has reports whether a layer may have the id. The caller holds mu.
+func (s *seen) has(key []byte) bool {
+	return slices.ContainsFunc(s.layers, func(layer *bloom.BloomFilter) bool { return layer.Test(key) })
 }
 
 // complete says that all ids from before Open are added.

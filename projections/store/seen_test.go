@@ -119,6 +119,10 @@ func TestSeenKnowsNothingUntilItIsWhole(t *testing.T) {
 	s := newSeen(false)
 	key := func(i int) []byte { return fmt.Append(nil, "key", i) }
 	s.add(key(1))
+	room := s.room
+	if s.add(key(1)); s.room != room {
+		t.Error("an id that is added again takes room")
+	}
 	if s.absent(key(2)) {
 		t.Error("an id counts as absent before the others are collected")
 	}
