@@ -148,6 +148,11 @@ func (j *judge) fact(b *book, r eventlog.Record, f eventlog.Fact, before *projec
 			s.violate("run %s is active again and did not await an approval (R15)", s.alias(string(f.Run)))
 		}
 		delete(b.awaiting, f.Run)
+	case *eventlog.EventPublished:
+		ref := eventlog.EventRef{Topic: f.Topic, MessageID: f.MessageID}
+		if b.publications.unknown(ref, false) && b.consumptions.unknown(ref, false) {
+			delete(b.consumed, ref) // nothing tells of the earlier event any more, so this is another one
+		}
 	case *eventlog.EventConsumed:
 		ref := eventlog.EventRef{Topic: f.Topic, MessageID: f.MessageID}
 		if b.consumed[ref] && !b.again[ref] {
