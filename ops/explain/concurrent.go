@@ -173,6 +173,11 @@ func (w *Why) explainStanding(s *projections.State, st decide.ConsumerStatus) {
 	}
 }
 
+// beginsNoRun reports whether the consumer begins no run before the outcome of a call is known.
+func beginsNoRun(st decide.ConsumerStatus) bool {
+	return slices.ContainsFunc(st.Waits, func(w decide.Wait) bool { return w.Reason == decide.ReasonUncertain })
+}
+
 // explainProbing says that the target of a consumer is the cause of its failures, and what ends that (C7).
 func (w *Why) explainProbing(s *projections.State, st decide.ConsumerStatus, p *projections.Probing) {
 	w.begin(PartProbing)
@@ -183,7 +188,10 @@ func (w *Why) explainProbing(s *projections.State, st decide.ConsumerStatus, p *
 		returns = true
 		break
 	}
-	if st.Active == 0 && st.Offers == 0 && !returns {
+	switch {
+	case beginsNoRun(st):
+		next = "the next waits for the outcome of one of the calls above"
+	case st.Active == 0 && st.Offers == 0 && !returns:
 		next = "nothing is left to try it with, so that the next event tries it"
 	}
 	w.add("Three events of %s in a row failed alike, so its target is to blame since %s (%s: %s). It is tried with one "+
@@ -192,7 +200,9 @@ func (w *Why) explainProbing(s *projections.State, st decide.ConsumerStatus, p *
 	if remedy := remedies[eventlog.BlockReason(p.Class)]; remedy != "" && p.Class != eventlog.Transient {
 		w.add("%s", remedy)
 	}
-	w.offer("pawl resume %s", s.Name)
+	if !beginsNoRun(st) { // else it is offered there
+		w.offer("pawl resume %s", s.Name)
+	}
 	if p.Class == eventlog.Auth || p.Class == eventlog.Permission {
 		w.add("If its events are at fault and not the target, end those that failed with this error.")
 		for _, topic := range c.Subscribe {

@@ -135,3 +135,28 @@ func TestProbingWithNothingLeft(t *testing.T) {
 		"1 failure so far; nothing is left to try it with, so that the next event tries it, and its success lets all go on."},
 		[]string{"pawl resume shop"})
 }
+
+// While no run begins before the outcome of a call is known, no time is named at which a target is tried, and a resume
+// is offered once (C3, C7).
+func TestProbingThatWaitsForAnOutcome(t *testing.T) {
+	t.Parallel()
+	l := begin(t, eventlog.Consumer{Concurrency: 6}, "a", "b", "c", "d", "e", "f")
+	var calls []eventlog.MutationID
+	for _, id := range []string{"a", "b", "c"} {
+		calls = append(calls, l.call(id, true))
+	}
+	for _, id := range []string{"d", "e", "f"} {
+		l.fail(id, eventlog.Transient, "http.connect")
+	}
+	l.check("", false, []string{"the next is due at "}, []string{"pawl resume shop"})
+	for _, m := range calls {
+		l.uncertain(m)
+	}
+	l.check(decide.ReasonUncertain, true, []string{"the next waits for the outcome of one of the calls above"},
+		[]string{"pawl mutations show R1", "pawl resume shop"})
+	for _, part := range l.why().Parts {
+		if strings.Contains(part.Message, "its target is to blame") && slices.Contains(part.Commands, "pawl resume shop") {
+			t.Errorf("a resume is offered again: %+v", part)
+		}
+	}
+}

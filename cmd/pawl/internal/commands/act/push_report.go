@@ -23,6 +23,7 @@ type pushReport struct {
 	events  int
 	results map[string]int
 	ended   int // how many had ended already: a push does not bring them back
+	aside   int // of these, how many were skipped or discarded
 }
 
 // add adds the engine's answers for some events.
@@ -37,8 +38,11 @@ func (r *pushReport) add(answers []json.RawMessage) error {
 		}
 		r.results[became.Result]++
 		switch eventlog.EventStatus(became.Status) {
-		case eventlog.EventStatusConsumed, eventlog.EventStatusSkipped, eventlog.EventStatusDiscarded:
+		case eventlog.EventStatusConsumed:
 			r.ended++
+		case eventlog.EventStatusSkipped, eventlog.EventStatusDiscarded:
+			r.ended++
+			r.aside++
 		}
 		r.events++
 		if r.json {
@@ -76,8 +80,10 @@ func (r *pushReport) close(whole bool) error {
 	}
 	total := strings.Join(counts, ", ")
 	if r.ended > 0 {
-		total += fmt.Sprintf("; %s had ended already and stays so; pawl redrive brings back skipped and discarded ones",
-			term.Plural(r.ended, "event"))
+		total += fmt.Sprintf("; %s had ended already, which a push does not change", term.Plural(r.ended, "event"))
+	}
+	if r.aside > 0 {
+		total += "; pawl redrive brings back skipped and discarded ones"
 	}
 	_, err := fmt.Fprintf(r.screen.Err, "%s: %s\n", term.Plural(r.events, "event"), total)
 	return err
