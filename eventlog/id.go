@@ -40,8 +40,11 @@ var (
 	connectorPattern = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_]*$`)
 )
 
-// isToken reports whether the text matches [A-Za-z0-9][A-Za-z0-9_-]{0,63}. It is no regular expression, since every
-// append checks a name and a regular expression takes longer.
+// tokenPattern is the form of a name that is one token of a subject, as errors say it.
+const tokenPattern = "[A-Za-z0-9][A-Za-z0-9_-]{0,63}"
+
+// isToken reports whether the text has the form of tokenPattern. It is no regular expression, since every append checks
+// a name and a regular expression takes longer.
 func isToken(text string) bool {
 	for i := range len(text) {
 		c := text[i]
@@ -58,7 +61,7 @@ func isToken(text string) bool {
 // Validate reports whether the name is usable as a workflow name: the error says which characters may stand in one.
 func (n WorkflowName) Validate() error {
 	if !isToken(string(n)) {
-		return fmt.Errorf("workflow name %q must match [A-Za-z0-9][A-Za-z0-9_-]{0,63}", ClipName(string(n)))
+		return fmt.Errorf("workflow name %q must match %s", ClipName(string(n)), tokenPattern)
 	}
 	return nil
 }
@@ -75,7 +78,7 @@ func (h Handler) Validate() error {
 // Validate reports whether the name is usable as a hook's: the error says which characters may stand in one.
 func (h HookName) Validate() error {
 	if !isToken(string(h)) {
-		return fmt.Errorf("hook name %q must match [A-Za-z0-9][A-Za-z0-9_-]{0,63}", ClipName(string(h)))
+		return fmt.Errorf("hook name %q must match %s", ClipName(string(h)), tokenPattern)
 	}
 	return nil
 }
@@ -88,7 +91,7 @@ func (t Topic) Validate() error {
 	}
 	for token := range strings.SplitSeq(string(t), ".") {
 		if !isToken(token) {
-			return fmt.Errorf("topic %q: each part between dots must match [A-Za-z0-9][A-Za-z0-9_-]{0,63}", ClipName(string(t)))
+			return fmt.Errorf("topic %q: each part between dots must match %s", ClipName(string(t)), tokenPattern)
 		}
 	}
 	return nil

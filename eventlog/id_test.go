@@ -55,7 +55,7 @@ func TestNames(t *testing.T) {
 
 // Each byte counts as the pattern says, at the first place and behind it.
 func TestTokensAreThoseOfThePattern(t *testing.T) {
-	pattern := regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$`)
+	pattern := regexp.MustCompile("^" + tokenPattern + "$")
 	for c := range 256 {
 		for _, text := range []string{string([]byte{byte(c)}), string([]byte{'a', byte(c)})} {
 			if want := pattern.MatchString(text); isToken(text) != want {

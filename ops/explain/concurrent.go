@@ -173,8 +173,8 @@ func (w *Why) explainStanding(s *projections.State, st decide.ConsumerStatus) {
 	}
 }
 
-// beginsNoRun reports whether the consumer begins no run before the outcome of a call is known.
-func beginsNoRun(st decide.ConsumerStatus) bool {
+// waitsForOutcome reports whether no run of the consumer begins before the outcome of a call is known (C3).
+func waitsForOutcome(st decide.ConsumerStatus) bool {
 	return slices.ContainsFunc(st.Waits, func(w decide.Wait) bool { return w.Reason == decide.ReasonUncertain })
 }
 
@@ -189,7 +189,7 @@ func (w *Why) explainProbing(s *projections.State, st decide.ConsumerStatus, p *
 		break
 	}
 	switch {
-	case beginsNoRun(st):
+	case waitsForOutcome(st):
 		next = "the next waits for the outcome of one of the calls above"
 	case st.Active == 0 && st.Offers == 0 && !returns:
 		next = "nothing is left to try it with, so that the next event tries it"
@@ -200,7 +200,7 @@ func (w *Why) explainProbing(s *projections.State, st decide.ConsumerStatus, p *
 	if remedy := remedies[eventlog.BlockReason(p.Class)]; remedy != "" && p.Class != eventlog.Transient {
 		w.add("%s", remedy)
 	}
-	if !beginsNoRun(st) { // else it is offered there
+	if !waitsForOutcome(st) { // else it is offered there
 		w.offer("pawl resume %s", s.Name)
 	}
 	if p.Class == eventlog.Auth || p.Class == eventlog.Permission {
