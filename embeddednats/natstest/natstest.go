@@ -2,10 +2,12 @@ package natstest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"net"
 	"path/filepath"
+	"syscall"
 	"testing"
 	"time"
 
@@ -87,11 +89,28 @@ func NewCluster(tb testing.TB, n int, options ...func(*embeddednats.Config)) *Cl
 	}
 	ctx, cancel := context.WithTimeout(tb.Context(), time.Minute)
 	defer cancel()
-	c := &Cluster{tb: tb, Servers: make([]*embeddednats.Server, n)}
-	routes := freeAddresses(tb, n)
+	c := &Cluster{tb: tb}
+	tb.Cleanup(c.stopAll)
+	err := c.form(ctx, n, options)
+	for tries := 1; errors.Is(err, syscall.EADDRINUSE) && tries < 5; tries++ { // taken since it was found to be free
+		c.stopAll()
+		err = c.form(ctx, n, options)
+	}
+	if err != nil {
+		tb.Fatal(err)
+	}
+	c.awaitPlacement(ctx)
+	return c
+}
+
+// form starts n blank servers on addresses that are free now.
+func (c *Cluster) form(ctx context.Context, n int, options []func(*embeddednats.Config)) error {
+	c.tb.Helper()
+	c.configs, c.Servers = nil, make([]*embeddednats.Server, n)
+	routes := freeAddresses(c.tb, n)
 	for i := range n {
 		cfg := embeddednats.Config{
-			StoreDir: filepath.Join(tb.TempDir(), "nats"),
+			StoreDir: filepath.Join(c.tb.TempDir(), "nats"),
 			Name:     fmt.Sprintf("n%d", i+1),
 			Cluster:  &embeddednats.Cluster{Name: "pawl-test", Listen: routes[i], Routes: routes},
 		}
@@ -100,26 +119,35 @@ func NewCluster(tb testing.TB, n int, options ...func(*embeddednats.Config)) *Cl
 		}
 		c.configs = append(c.configs, cfg)
 	}
-	tb.Cleanup(func() {
-		for i := range c.Servers {
-			c.Stop(i)
-		}
-	})
 	for i := range n {
-		c.Start(ctx, i)
+		if err := c.start(ctx, i); err != nil {
+			return err
+		}
 	}
-	c.awaitPlacement(ctx)
-	return c
+	return nil
 }
 
 // Start starts server i, which was stopped.
 func (c *Cluster) Start(ctx context.Context, i int) {
 	c.tb.Helper()
+	if err := c.start(ctx, i); err != nil {
+		c.tb.Fatal(err)
+	}
+}
+
+func (c *Cluster) start(ctx context.Context, i int) error {
 	s, err := embeddednats.Start(ctx, c.configs[i])
 	if err != nil {
-		c.tb.Fatalf("start NATS server %d: %v", i, err)
+		return fmt.Errorf("start NATS server %d: %w", i, err)
 	}
 	c.Servers[i] = s
+	return nil
+}
+
+func (c *Cluster) stopAll() {
+	for i := range c.Servers {
+		c.Stop(i)
+	}
 }
 
 // Join starts a blank server of that name, which finds the others, and returns its number.
@@ -183,13 +211,13 @@ func (c *Cluster) awaitPlacement(ctx context.Context) {
 }
 
 // FreeAddress is an address of this machine that nothing listens on, for a program that must know it beforehand. Its
-// port is below those that the system gives to outgoing connections (32768 and up on Linux): one of those can be free
-// now and taken before the program listens on it.
+// port is below those that systems give to outgoing connections (from 32768 on Linux, 16000 in some sandboxes): one
+// of those can be free now and taken before the program listens on it.
 func FreeAddress(tb testing.TB) string { return freeAddresses(tb, 1)[0] }
 
 func freeAddresses(tb testing.TB, n int) []string {
 	tb.Helper()
-	const lowest, highest = 10_000, 32_000
+	const lowest, highest = 10_000, 16_000
 	var addresses []string
 	for tries := 0; len(addresses) < n; tries++ {
 		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", lowest+rand.IntN(highest-lowest)))
