@@ -162,9 +162,7 @@ func (c *calls) pinned(m *projections.Mutation) (op eventlog.Operation, ok bool)
 // the second half is for the request. If it does not come, or the call may not leave any more, the failure says why.
 func (c *calls) turnAfterStart(s started, call connector.Call) (connector.Turn, *eventlog.Failure) {
 	engine, paused := c.workflow.engine, c.workflow.state().Pause != nil
-	ctx, cancel := context.WithTimeout(engine.Life, callTimeout(s.Mutation)/2)
-	defer cancel()
-	turn, failure := engine.Config.Connectors.Turn(ctx, call)
+	turn, failure := engine.Config.Connectors.Turn(engine.Life, call, callTimeout(s.Mutation)/2)
 	if failure != nil || turn == nil {
 		return turn, failure
 	}

@@ -53,10 +53,7 @@ func (s *State) Unread(keys []Key) []Key {
 // exist: until the next record and the next eviction the fold takes that for known. Of a row that was found it takes
 // nothing for known once the row has left memory again.
 func (s *State) HydrateAll(keys []Key, rows []any) *State {
-	next := *s
-	if len(rows) > 0 {
-		next = *s.Hydrate(rows...)
-	}
+	next := s.Hydrate(rows...)
 	next.answered = maps.Clone(s.answered)
 	if next.answered == nil {
 		next.answered = make(map[Key]struct{}, len(keys))
@@ -66,7 +63,7 @@ func (s *State) HydrateAll(keys []Key, rows []any) *State {
 			next.answered[k] = struct{}{}
 		}
 	}
-	return &next
+	return next
 }
 
 // Rows reads those of a workflow's rows that exist.

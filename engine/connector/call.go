@@ -166,17 +166,24 @@ func (r *Registry) Secrets(call Call) []string {
 	return nil
 }
 
-// Turn waits until the mutation may be sent, for no longer than a call may take. The turn is nil where nothing bounds
-// the calls to its target. The caller ends it, or gives it to Perform with the call, which does. A failure says why the
-// turn does not come in that time: nothing was sent, and nothing may be.
-func (r *Registry) Turn(ctx context.Context, call Call) (turn Turn, failure *eventlog.Failure) {
+// Turn waits until the mutation may be sent, for no longer than a call may take, nor than longest if that is not 0. The
+// turn is nil where nothing bounds the calls to its target. The caller ends it, or gives it to Perform with the call,
+// which does. A failure says why the turn does not come in that time: nothing was sent, and nothing may be.
+func (r *Registry) Turn(ctx context.Context, call Call, longest time.Duration) (turn Turn, failure *eventlog.Failure) {
 	call = normal(call)
 	c, op, ok := r.lookup(call.Connector, call.Operation)
 	waiter, bounded := c.(TurnWaiter)
+	if describer, says := c.(TurnsDescriber); says {
+		bounded = bounded && describer.HasTurns()
+	}
 	if !ok || !bounded || op.Kind != Mutate {
 		return nil, nil
 	}
-	ctx, cancel := callContext(ctx, timeoutOf(c, op, call), call)
+	timeout := timeoutOf(c, op, call)
+	if longest > 0 {
+		timeout = min(timeout, longest)
+	}
+	ctx, cancel := callContext(ctx, timeout, call)
 	defer cancel()
 	defer func() {
 		if p := recover(); p != nil {

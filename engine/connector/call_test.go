@@ -372,9 +372,21 @@ func (t turner) CallTurn(context.Context, connector.Call) (connector.Turn, *even
 	return t.turn()
 }
 
+// free is a turner whose calls never wait.
+type free struct{ turner }
+
+func (free) HasTurns() bool { return false }
+
+func TestNoTurnIsAskedForWhereNoCallWaits(t *testing.T) {
+	r := registry(t, free{turner{shop(), func() (connector.Turn, *eventlog.Failure) { panic("asked") }}})
+	if turn, failure := r.Turn(t.Context(), call("buy", `{"n":1}`), 0); turn != nil || failure != nil {
+		t.Errorf("turn = %v, %v, want none", turn, failure)
+	}
+}
+
 func TestAPanicInATurnIsAFailure(t *testing.T) {
 	r := registry(t, turner{shop(), func() (connector.Turn, *eventlog.Failure) { panic("boom") }})
-	turn, failure := r.Turn(t.Context(), call("buy", `{"n":1}`))
+	turn, failure := r.Turn(t.Context(), call("buy", `{"n":1}`), 0)
 	if turn != nil {
 		t.Errorf("turn = %v, want none", turn)
 	}

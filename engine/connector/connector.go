@@ -259,6 +259,12 @@ type TurnWaiter interface {
 	CallTurn(ctx context.Context, call Call) (Turn, *eventlog.Failure)
 }
 
+// TurnsDescriber is implemented by a TurnWaiter of which often no call has to wait.
+type TurnsDescriber interface {
+	// HasTurns reports whether any call may have to wait for its turn.
+	HasTurns() bool
+}
+
 // CallTimeouter is implemented by a connector whose timeout depends on the call and not on the
 // operation alone. It can only shorten the operation's timeout. Ask through Registry.Timeout.
 type CallTimeouter interface {

@@ -171,15 +171,15 @@ func (c *Connector) CallTimeout(call connector.Call) time.Duration {
 
 // CallTurn waits for the turn of the call at its host.
 func (c *Connector) CallTurn(ctx context.Context, call connector.Call) (connector.Turn, *eventlog.Failure) {
-	if len(c.turns) == 0 {
-		return nil, nil // no host is bounded; to find the call's host would mean to read its parameters
-	}
 	t, ok := c.targetOf(call)
 	if !ok || t.host.turns == nil {
 		return nil, nil // such a call is refused, or nothing bounds it
 	}
 	return t.host.turns.Take(ctx, call)
 }
+
+// HasTurns reports whether any host is bounded: to find a call's host means to read its parameters.
+func (c *Connector) HasTurns() bool { return len(c.turns) > 0 }
 
 // CallHost is the host of the call's URL.
 func (c *Connector) CallHost(call connector.Call) string {
