@@ -1,7 +1,9 @@
 package projections_test
 
 import (
+	"errors"
 	"fmt"
+	"reflect"
 	"testing"
 
 	"github.com/pawl-run/pawl/eventlog"
@@ -96,5 +98,42 @@ func TestWhatWasReadFromADraftNeverChanges(t *testing.T) {
 			}
 		}
 		s = apply(t, s, facts...)
+	}
+}
+
+// A draft that was used before leads where a new one leads, and what its state has shared with others stays as it was.
+func TestADraftThatBeginsAnewHasForgottenAll(t *testing.T) {
+	t.Parallel()
+	s := apply(t, new(projections.State), &eventlog.WorkflowDeployed{
+		Version: "1.0", Definition: eventlog.Definition{Topics: []eventlog.Topic{"in", "out"},
+			Consumers: []eventlog.Consumer{{Name: "send", Subscribe: []eventlog.Topic{"in"}}}},
+	})
+	of := func(d *projections.Draft) (all []any) {
+		all = append(all, d.Facts(), d.State().Workflow, d.State().Parked, d.State().Touched)
+		for _, k := range d.State().Touched {
+			all = append(all, d.State().Entity(k))
+		}
+		return all
+	}
+	used := new(projections.Draft)
+	for n := range 3 {
+		for _, facts := range item(n) {
+			before := shown(s)
+			fresh := projections.NewDraft(s, eventlog.Transition{Workflow: "w", At: 1}, s.Head.Seq+1)
+			used.Begin(s, eventlog.Transition{Workflow: "w", At: 1}, s.Head.Seq+1)
+			for _, fact := range facts {
+				if err := errors.Join(fresh.Add(fact), used.Add(fact)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if !reflect.DeepEqual(of(used), of(fresh)) {
+				t.Errorf("the used draft leads to\n%s\nand a new one to\n%s", shown(used.State()), shown(fresh.State()))
+			}
+			used.Drop()
+			if now := shown(s); now != before {
+				t.Errorf("the state that it began with was\n%s\nand is now\n%s", before, now)
+			}
+			s = apply(t, s, facts...)
+		}
 	}
 }

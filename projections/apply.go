@@ -52,8 +52,20 @@ type Draft struct {
 // NewDraft starts a transition on the state, as if it stood at seq. Workflow, At and Actor of
 // the transition must be set.
 func NewDraft(s *State, t eventlog.Transition, seq uint64) *Draft {
-	d := &Draft{t: t}
-	next := s.forked() // apart from the draft: a state that is kept must not keep the transition in memory
+	d := new(Draft)
+	d.Begin(s, t, seq)
+	return d
+}
+
+// Begin starts another transition as NewDraft does, with the memory of the one before: what State has returned for that
+// one must not be used any more.
+func (d *Draft) Begin(s *State, t eventlog.Transition, seq uint64) {
+	next := d.f.State // apart from the draft: a state that is kept must not keep the transition in memory
+	if next == nil {
+		next = new(State)
+	}
+	s.forkInto(next)
+	*d = Draft{t: t}
 	next.Name = t.Workflow
 	if !s.Exists() {
 		next.Created = Ordinal{Seq: seq}
@@ -64,7 +76,13 @@ func NewDraft(s *State, t eventlog.Transition, seq uint64) *Draft {
 		d.missing = new(Missing)
 	}
 	d.f = folding{State: next, t: &d.t, seq: seq}
-	return d
+}
+
+// Drop gives up what the draft holds but for the memory of its state, which Begin uses again.
+func (d *Draft) Drop() {
+	next := d.f.State
+	*next, *d = State{}, Draft{}
+	d.f.State = next
 }
 
 // Add appends the fact. An error that wraps ErrBroken leaves the draft unusable. After a *Missing, which is the same

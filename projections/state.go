@@ -159,7 +159,13 @@ func (s *State) ReservedBy(run *Run) []*TopicEvent {
 
 // forked returns a copy that may be changed without a change of the origin.
 func (s *State) forked() *State {
-	next := *s
+	next := new(State)
+	s.forkInto(next)
+	return next
+}
+
+func (s *State) forkInto(next *State) {
+	*next = *s
 	next.Touched, next.Parked, next.touched = nil, nil, nil
 	next.handlers.fork()
 	next.runs.fork()
@@ -173,7 +179,6 @@ func (s *State) forked() *State {
 	next.scheduled.fork()
 	next.lanes.fork()
 	next.openRuns.fork()
-	return &next
 }
 
 func (s *State) touch(k Key) {

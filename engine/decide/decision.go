@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/pawl-run/pawl/engine/hint"
@@ -146,7 +147,7 @@ type Env struct {
 // state that the former ones led to.
 type decision struct {
 	env      Env
-	draft    *projections.Draft
+	draft    projections.Draft
 	kind     eventlog.FactType
 	warnings []string
 	pushed   []PushResult
@@ -164,6 +165,16 @@ type decision struct {
 	// returning is how many bytes the transition has once an approved run comes back with its call: see maxReturning.
 	returning int
 	err       error
+}
+
+// decisions are used again: each is some two kilobytes, mostly its state, and nothing of it is left once Decide has
+// returned but the facts and the answer.
+var decisions = sync.Pool{New: func() any { return new(decision) }}
+
+func (d *decision) giveBack() {
+	d.draft.Drop()
+	*d = decision{draft: d.draft}
+	decisions.Put(d)
 }
 
 // state is what the facts so far lead to.
