@@ -10,6 +10,7 @@ import (
 	"os"
 	"regexp"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
@@ -36,7 +37,9 @@ type Cluster struct {
 const routeTLSTime = 10 * time.Second
 
 // clusterName is what the names of a cluster and of its nodes may be: they become parts of subjects.
-var clusterName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$`)
+var clusterName = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$`)
+})
 
 func (c *Cluster) apply(o *server.Options) error {
 	if c.Name == "" || len(c.Routes) == 0 {
@@ -46,8 +49,8 @@ func (c *Cluster) apply(o *server.Options) error {
 		return errors.New("a server in a cluster needs a name of its own that stays the same")
 	}
 	for what, name := range map[string]string{"cluster": c.Name, "node": o.ServerName} {
-		if !clusterName.MatchString(name) {
-			return fmt.Errorf("the name of the %s, %.80q, must match %s", what, name, clusterName)
+		if !clusterName().MatchString(name) {
+			return fmt.Errorf("the name of the %s, %.80q, must match %s", what, name, clusterName())
 		}
 	}
 	host, port, err := hostPort(c.Listen)

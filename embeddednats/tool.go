@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 
 	"github.com/gofrs/flock"
 
@@ -33,7 +34,9 @@ var (
 	ErrToolExists = errors.New("there is one already")
 )
 
-var toolName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_]{0,127}$`)
+var toolName = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_]{0,127}$`)
+})
 
 // toolsDir, below the directory of the URL files, holds those of the tools.
 func toolsDir(dir string) string { return filepath.Join(dir, "tools") }
@@ -93,7 +96,7 @@ func Tools(dir string) ([]Tool, error) {
 	var errs []error
 	for _, entry := range entries {
 		name, is := strings.CutSuffix(entry.Name(), ".url")
-		if !is || !toolName.MatchString(name) {
+		if !is || !toolName().MatchString(name) {
 			continue
 		}
 		password, err := savedPassword(toolsDir(dir), name, toolUser+name)
@@ -126,8 +129,8 @@ func readdress(dir, scheme, host string) error {
 
 // changeTool changes the file of a tool while no other process does.
 func changeTool(dir, name string, change func(file string) error) error {
-	if !toolName.MatchString(name) {
-		return fmt.Errorf("a tool's name must match %s", toolName)
+	if !toolName().MatchString(name) {
+		return fmt.Errorf("a tool's name must match %s", toolName())
 	}
 	if err := os.MkdirAll(toolsDir(dir), 0o700); err != nil {
 		return err

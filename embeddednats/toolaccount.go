@@ -39,7 +39,7 @@ func (s *Server) SetTools(tools []Tool) error {
 	defer s.toolsMu.Unlock()
 	wanted := make(map[string]Tool, len(tools))
 	for _, t := range tools {
-		if !toolName.MatchString(t.Name) || t.Password == "" {
+		if !toolName().MatchString(t.Name) || t.Password == "" {
 			return fmt.Errorf("let in tool %.80q: it needs a name and a password", t.Name)
 		}
 		wanted[t.Name] = t

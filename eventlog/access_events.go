@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // Installation is the aggregate of the installation itself: its history stands in the log beside those of the
@@ -29,11 +30,13 @@ func OfInstallation(t FactType) bool {
 // TokenName is the name of a token, and of its user: `[A-Za-z0-9][A-Za-z0-9_.@-]{0,63}`.
 type TokenName string
 
-var tokenNamePattern = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.@-]{0,63}$`)
+var tokenNamePattern = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.@-]{0,63}$`)
+})
 
 // Validate reports whether the name is usable as a token's name: the error says which characters may stand in one.
 func (n TokenName) Validate() error {
-	if !tokenNamePattern.MatchString(string(n)) {
+	if !tokenNamePattern().MatchString(string(n)) {
 		return fmt.Errorf("token name %q must match [A-Za-z0-9][A-Za-z0-9_.@-]{0,63}", ClipName(string(n)))
 	}
 	return nil

@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
+	"sync"
 )
 
 // Difference is one part in which two values differ.
@@ -123,11 +124,13 @@ func sameNumber(a, b json.Number) bool {
 var plainNumber = regexp.MustCompile(`^-?[0-9]+(\.[0-9]+)?$`)
 
 // plainName is a name that needs no quotes in a path.
-var plainName = regexp.MustCompile(`^[\p{L}_$][\p{L}\p{N}_$-]*$`)
+var plainName = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^[\p{L}_$][\p{L}\p{N}_$-]*$`)
+})
 
 func member(path, name string) string {
 	switch {
-	case !plainName.MatchString(name):
+	case !plainName().MatchString(name):
 		return path + "[" + strconv.Quote(name) + "]"
 	case path == "":
 		return name

@@ -4,43 +4,49 @@ import (
 	"net/http"
 	"regexp"
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 )
 
-// onPages lists commands that explanations and hints name, each with the name of the same thing on a page. A command
-// without a page, such as pawl verify, stays as it is.
-var onPages = []struct {
+// namedOnPage is a command, and the name of the same thing on a page.
+type namedOnPage struct {
 	command *regexp.Regexp
 	button  string
-}{
-	{regexp.MustCompile(`write behind --happened\b`), "write with “It happened”"},
-	{regexp.MustCompile(`with --including-unknown\b`), "of those too whose call may have been applied"},
-	{regexp.MustCompile(`to redrive them all the same: --including-unknown, or includingUnknown: true`),
-		"“Redrive” takes them all the same where that is ticked"},
-	{regexp.MustCompile("`pawl resume`"), "“Resume”"},
-	{regexp.MustCompile(`\bpawl redrive brings\b`), "“Redrive” brings"},
-	{regexp.MustCompile(`: pawl resume [A-Za-z0-9_-]+$`), ", with “Resume”"},
-	{regexp.MustCompile(`^pawl resume [A-Za-z0-9_-]+$`), "“Resume” lets it go on"},
-	{regexp.MustCompile(`\bpawl workflows list\b`), "“Workflows”"},
-	{regexp.MustCompile("`?\\bpawl (?:tokens list|logins|subscriptions|hooks list)`?"), "“System”"},
-	{regexp.MustCompile("`?\\bpawl connectors (?:list|show [A-Za-z0-9_-]+)`?"), "“System”"},
-	{regexp.MustCompile(`\bpawl (runs|events|jobs|mutations) list(?: --workflow [A-Za-z0-9_-]+)?`),
-		"the workflow’s list of $1"},
-	{regexp.MustCompile(`\bpawl workflows (?:show|source) [A-Za-z0-9_-]+`), "“script”"},
-	{regexp.MustCompile(`\bpawl why(?: [A-Za-z0-9_-]+)? (says|lists)\b`), "the workflow’s page $1"},
-	{regexp.MustCompile(`\bpawl why(?: [A-Za-z0-9_-]+)?`), "the workflow’s page"},
-	{regexp.MustCompile(`\bpawl mutations show [A-Za-z0-9_-]+`), "its page"},
-	{regexp.MustCompile(`\bpawl approve [A-Za-z0-9_-]+, or pawl reject [A-Za-z0-9_-]+`), "“Approve” or “Reject”"},
-	{regexp.MustCompile(`\bpawl resolve [A-Za-z0-9_-]+ --happened, --did-not-happen or --skip`),
-		"“It happened”, “It did not happen” or “Skip it”"},
-	{regexp.MustCompile(`\bpawl resolve [A-Za-z0-9_-]+ --skip`), "“Skip it”"},
-	{regexp.MustCompile(`\bpawl deploy(?: FILE)?`), "“Deploy”"},
 }
+
+// onPages lists commands that explanations and hints name, each with the name of the same thing on a page. A command
+// without a page, such as pawl verify, stays as it is.
+var onPages = sync.OnceValue(func() []namedOnPage {
+	return []namedOnPage{
+		{regexp.MustCompile(`write behind --happened\b`), "write with “It happened”"},
+		{regexp.MustCompile(`with --including-unknown\b`), "of those too whose call may have been applied"},
+		{regexp.MustCompile(`to redrive them all the same: --including-unknown, or includingUnknown: true`),
+			"“Redrive” takes them all the same where that is ticked"},
+		{regexp.MustCompile("`pawl resume`"), "“Resume”"},
+		{regexp.MustCompile(`\bpawl redrive brings\b`), "“Redrive” brings"},
+		{regexp.MustCompile(`: pawl resume [A-Za-z0-9_-]+$`), ", with “Resume”"},
+		{regexp.MustCompile(`^pawl resume [A-Za-z0-9_-]+$`), "“Resume” lets it go on"},
+		{regexp.MustCompile(`\bpawl workflows list\b`), "“Workflows”"},
+		{regexp.MustCompile("`?\\bpawl (?:tokens list|logins|subscriptions|hooks list)`?"), "“System”"},
+		{regexp.MustCompile("`?\\bpawl connectors (?:list|show [A-Za-z0-9_-]+)`?"), "“System”"},
+		{regexp.MustCompile(`\bpawl (runs|events|jobs|mutations) list(?: --workflow [A-Za-z0-9_-]+)?`),
+			"the workflow’s list of $1"},
+		{regexp.MustCompile(`\bpawl workflows (?:show|source) [A-Za-z0-9_-]+`), "“script”"},
+		{regexp.MustCompile(`\bpawl why(?: [A-Za-z0-9_-]+)? (says|lists)\b`), "the workflow’s page $1"},
+		{regexp.MustCompile(`\bpawl why(?: [A-Za-z0-9_-]+)?`), "the workflow’s page"},
+		{regexp.MustCompile(`\bpawl mutations show [A-Za-z0-9_-]+`), "its page"},
+		{regexp.MustCompile(`\bpawl approve [A-Za-z0-9_-]+, or pawl reject [A-Za-z0-9_-]+`), "“Approve” or “Reject”"},
+		{regexp.MustCompile(`\bpawl resolve [A-Za-z0-9_-]+ --happened, --did-not-happen or --skip`),
+			"“It happened”, “It did not happen” or “Skip it”"},
+		{regexp.MustCompile(`\bpawl resolve [A-Za-z0-9_-]+ --skip`), "“Skip it”"},
+		{regexp.MustCompile(`\bpawl deploy(?: FILE)?`), "“Deploy”"},
+	}
+})
 
 // asButtons replaces the commands in an explanation by the names of buttons and pages.
 func asButtons(text string) string {
-	for _, name := range onPages {
+	for _, name := range onPages() {
 		text = name.command.ReplaceAllString(text, name.button)
 	}
 	return text

@@ -147,7 +147,7 @@ func (s *server) parse(call connector.Call) (letter, *eventlog.Failure) {
 		l.replyTo = &address
 	}
 	// Mails come with ids that no header may hold. The answer to one is sent all the same, as a mail without a thread.
-	if id := strings.TrimSuffix(strings.TrimPrefix(p.InReplyTo, "<"), ">"); messageID.MatchString(id) {
+	if id := strings.TrimSuffix(strings.TrimPrefix(p.InReplyTo, "<"), ">"); len(id) <= maxMessageID && messageID.MatchString(id) {
 		l.inReplyTo = id
 	}
 	var err error
@@ -201,9 +201,15 @@ func (s *server) sender(text string) (mail.Address, *eventlog.Failure) {
 		address.Address)
 }
 
+// What is counted stands beside the expressions: one that counts is compiled to a copy for each character.
+const (
+	maxMessageID = 250
+	maxOwnHeader = 62
+)
+
 var (
-	messageID   = regexp.MustCompile(`^[!-;=?-~]{1,250}$`) // printable, no angle brackets
-	ownHeader   = regexp.MustCompile(`^[Xx]-[A-Za-z0-9-]{1,60}$`)
+	messageID   = regexp.MustCompile(`^[!-;=?-~]+$`) // printable, no angle brackets
+	ownHeader   = regexp.MustCompile(`^[Xx]-[A-Za-z0-9-]+$`)
 	asciiHeader = regexp.MustCompile(`^[ -~]*$`)
 )
 
@@ -219,7 +225,7 @@ func parseHeaders(given map[string]string) (list []header, failure *eventlog.Fai
 		switch {
 		case err != nil:
 			return nil, refuse("header", "headers: the value of %s %v", name, err)
-		case at < 0 && !ownHeader.MatchString(name):
+		case at < 0 && (len(name) > maxOwnHeader || !ownHeader.MatchString(name)):
 			return nil, refuse("header", "headers: %q cannot be set; those that can are X-… and %s", name,
 				strings.Join(otherHeaders, ", "))
 		case len(value) > maxHeader:

@@ -3,6 +3,7 @@ package sqlcall
 import (
 	"fmt"
 	"regexp"
+	"sync"
 	"time"
 
 	"github.com/pawl-run/pawl/engine/connector"
@@ -55,10 +56,14 @@ const (
 const databasesKey = "connectors.sql.databases"
 
 // databaseName is a name as a grant may write it behind the @.
-var databaseName = regexp.MustCompile(`^[a-z][a-z0-9_-]{0,62}$`)
+var databaseName = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^[a-z][a-z0-9_-]{0,62}$`)
+})
 
 // tableName is the name of a table that reads the same with and without quotation marks.
-var tableName = regexp.MustCompile(`^([a-z_][a-z0-9_]{0,62}\.)?[a-z_][a-z0-9_]{0,62}$`)
+var tableName = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^([a-z_][a-z0-9_]{0,62}\.)?[a-z_][a-z0-9_]{0,62}$`)
+})
 
 // wrong is a mistake in the setting of a database. It never repeats the value of a URL or password.
 func wrong(name, key, format string, args ...any) error {

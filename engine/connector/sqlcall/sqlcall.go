@@ -74,7 +74,7 @@ func newDatabases(configured map[string]DatabaseConfig, turns *turn.Queue) (data
 
 func newDatabase(name string, config DatabaseConfig, turns *turn.Queue) (*database, []string, error) {
 	switch {
-	case !databaseName.MatchString(name):
+	case !databaseName().MatchString(name):
 		return nil, nil, wrong(name, "", "the name of a database has lower-case letters, digits, _ and -, begins with a "+
 			"letter, and has at most 63 characters")
 	case config.URL == "" && config.File == "":
@@ -85,7 +85,7 @@ func newDatabase(name string, config DatabaseConfig, turns *turn.Queue) (*databa
 		return nil, nil, wrong(name, "timeout", "%s is negative", config.Timeout)
 	case config.Rows < 0 || config.Rows > maxRows:
 		return nil, nil, wrong(name, "rows", "want a number from 1 to %d, not %d", maxRows, config.Rows)
-	case config.Table != "" && !tableName.MatchString(config.Table) || config.File != "" &&
+	case config.Table != "" && !tableName().MatchString(config.Table) || config.File != "" &&
 		strings.Contains(config.Table, "."):
 		return nil, nil, wrong(name, "table", "%q is no name of a table: it has lower-case letters, digits and _; "+
 			"for PostgreSQL a schema and a dot may stand before it", config.Table)
@@ -198,7 +198,7 @@ func nameOf(call connector.Call) string {
 	var p struct {
 		Database string `json:"database"`
 	}
-	if json.Unmarshal(call.Params, &p) != nil || !databaseName.MatchString(p.Database) {
+	if json.Unmarshal(call.Params, &p) != nil || !databaseName().MatchString(p.Database) {
 		return "" // such a call is refused
 	}
 	return p.Database

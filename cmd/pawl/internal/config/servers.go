@@ -5,6 +5,7 @@ import (
 	"os"
 	"regexp"
 	"strings"
+	"sync"
 
 	"github.com/pawl-run/pawl/cmd/pawl/internal/exit"
 )
@@ -22,7 +23,9 @@ type NodeFlags struct {
 }
 
 // nodeName is what the name of a node may be: it becomes part of a key in NATS.
-var nodeName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$`)
+var nodeName = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$`)
+})
 
 // SharedSettings are Settings, with the NATS servers that keep the log if any are named.
 func (r Reader) SharedSettings(flags Engine, servers ServerFlags, node NodeFlags, untilIdle *bool) (Settings, error) {
@@ -79,9 +82,9 @@ func (s *Settings) checkServers() error {
 		}
 		n.Node = host
 	}
-	if !nodeName.MatchString(n.Node) {
+	if !nodeName().MatchString(n.Node) {
 		return s.Origin.Locate("node",
-			exit.Misconfigured("write e.g. --node a", "node: %.80q must match %s", n.Node, nodeName))
+			exit.Misconfigured("write e.g. --node a", "node: %.80q must match %s", n.Node, nodeName()))
 	}
 	return nil
 }
