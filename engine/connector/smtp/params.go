@@ -147,7 +147,8 @@ func (s *server) parse(call connector.Call) (letter, *eventlog.Failure) {
 		l.replyTo = &address
 	}
 	// Mails come with ids that no header may hold. The answer to one is sent all the same, as a mail without a thread.
-	if id := strings.TrimSuffix(strings.TrimPrefix(p.InReplyTo, "<"), ">"); len(id) <= maxMessageID && messageID.MatchString(id) {
+	id := strings.TrimSuffix(strings.TrimPrefix(p.InReplyTo, "<"), ">")
+	if len(id) <= maxMessageID && messageID.MatchString(id) {
 		l.inReplyTo = id
 	}
 	var err error
