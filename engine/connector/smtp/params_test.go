@@ -62,6 +62,7 @@ func TestRefusedParameters(t *testing.T) {
 		"a header of the body":     {"smtp.header", heading("Content-Type", "text/html")},
 		"a header twice":           {"smtp.header", given{"headers": map[string]string{"X-A": "1", "x-a": "2"}}},
 		"a long header":            {"smtp.header", given{"headers": map[string]string{"X-A": strings.Repeat("x", 901)}}},
+		"a long name of a header":  {"smtp.header", heading("X-"+strings.Repeat("a", 61), "1")},
 		"a header not in ASCII":    {"smtp.header", heading("List-Id", "größe")},
 		"a path as a file":         {"smtp.attachment", file("../x", "text/plain")},
 		"a break in a file":        {"smtp.attachment", file("a\r\nb", "text/plain")},
