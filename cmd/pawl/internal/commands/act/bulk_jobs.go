@@ -32,9 +32,10 @@ type jobsAction struct {
 // maxAtOnce bounds the events of one request.
 const maxAtOnce = 1000
 
-// choose lists the events that the filter fits now, the oldest first.
-func (c *jobsAction) choose(connected *client.Connection, action decide.EventAction, params map[string]any) ([]jobRef,
-	error) {
+// choose lists the events that the filter fits now, the oldest first. It also counts those of them that were skipped or
+// cancelled, where the filter names no state: a person may not have them in mind.
+func (c *jobsAction) choose(connected *client.Connection, action decide.EventAction, params map[string]any) (
+	refs []jobRef, skipped int, err error) {
 	query := map[string]any{"workflow": c.Name, "limit": maxAtOnce}
 	for _, filter := range filters {
 		// The list filters by the times of jobs, which may be later than the times at which their events were
@@ -49,7 +50,6 @@ func (c *jobsAction) choose(connected *client.Connection, action decide.EventAct
 	class, _ := params["class"].(string)
 	code, _ := params["code"].(string)
 	most, limited := params["limit"].(int)
-	refs := []jobRef{}
 	for {
 		var page struct {
 			Items []struct {
@@ -62,7 +62,7 @@ func (c *jobsAction) choose(connected *client.Connection, action decide.EventAct
 			Next *string `json:"next"`
 		}
 		if err := connected.Call("listWorkflowJobs", query, &page); err != nil {
-			return nil, err
+			return nil, 0, err
 		}
 		for _, job := range page.Items {
 			if !action.Meant(byState || byStatus || byHeld, job.State, job.Held.For()) || !c.period.holds(job.PublishedAt) ||
@@ -70,12 +70,15 @@ func (c *jobsAction) choose(connected *client.Connection, action decide.EventAct
 				continue
 			}
 			if limited && len(refs) == most {
-				return refs, nil
+				return refs, skipped, nil
 			}
 			refs = append(refs, job.jobRef)
+			if job.State == projections.JobCancelled && !byState && !byStatus {
+				skipped++
+			}
 		}
 		if page.Next == nil {
-			return refs, nil
+			return refs, skipped, nil
 		}
 		query["cursor"] = *page.Next
 	}

@@ -51,7 +51,7 @@ func (c *jobsAction) change(engine *client.Finder, screen term.Screen, operation
 			return err
 		}
 		// Exactly the events that are chosen now are changed, and none that comes later (C11).
-		chosen, err := c.choose(connected, decide.EventAction(verb), params)
+		chosen, skipped, err := c.choose(connected, decide.EventAction(verb), params)
 		if err != nil {
 			return err
 		}
@@ -61,6 +61,9 @@ func (c *jobsAction) change(engine *client.Finder, screen term.Screen, operation
 				events = "the oldest " + events
 			}
 			question := fmt.Sprintf("%s %s of %s?", verb, events, c.Name)
+			if skipped > 0 {
+				question = fmt.Sprintf("%s %s of %s, %d of which were skipped or cancelled?", verb, events, c.Name, skipped)
+			}
 			if err := confirm(screen, question); err != nil {
 				return err
 			}
