@@ -64,6 +64,9 @@ func (j *judge) failedConcurrent(b *book, r eventlog.Record, f *eventlog.RunFail
 		if lastClass(e) != f.Failure.Class {
 			continue // it has failed in another way since, and waits for that
 		}
+		if a.attemptsOf(ref).failed == 0 {
+			continue // it was redriven since, and waits for what its prepare has said then
+		}
 		a.forgive(ref)
 		if e.Status == eventlog.EventStatusPending && (e.Held != nil || e.ScheduledAt != 0 ||
 			e.Failures != a.attemptsOf(ref).counted) {

@@ -33,7 +33,8 @@ func Complain(ctx context.Context, to io.Writer, err error) int {
 			fmt.Fprintln(to, term.Problem("", p))
 		}
 	case errors.Is(err, rpc.ErrUnreachable):
-		code, hint = CodeUnreachable, "start one with: pawl up; or say where it is: --url URL or PAWL_URL"
+		code = CodeUnreachable
+		hint = "start one: pawl up FILE…, or pawl serve to run what is deployed; or say where it is: --url URL or PAWL_URL"
 	case ctx.Err() != nil && errors.Is(err, context.Canceled):
 		fmt.Fprintln(to, "pawl: interrupted")
 		return CodeFailed

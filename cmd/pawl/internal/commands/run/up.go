@@ -5,11 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"os"
 	"path/filepath"
 
 	"github.com/pawl-run/pawl/cmd/pawl/example"
 	"github.com/pawl-run/pawl/cmd/pawl/internal/builtin"
 	"github.com/pawl-run/pawl/cmd/pawl/internal/config"
+	"github.com/pawl-run/pawl/cmd/pawl/internal/datadir"
 	"github.com/pawl-run/pawl/cmd/pawl/internal/exit"
 	"github.com/pawl-run/pawl/cmd/pawl/internal/node"
 	"github.com/pawl-run/pawl/cmd/pawl/internal/source"
@@ -116,7 +119,8 @@ func (c *Up) grants(files int) (map[string]eventlog.Grant, error) {
 }
 
 // useExample writes the bundled example and configures its connectors for it. Connectors that are configured already
-// belong to real mail and sheets, so the example refuses to use them.
+// belong to real mail and sheets, and a log that began without the example belongs to other workflows: the example
+// keeps away from both.
 func useExample(s *config.Settings) (*example.Example, error) {
 	if c := s.Connectors; c.Maildir != nil || c.CSV != nil {
 		return nil, exit.Misconfigured("name the workflows to run: pawl up FILE…; or run the example in an empty folder",
@@ -126,6 +130,11 @@ func useExample(s *config.Settings) (*example.Example, error) {
 	dir, err := filepath.Abs(example.Dir)
 	if err != nil {
 		return nil, exit.Failed("", err)
+	}
+	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) && datadir.HoldsLog(s.Data) {
+		return nil, exit.Misconfigured("run what is deployed there: pawl serve; or name the workflows to run: "+
+			"pawl up FILE…; or run the example in an empty folder",
+			"without a FILE, up runs the bundled example, but %s is the data directory of other workflows", s.Data)
 	}
 	connectors, err := builtin.Typed(nil)
 	if err != nil {
