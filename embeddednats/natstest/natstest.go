@@ -90,6 +90,7 @@ func NewCluster(tb testing.TB, n int, options ...func(*embeddednats.Config)) *Cl
 	ctx, cancel := context.WithTimeout(tb.Context(), time.Minute)
 	defer cancel()
 	c := &Cluster{tb: tb}
+	tb.TempDir() // the first one is removed after the cleanup that is registered next: no server runs on it then
 	tb.Cleanup(c.stopAll)
 	err := c.form(ctx, n, options)
 	for tries := 1; errors.Is(err, syscall.EADDRINUSE) && tries < 5; tries++ { // taken since it was found to be free

@@ -173,10 +173,15 @@ func (r *Registry) Turn(ctx context.Context, call Call, longest time.Duration) (
 	call = normal(call)
 	c, op, ok := r.lookup(call.Connector, call.Operation)
 	waiter, bounded := c.(TurnWaiter)
-	if describer, says := c.(TurnsDescriber); says {
-		bounded = bounded && describer.HasTurns()
-	}
 	if !ok || !bounded || op.Kind != Mutate {
+		return nil, nil
+	}
+	defer func() {
+		if p := recover(); p != nil {
+			turn, failure = nil, panicked(p, call)
+		}
+	}()
+	if describer, says := c.(TurnsDescriber); says && !describer.HasTurns() {
 		return nil, nil
 	}
 	timeout := timeoutOf(c, op, call)
@@ -185,11 +190,6 @@ func (r *Registry) Turn(ctx context.Context, call Call, longest time.Duration) (
 	}
 	ctx, cancel := callContext(ctx, timeout, call)
 	defer cancel()
-	defer func() {
-		if p := recover(); p != nil {
-			turn, failure = nil, panicked(p, call)
-		}
-	}()
 	turn, failure = waiter.CallTurn(ctx, call)
 	if failure != nil {
 		return nil, repaired(failure, call)
