@@ -160,6 +160,9 @@ func (w *worker) hear() (*job, error) {
 		j = &job{serial: serial, source: w.source(script)}
 	case frameAnswer:
 		w.answer(unpackAnswer(u))
+		// The script goes on first. Otherwise this goroutine would keep its processor while it waits for the next frame,
+		// and the script would wait until the runtime has another thread take it over.
+		runtime.Gosched()
 	case frameCancel:
 		w.cancel(uint64(u.num()))
 	default:
