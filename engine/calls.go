@@ -69,7 +69,7 @@ func (c *calls) awaitTurn(ctx context.Context, named *decide.FinishMutate) (end 
 // reserveTurn waits for the turn of a call that is to be recorded, and keeps it for the line that sends.
 func (c *calls) reserveTurn(ctx context.Context, id eventlog.MutationID, call connector.Call) (end func(),
 	failure *eventlog.Failure) {
-	turn, failure := c.workflow.engine.Config.Connectors.Turn(ctx, call, 0)
+	turn, failure := c.workflow.engine.Config.Connectors.Turn(ctx, call)
 	if turn == nil || failure != nil {
 		return func() {}, failure // where ctx has ended, nothing is recorded of it
 	}

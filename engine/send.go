@@ -162,7 +162,9 @@ func (c *calls) pinned(m *projections.Mutation) (op eventlog.Operation, ok bool)
 // the second half is for the request. If it does not come, or the call may not leave any more, the failure says why.
 func (c *calls) turnAfterStart(s started, call connector.Call) (connector.Turn, *eventlog.Failure) {
 	engine, paused := c.workflow.engine, c.workflow.state().Pause != nil
-	turn, failure := engine.Config.Connectors.Turn(engine.Life, call, callTimeout(s.Mutation)/2)
+	waiting := call
+	waiting.Deadline = call.Deadline.Add(-callTimeout(s.Mutation) / 2)
+	turn, failure := engine.Config.Connectors.Turn(engine.Life, waiting)
 	if failure != nil || turn == nil {
 		return turn, failure
 	}

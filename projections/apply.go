@@ -57,10 +57,10 @@ func NewDraft(s *State, t eventlog.Transition, seq uint64) *Draft {
 	return d
 }
 
-// Begin starts another transition as NewDraft does, with the memory of the one before: what State has returned for that
-// one must not be used any more.
+// Begin starts a transition like NewDraft, in this draft; the zero Draft will do. It reuses the memory of the former
+// state, so nothing that State returned before may be used any more.
 func (d *Draft) Begin(s *State, t eventlog.Transition, seq uint64) {
-	next := d.f.State // apart from the draft: a state that is kept must not keep the transition in memory
+	next := d.f.State // a State of its own: where Apply's caller keeps it, it must not keep the transition in memory
 	if next == nil {
 		next = new(State)
 	}
@@ -76,13 +76,6 @@ func (d *Draft) Begin(s *State, t eventlog.Transition, seq uint64) {
 		d.missing = new(Missing)
 	}
 	d.f = folding{State: next, t: &d.t, seq: seq}
-}
-
-// Drop gives up what the draft holds but for the memory of its state, which Begin uses again.
-func (d *Draft) Drop() {
-	next := d.f.State
-	*next, *d = State{}, Draft{}
-	d.f.State = next
 }
 
 // Add appends the fact. An error that wraps ErrBroken leaves the draft unusable. After a *Missing, which is the same
@@ -146,7 +139,7 @@ func (d *Draft) Missing() error {
 	return d.missing
 }
 
-// State is where the facts so far lead. It changes with the next Add.
+// State is where the facts so far lead. It changes with the next Add, and the next Begin uses its memory.
 func (d *Draft) State() *State { return d.f.State }
 
 // Facts returns the facts so far.

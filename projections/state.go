@@ -9,7 +9,8 @@ import (
 )
 
 // State is one workflow's fold. The zero State is that of a workflow that does not exist. A State is large, so the fold
-// passes it by pointer. One that was returned never changes: see the package comment.
+// passes it by pointer. One that was returned never changes, except that of a Draft: see the
+// package comment.
 type State struct {
 	Workflow
 	// Touched lists the entities that the last Apply changed, and those that became live or finished by it. Parked lists

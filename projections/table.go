@@ -106,19 +106,19 @@ func (r *recent[K, V]) own(more int) {
 	}
 }
 
-// find returns where the key stands in the list, or would stand. It looks at the last one first: ids rise with time,
-// and what is looked for is mostly the newest or newer still.
+// find returns where the key stands in the list, or would stand. It looks at the last key first: most keys rise with
+// time, and most lookups are for the newest key or for a new one.
 func (r *recent[K, V]) find(k K) (int, bool) {
-	low, high := 0, len(r.young)
-	if high > 0 {
-		high--
-		switch c := cmp.Compare(k, r.young[high].key); {
-		case c == 0:
-			return high, true
+	last := len(r.young) - 1
+	if last >= 0 {
+		switch c := cmp.Compare(k, r.young[last].key); {
 		case c > 0:
-			return high + 1, false
+			return last + 1, false
+		case c == 0:
+			return last, true
 		}
 	}
+	low, high := 0, max(last, 0)
 	for low < high {
 		if mid := (low + high) / 2; r.young[mid].key < k {
 			low = mid + 1

@@ -81,7 +81,8 @@ type Cluster struct {
 	Servers []*embeddednats.Server
 }
 
-// NewCluster starts n servers and waits until they can hold streams together. With -short it skips the test.
+// NewCluster starts n servers and waits until they can hold streams together. Where another program takes an address
+// meanwhile, it starts anew on others. With -short it skips the test.
 func NewCluster(tb testing.TB, n int, options ...func(*embeddednats.Config)) *Cluster {
 	tb.Helper()
 	if testing.Short() {
@@ -90,10 +91,8 @@ func NewCluster(tb testing.TB, n int, options ...func(*embeddednats.Config)) *Cl
 	ctx, cancel := context.WithTimeout(tb.Context(), time.Minute)
 	defer cancel()
 	c := &Cluster{tb: tb}
-	tb.TempDir() // the first one is removed after the cleanup that is registered next: no server runs on it then
-	tb.Cleanup(c.stopAll)
 	err := c.form(ctx, n, options)
-	for tries := 1; errors.Is(err, syscall.EADDRINUSE) && tries < 5; tries++ { // taken since it was found to be free
+	for tries := 1; errors.Is(err, syscall.EADDRINUSE) && tries < 5; tries++ { // another program took an address meanwhile
 		c.stopAll()
 		err = c.form(ctx, n, options)
 	}
@@ -120,6 +119,7 @@ func (c *Cluster) form(ctx context.Context, n int, options []func(*embeddednats.
 		}
 		c.configs = append(c.configs, cfg)
 	}
+	c.tb.Cleanup(c.stopAll) // after TempDir, so that the servers stop before their directories are removed
 	for i := range n {
 		if err := c.start(ctx, i); err != nil {
 			return err
@@ -218,13 +218,13 @@ func FreeAddress(tb testing.TB) string { return freeAddresses(tb, 1)[0] }
 
 func freeAddresses(tb testing.TB, n int) []string {
 	tb.Helper()
-	const lowest, highest = 10_000, 16_000
+	const lowest, end = 10_000, 16_000
 	var addresses []string
 	for tries := 0; len(addresses) < n; tries++ {
-		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", lowest+rand.IntN(highest-lowest)))
+		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", lowest+rand.IntN(end-lowest)))
 		if err != nil {
 			if tries == 1000 {
-				tb.Fatalf("no port from %d to %d is free: %v", lowest, highest, err)
+				tb.Fatalf("no port from %d to %d is free: %v", lowest, end-1, err)
 			}
 			continue
 		}

@@ -166,10 +166,10 @@ func (r *Registry) Secrets(call Call) []string {
 	return nil
 }
 
-// Turn waits until the mutation may be sent, for no longer than a call may take, nor than longest if that is not 0. The
-// turn is nil where nothing bounds the calls to its target. The caller ends it, or gives it to Perform with the call,
-// which does. A failure says why the turn does not come in that time: nothing was sent, and nothing may be.
-func (r *Registry) Turn(ctx context.Context, call Call, longest time.Duration) (turn Turn, failure *eventlog.Failure) {
+// Turn waits until the mutation may be sent, for no longer than a call may take, nor beyond its deadline. The turn is
+// nil where nothing bounds the calls to its target. The caller ends it, or gives it to Perform with the call, which
+// does. A failure says why the turn does not come in that time: nothing was sent, and nothing may be.
+func (r *Registry) Turn(ctx context.Context, call Call) (turn Turn, failure *eventlog.Failure) {
 	call = normal(call)
 	c, op, ok := r.lookup(call.Connector, call.Operation)
 	waiter, bounded := c.(TurnWaiter)
@@ -181,14 +181,10 @@ func (r *Registry) Turn(ctx context.Context, call Call, longest time.Duration) (
 			turn, failure = nil, panicked(p, call)
 		}
 	}()
-	if describer, says := c.(TurnsDescriber); says && !describer.HasTurns() {
+	if !waiter.MayWait() {
 		return nil, nil
 	}
-	timeout := timeoutOf(c, op, call)
-	if longest > 0 {
-		timeout = min(timeout, longest)
-	}
-	ctx, cancel := callContext(ctx, timeout, call)
+	ctx, cancel := callContext(ctx, timeoutOf(c, op, call), call)
 	defer cancel()
 	turn, failure = waiter.CallTurn(ctx, call)
 	if failure != nil {

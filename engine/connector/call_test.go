@@ -372,23 +372,32 @@ func (t turner) CallTurn(context.Context, connector.Call) (connector.Turn, *even
 	return t.turn()
 }
 
-// free is a turner whose calls never wait.
-type free struct{ turner }
+func (turner) MayWait() bool { return true }
 
-func (free) HasTurns() bool { return false }
+// unbounded is a turner whose calls never wait.
+type unbounded struct{ turner }
 
-func TestNoTurnIsAskedForWhereNoCallWaits(t *testing.T) {
-	r := registry(t, free{turner{shop(), func() (connector.Turn, *eventlog.Failure) { panic("asked") }}})
-	if turn, failure := r.Turn(t.Context(), call("buy", `{"n":1}`), 0); turn != nil || failure != nil {
+func (unbounded) MayWait() bool { return false }
+
+// panicking is a turner that panics before it is asked for a turn.
+type panicking struct{ turner }
+
+func (panicking) MayWait() bool { panic("boom") }
+
+func TestATurnIsNotAskedForWhereNoCallWaits(t *testing.T) {
+	r := registry(t, unbounded{turner{shop(), func() (connector.Turn, *eventlog.Failure) { panic("asked") }}})
+	if turn, failure := r.Turn(t.Context(), call("buy", `{"n":1}`)); turn != nil || failure != nil {
 		t.Errorf("turn = %v, %v, want none", turn, failure)
 	}
 }
 
 func TestAPanicInATurnIsAFailure(t *testing.T) {
-	r := registry(t, turner{shop(), func() (connector.Turn, *eventlog.Failure) { panic("boom") }})
-	turn, failure := r.Turn(t.Context(), call("buy", `{"n":1}`), 0)
-	if turn != nil {
-		t.Errorf("turn = %v, want none", turn)
+	asked := turner{shop(), func() (connector.Turn, *eventlog.Failure) { panic("boom") }}
+	for _, c := range []connector.Connector{asked, panicking{asked}} {
+		turn, failure := registry(t, c).Turn(t.Context(), call("buy", `{"n":1}`))
+		if turn != nil {
+			t.Errorf("turn = %v, want none", turn)
+		}
+		wantFailure(t, failure, eventlog.Internal, connector.CodePanic)
 	}
-	wantFailure(t, failure, eventlog.Internal, connector.CodePanic)
 }

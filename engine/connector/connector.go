@@ -254,15 +254,11 @@ type Turn interface {
 
 // TurnWaiter is implemented by a connector whose mutations may have to wait for their turn. Ask through Registry.Turn.
 type TurnWaiter interface {
+	// MayWait reports whether any call may have to wait. If not, CallTurn is not asked.
+	MayWait() bool
 	// CallTurn waits until the mutation may be sent. A failure says why its turn does not come before ctx ends: nothing
 	// was sent, and nothing may be. Perform takes a turn of its own where the call has none.
 	CallTurn(ctx context.Context, call Call) (Turn, *eventlog.Failure)
-}
-
-// TurnsDescriber is implemented by a TurnWaiter of which often no call has to wait.
-type TurnsDescriber interface {
-	// HasTurns reports whether any call may have to wait for its turn.
-	HasTurns() bool
 }
 
 // CallTimeouter is implemented by a connector whose timeout depends on the call and not on the

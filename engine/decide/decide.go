@@ -20,7 +20,7 @@ type Command interface {
 func Decide(s *projections.State, w eventlog.WorkflowName, env Env, cmd Command) (Decision, error) {
 	meta := eventlog.Transition{Workflow: w, At: env.Now, Actor: env.Actor, Cause: env.Cause,
 		Facts: make([]eventlog.Fact, 0, 8)}
-	d := decisions.Get().(*decision)
+	d := usedDecisions.Get().(*decision)
 	defer d.giveBack()
 	d.env, d.runs = env, append([]eventlog.RunID{env.Run}, env.Runs...)
 	d.draft.Begin(s, meta, s.Head.Seq+1)

@@ -28,9 +28,8 @@ type Connectors interface {
 	Read(ctx context.Context, call connector.Call) (json.RawMessage, error)
 	// CheckPinned says why the parameters of a call do not fit the schema that the deploy has pinned, or nil (F14).
 	CheckPinned(ctx context.Context, op eventlog.Operation, params json.RawMessage) *eventlog.Failure
-	// Turn waits until the mutation may be sent, where its target takes only so many calls, no longer than longest if that
-	// is not 0; nil where nothing bounds them.
-	Turn(ctx context.Context, call connector.Call, longest time.Duration) (connector.Turn, *eventlog.Failure)
+	// Turn waits until the mutation may be sent, where its target takes only so many calls; nil where nothing bounds them.
+	Turn(ctx context.Context, call connector.Call) (connector.Turn, *eventlog.Failure)
 	Perform(ctx context.Context, call connector.Call) connector.Outcome
 	// Reconciles reports whether Reconcile can settle this very call.
 	Reconciles(call connector.Call) bool

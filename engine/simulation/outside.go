@@ -164,7 +164,7 @@ func (o *outside) Secrets(connector.Call) []string { return nil }
 func (o *outside) Timeout(connector.Call) (time.Duration, bool) { return o.sim.timeout, true }
 
 // Turn implements engine.Connectors: nothing bounds the calls.
-func (o *outside) Turn(_ context.Context, call connector.Call, _ time.Duration) (connector.Turn, *eventlog.Failure) {
+func (o *outside) Turn(_ context.Context, call connector.Call) (connector.Turn, *eventlog.Failure) {
 	return unbounded{o, call}, nil
 }
 

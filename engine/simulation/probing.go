@@ -65,7 +65,7 @@ func (j *judge) failedConcurrent(b *book, r eventlog.Record, f *eventlog.RunFail
 			continue // it has failed in another way since, and waits for that
 		}
 		if a.attemptsOf(ref).failed == 0 {
-			continue // it was redriven since, and waits for what its prepare has said then
+			continue // it was redriven since: it begins anew, and is no part of this row
 		}
 		a.forgive(ref)
 		if e.Status == eventlog.EventStatusPending && (e.Held != nil || e.ScheduledAt != 0 ||

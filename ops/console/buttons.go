@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 )
 
-// namedOnPage is a command, and the name of the same thing on a page.
+// namedOnPage is a command and what a page calls it.
 type namedOnPage struct {
 	command *regexp.Regexp
 	button  string

@@ -21,9 +21,9 @@ func attributes() *syscall.SysProcAttr {
 // timerSlack is by how much the timers of a worker may be late. The Go runtime has a thread that looks after the other
 // threads, up to every 20 microseconds while calls run. In a worker it finds nothing to do, since one goroutine does
 // nearly all the work, but it interrupts another thread each time. With this slack it looks about every millisecond.
-// More would save more, but the runtime also sleeps for some microseconds where one thread takes over the goroutine
-// that another has just made ready, as with each answer to a read: with 10 ms, a handler with ten reads took ten times
-// as long. The limits of a call are far longer.
+// A longer slack would save more. But the runtime also sleeps for a few microseconds before one thread takes a
+// goroutine that another thread has just made ready. This happens with answers to reads: with 10 ms, a handler with ten
+// reads took ten times as long. The limits of a call are far longer.
 const timerSlack = time.Millisecond
 
 // relaxTimers lets the timers of the calling thread be late by timerSlack, and those of all threads of the processes

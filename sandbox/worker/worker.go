@@ -161,8 +161,8 @@ func (w *worker) hear() (*job, error) {
 		j = &job{serial: serial, source: w.source(script)}
 	case frameAnswer:
 		w.answer(unpackAnswer(u))
-		// The script goes on first. Otherwise this goroutine would keep its processor while it waits for the next frame,
-		// and the script would wait until the runtime has another thread take it over.
+		// The script goes on first. Without this, this goroutine waits for the next frame and still holds its processor.
+		// The script then waits until the runtime gives that processor to another thread.
 		runtime.Gosched()
 	case frameCancel:
 		w.cancel(uint64(u.num()))

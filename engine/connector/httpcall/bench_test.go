@@ -76,7 +76,7 @@ func BenchmarkQuestions(b *testing.B) {
 			if r.Host(call) != "127.0.0.1:9" || len(r.Secrets(call)) > 0 {
 				b.Fatal("not the host or the secrets of the call")
 			}
-			if _, failure := r.Turn(b.Context(), call, 0); failure != nil {
+			if _, failure := r.Turn(b.Context(), call); failure != nil {
 				b.Fatal(failure)
 			}
 		}

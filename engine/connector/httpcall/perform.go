@@ -171,9 +171,6 @@ func (c *Connector) CallTimeout(call connector.Call) time.Duration {
 
 // CallTurn waits for the turn of the call at its host.
 func (c *Connector) CallTurn(ctx context.Context, call connector.Call) (connector.Turn, *eventlog.Failure) {
-	if !c.HasTurns() {
-		return nil, nil
-	}
 	t, ok := c.targetOf(call)
 	if !ok || t.host.turns == nil {
 		return nil, nil // such a call is refused, or nothing bounds it
@@ -181,8 +178,8 @@ func (c *Connector) CallTurn(ctx context.Context, call connector.Call) (connecto
 	return t.host.turns.Take(ctx, call)
 }
 
-// HasTurns reports whether any host is bounded: to find a call's host means to read its parameters.
-func (c *Connector) HasTurns() bool { return len(c.turns) > 0 }
+// MayWait implements connector.TurnWaiter: calls wait where any host is bounded.
+func (c *Connector) MayWait() bool { return len(c.turns) > 0 }
 
 // CallHost is the host of the call's URL.
 func (c *Connector) CallHost(call connector.Call) string {

@@ -201,6 +201,10 @@ func (c *Connector) CallHost(call connector.Call) string {
 	return c.http.CallHost(request)
 }
 
+// MayWait implements connector.TurnWaiter. CallTurn is always asked: it also refuses a call that makes no request,
+// before the call is recorded.
+func (c *Connector) MayWait() bool { return true }
+
 // CallTurn implements connector.TurnWaiter.
 func (c *Connector) CallTurn(ctx context.Context, call connector.Call) (connector.Turn, *eventlog.Failure) {
 	request, failure := c.request(call)

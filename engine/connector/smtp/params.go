@@ -202,7 +202,8 @@ func (s *server) sender(text string) (mail.Address, *eventlog.Failure) {
 		address.Address)
 }
 
-// What is counted stands beside the expressions: one that counts is compiled to a copy for each character.
+// The lengths are checked apart from the expressions: x{1,250} is compiled to 250 copies of x. maxOwnHeader counts the
+// "X-".
 const (
 	maxMessageID = 250
 	maxOwnHeader = 62

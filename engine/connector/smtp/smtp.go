@@ -84,6 +84,9 @@ func (c *Connector) Judge(_ string, params *connector.Partial) []connector.Viola
 	return nil
 }
 
+// MayWait implements connector.TurnWaiter: every mail needs a connection.
+func (c *Connector) MayWait() bool { return true }
+
 // CallTurn waits for a connection that the mail may use.
 func (c *Connector) CallTurn(ctx context.Context, call connector.Call) (connector.Turn, *eventlog.Failure) {
 	return c.slots.Take(ctx, call)

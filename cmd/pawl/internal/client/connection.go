@@ -114,7 +114,7 @@ func (c *Connection) whereElse() string {
 	if c.NATS != nil {
 		return "start one: pawl up --nats-listen 127.0.0.1:4222; what to connect with is then in DATA/nats/operator.url"
 	}
-	return "start one: pawl up FILE…, or pawl serve to run what is deployed; or say where it is: --url URL, or PAWL_URL"
+	return exit.StartOne
 }
 
 // Answer carries out an operation and prints its answer, as JSON or by show. In both cases it calls note with the

@@ -12,6 +12,10 @@ import (
 	"github.com/pawl-run/pawl/ops/rpc"
 )
 
+// StartOne is the hint where no engine answers.
+const StartOne = "start one: pawl up FILE…, or pawl serve to run what is deployed; or say where it is: --url URL, or " +
+	"PAWL_URL"
+
 // Complain prints the error for a person and returns the exit code. ctx is that of the command.
 func Complain(ctx context.Context, to io.Writer, err error) int {
 	var quiet Silent
@@ -34,7 +38,7 @@ func Complain(ctx context.Context, to io.Writer, err error) int {
 		}
 	case errors.Is(err, rpc.ErrUnreachable):
 		code = CodeUnreachable
-		hint = "start one: pawl up FILE…, or pawl serve to run what is deployed; or say where it is: --url URL or PAWL_URL"
+		hint = StartOne
 	case ctx.Err() != nil && errors.Is(err, context.Canceled):
 		fmt.Fprintln(to, "pawl: interrupted")
 		return CodeFailed

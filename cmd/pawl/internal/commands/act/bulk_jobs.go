@@ -32,8 +32,8 @@ type jobsAction struct {
 // maxAtOnce bounds the events of one request.
 const maxAtOnce = 1000
 
-// choose lists the events that the filter fits now, the oldest first. It also counts those of them that were skipped or
-// cancelled, where the filter names no state: a person may not have them in mind.
+// choose lists the events that the filter fits now, the oldest first. It also counts the skipped or cancelled ones
+// among them, where the filter names neither state nor status: the person may not expect them.
 func (c *jobsAction) choose(connected *client.Connection, action decide.EventAction, params map[string]any) (
 	refs []jobRef, skipped int, err error) {
 	query := map[string]any{"workflow": c.Name, "limit": maxAtOnce}

@@ -119,8 +119,8 @@ func (c *Up) grants(files int) (map[string]eventlog.Grant, error) {
 }
 
 // useExample writes the bundled example and configures its connectors for it. Connectors that are configured already
-// belong to real mail and sheets, and a log that began without the example belongs to other workflows: the example
-// keeps away from both.
+// belong to real mail and sheets, so the example refuses to use them. It also refuses to use a log without its own
+// folder: that is most likely the log of other workflows.
 func useExample(s *config.Settings) (*example.Example, error) {
 	if c := s.Connectors; c.Maildir != nil || c.CSV != nil {
 		return nil, exit.Misconfigured("name the workflows to run: pawl up FILE…; or run the example in an empty folder",
@@ -134,7 +134,7 @@ func useExample(s *config.Settings) (*example.Example, error) {
 	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) && datadir.HoldsLog(s.Data) {
 		return nil, exit.Misconfigured("run what is deployed there: pawl serve; or name the workflows to run: "+
 			"pawl up FILE…; or run the example in an empty folder",
-			"without a FILE, up runs the bundled example, but %s is the data directory of other workflows", s.Data)
+			"without a FILE, up runs the bundled example, but there is a log in %s already, and no %s", s.Data, example.Dir)
 	}
 	connectors, err := builtin.Typed(nil)
 	if err != nil {
