@@ -86,6 +86,16 @@ func lostAndTaken(t *testing.T, h Harness) {
 func overtaken(t *testing.T, h Harness) {
 	first := mustWrite(t, h.Log, Entry(t, "a", eventlog.Head{}))
 	e := Entry(t, "a", first.Head)
+	unsettle(t, h, e)
+	var head eventlog.Head
+	for r, err := range h.Log.Watch(within(t, deadline), h.Log.PartitionOf("a"), first.Head.Seq+1) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		head = r.Head()
+		break
+	}
+	// The entry is in the log from here on, so no answer to it can be an acknowledgement that knows of no others.
 	h.LoseAnswers(true)
 	settled := make(chan eventlog.Written, 1)
 	go func() {
@@ -103,14 +113,6 @@ func overtaken(t *testing.T, h Harness) {
 			runtime.Gosched()
 		}
 	}()
-	var head eventlog.Head
-	for r, err := range h.Log.Watch(within(t, deadline), h.Log.PartitionOf("a"), first.Head.Seq+1) {
-		if err != nil {
-			t.Fatal(err)
-		}
-		head = r.Head()
-		break
-	}
 	other := h.PutRaw("a", "workflow.paused", Entry(t, "a", head).Stored)
 	h.LoseAnswers(false)
 	if got := <-settled; got != (eventlog.Written{Head: head, Overtaken: true}) {
