@@ -20,7 +20,8 @@ func (s *Store) fault(doing string, err error) error {
 	return fmt.Errorf("%s in local store %s: %w", doing, s.cfg.Dir, err)
 }
 
-// markDamaged keeps the next Open from trusting the store.
+// markDamaged keeps the next Open from trusting the store. Each read that meets the damage tries again, since the disk
+// may be full only now. That the mark cannot be made is said once.
 func (s *Store) markDamaged() {
 	if s.cfg.LookOnly {
 		return
@@ -29,7 +30,7 @@ func (s *Store) markDamaged() {
 	if err == nil {
 		err = f.Close()
 	}
-	if err != nil {
+	if err != nil && !s.unmarked.Swap(true) {
 		s.log.Error("damaged local store could not be marked; delete it by hand before the next start", "dir", s.cfg.Dir,
 			"error", err)
 	}

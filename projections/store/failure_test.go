@@ -287,6 +287,29 @@ func TestDamageSeenWhileOpenEndsNothing(t *testing.T) {
 	}
 }
 
+// TestDamageThatCannotBeMarkedIsSaidOnce: a store whose directory is gone fails each read; it says once what to do.
+func TestDamageThatCannotBeMarkedIsSaidOnce(t *testing.T) {
+	t.Parallel()
+	disk := vfs.NewMem()
+	var said strings.Builder
+	s, err := Open(Config{InMemory: true, FS: disk, Logger: slog.New(slog.NewTextHandler(&said, nil))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := disk.RemoveAll(s.cfg.Dir); err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		if err := s.fault("read rows", ErrDamaged); !errors.Is(err, ErrDamaged) {
+			t.Errorf("the error is %v", err)
+		}
+	}
+	if n := strings.Count(said.String(), "could not be marked"); n != 1 {
+		t.Errorf("it is said %d times: %s", n, said.String())
+	}
+	_ = s.Close() // its files are gone, so it need not close cleanly
+}
+
 // TestFullDisk: when writes begin to fail, commits end in ErrFailed and the process lives; after
 // the next Open the store is as it was after some earlier commit.
 func TestFullDisk(t *testing.T) {

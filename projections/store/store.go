@@ -56,6 +56,7 @@ type Store struct {
 	// failure is the first failed write: there is none after it, so the order of commits is kept.
 	failure  atomic.Pointer[failure]
 	damaged  atomic.Bool
+	unmarked atomic.Bool // the mark of damage could not be made, which was said
 	keysRead atomic.Int64
 
 	// mu is held shared by every use of db and seen, and exclusively by Reset and Close.
@@ -120,6 +121,7 @@ func Open(cfg Config) (*Store, error) {
 func (s *Store) open() error {
 	s.failure.Store(newFailure())
 	s.damaged.Store(false)
+	s.unmarked.Store(false)
 	err := s.fs.MkdirAll(s.cfg.Dir, 0o700)
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrFailed, err)
