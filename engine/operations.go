@@ -180,20 +180,25 @@ func (e *Engine) ChangeEvents(ctx context.Context, actor eventlog.Actor, name ev
 	return sum, nil
 }
 
-// CountUnknown counts the events whose redrive may repeat an effect (O11). It changes nothing. Errors: those of
-// Operate.
-func (e *Engine) CountUnknown(ctx context.Context, actor eventlog.Actor, name eventlog.WorkflowName,
-	redrive decide.ChangeEvents) (n int, err error) {
+// RefuseUnknown refuses a redrive of events of which some may have had an effect that it would repeat (O11). It changes
+// nothing. Errors: the refusal, and those of Operate.
+func (e *Engine) RefuseUnknown(ctx context.Context, actor eventlog.Actor, name eventlog.WorkflowName,
+	redrive decide.ChangeEvents) error {
+	n, first := 0, []eventlog.EventRef(nil)
 	redrive.Count = true
 	for items := range slices.Chunk(redrive.Items, changedAtOnce) {
 		redrive.Items = items
 		decision, err := e.operate(ctx, name, redrive, actor, "count")
 		if err != nil {
-			return n, err
+			return err
 		}
 		n += decision.Bulk.Unknown
+		first = append(first, decision.Bulk.UnknownFirst...)
 	}
-	return n, nil
+	if n > 0 {
+		return decide.RefuseUnknown(n, first)
+	}
+	return nil
 }
 
 // TokenHash is what is kept of a token.

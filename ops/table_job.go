@@ -118,11 +118,7 @@ func onEvents(id string, action decide.EventAction, summary string) Operation {
 		change := decide.ChangeEvents{Action: action, Items: refs, Reason: r.Reason, IncludingUnknown: r.IncludingUnknown,
 			Held: r.Held, State: r.State}
 		if action == decide.ActionRedrive && !r.IncludingUnknown {
-			n, err := c.backend.cfg.Engine.CountUnknown(ctx, c.Actor, r.Workflow, change)
-			if err == nil && n > 0 {
-				err = decide.RefuseUnknown(n)
-			}
-			if err != nil {
+			if err := c.backend.cfg.Engine.RefuseUnknown(ctx, c.Actor, r.Workflow, change); err != nil {
 				return answer, err
 			}
 		}

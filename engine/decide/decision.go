@@ -60,7 +60,9 @@ const (
 type BulkResult struct {
 	// Unknown is how many of the events may have had an effect that a redrive would repeat (O11).
 	Unknown int `json:"-"`
-	Updated int `json:"updated"`
+	// UnknownFirst are the first of those.
+	UnknownFirst []eventlog.EventRef `json:"-"`
+	Updated      int                 `json:"updated"`
 	// AtRunEnd is how many of the updated ones a skip ends only once what is left of their runs has run (O7).
 	AtRunEnd int    `json:"atRunEnd,omitempty"`
 	Noop     []Noop `json:"noop"`

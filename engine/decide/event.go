@@ -3,6 +3,7 @@ package decide
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/pawl-run/pawl/engine/hint"
 	"github.com/pawl-run/pawl/eventlog"
@@ -113,7 +114,7 @@ func (c RedriveJob) decide(d *decision) error {
 	}
 	ref := eventlog.EventRef{Topic: c.Topic, MessageID: c.MessageID}
 	if !c.IncludingUnknown && d.mayRepeat(ref) {
-		return RefuseUnknown(1)
+		return RefuseUnknown(1, []eventlog.EventRef{ref})
 	}
 	return d.change(ActionRedrive, ref, "")
 }
@@ -138,12 +139,14 @@ func (c ChangeEvents) decide(d *decision) error {
 	if c.Action == ActionRedrive && !c.IncludingUnknown {
 		for _, ref := range c.Items {
 			if d.asCounted(c, ref) == nil && d.mayRepeat(ref) {
-				d.bulk.Unknown++
+				if d.bulk.Unknown++; d.bulk.Unknown <= maxNamed {
+					d.bulk.UnknownFirst = append(d.bulk.UnknownFirst, ref)
+				}
 			}
 		}
-		if n := d.bulk.Unknown; n > 0 && !c.Count {
+		if found := d.bulk; found.Unknown > 0 && !c.Count {
 			d.bulk = nil
-			return RefuseUnknown(n)
+			return RefuseUnknown(found.Unknown, found.UnknownFirst)
 		}
 	}
 	if c.Count {
@@ -205,15 +208,28 @@ func (d *decision) mayHaveHappened(id eventlog.RunID) bool {
 	return m.MayHaveHappened()
 }
 
-// RefuseUnknown refuses a redrive of so many events that may have had their effect (O11).
-func RefuseUnknown(n int) *Refusal {
-	what := "1 event has had a call that was applied, or whose outcome is not known; redriving it may repeat that effect"
+// maxNamed is how many events a refusal names at most.
+const maxNamed = 5
+
+// RefuseUnknown refuses a redrive of n events that may have had their effect (O11). It names the first of them.
+func RefuseUnknown(n int, first []eventlog.EventRef) *Refusal {
+	what := "1 event has had a call that was applied, or whose outcome is not known"
+	effect := "redriving it may repeat that effect"
 	if n > 1 {
-		what = fmt.Sprintf("%d events have had calls that were applied, or whose outcome is not known; redriving them may "+
-			"repeat those effects", n)
+		what = fmt.Sprintf("%d events have had calls that were applied, or whose outcome is not known", n)
+		effect = "redriving them may repeat those effects"
 	}
-	return refuse(Conflict, CodeUnknown, "%s; nothing was redriven", what).
-		hint(hint.IncludingUnknown)
+	var names []string
+	for _, ref := range first[:min(len(first), maxNamed)] {
+		names = append(names, string(ref.Topic)+" "+eventlog.ClipName(string(ref.MessageID)))
+	}
+	if more := n - len(names); more > 0 && len(names) > 0 {
+		names = append(names, fmt.Sprintf("and %d more", more))
+	}
+	if len(names) > 0 { // an owner of an older version names none
+		what += ": " + strings.Join(names, ", ")
+	}
+	return refuse(Conflict, CodeUnknown, "%s; %s; nothing was redriven", what, effect).hint(hint.IncludingUnknown)
 }
 
 // asCounted refuses an event that is not held for the reason any more, or whose job is in another state (C11).

@@ -109,3 +109,30 @@ func TestO11_ManyRunsWithoutACall(t *testing.T) {
 		t.Errorf("%d runs without a call are remembered", len(former))
 	}
 }
+
+// O11: the refusal names the first events that may have had their effect, so that a person knows where to look.
+func TestO11_TheRefusalNamesEvents(t *testing.T) {
+	t.Parallel()
+	refs := make([]eventlog.EventRef, 5)
+	for i := range refs {
+		refs[i] = eventlog.EventRef{Topic: "orders", MessageID: eventlog.MessageID(fmt.Sprint("m", i))}
+	}
+	for _, c := range []struct {
+		n     int
+		first []eventlog.EventRef
+		want  string
+	}{
+		{1, refs[:1], "1 event has had a call that was applied, or whose outcome is not known: orders m0; redriving it may " +
+			"repeat that effect; nothing was redriven"},
+		{2, refs[:2], "2 events have had calls that were applied, or whose outcome is not known: orders m0, orders m1; " +
+			"redriving them may repeat those effects; nothing was redriven"},
+		{7, refs, "7 events have had calls that were applied, or whose outcome is not known: orders m0, orders m1, orders " +
+			"m2, orders m3, orders m4, and 2 more; redriving them may repeat those effects; nothing was redriven"},
+		{2, nil, "2 events have had calls that were applied, or whose outcome is not known; redriving them may repeat " +
+			"those effects; nothing was redriven"}, // an owner of an older version names none
+	} {
+		if got := decide.RefuseUnknown(c.n, c.first).Message; got != c.want {
+			t.Errorf("%d of %d: %q, want %q", len(c.first), c.n, got, c.want)
+		}
+	}
+}

@@ -60,10 +60,15 @@ func (c *jobsAction) change(engine *client.Finder, screen term.Screen, operation
 			if matched.cut() {
 				events = "the oldest " + events
 			}
-			question := fmt.Sprintf("%s %s of %s?", verb, events, c.Name)
-			if skipped > 0 {
-				question = fmt.Sprintf("%s %s of %s, %d of which were skipped or cancelled?", verb, events, c.Name, skipped)
+			question := fmt.Sprintf("%s %s of %s", verb, events, c.Name)
+			switch {
+			case skipped == 0:
+			case skipped == len(chosen):
+				question += ", skipped or cancelled before"
+			default:
+				question += fmt.Sprintf(", %d of them skipped or cancelled before", skipped)
 			}
+			question += "?"
 			if err := confirm(screen, question); err != nil {
 				return err
 			}
