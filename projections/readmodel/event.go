@@ -133,10 +133,10 @@ func JobView(e *projections.TopicEvent, d *eventlog.Definition, held *HeldEvent)
 	return v
 }
 
-func eventRow(e *projections.TopicEvent) row {
+func eventRow(e *projections.TopicEvent, q string) row {
 	seen := row{
 		status: string(e.Status), topic: string(e.Topic), state: string(e.Job()), at: e.CreatedAt,
-		text: []string{e.Title, string(e.MessageID), string(e.ReservedBy), string(e.CreatedBy)},
+		text: []string{e.Title, string(e.MessageID), madeID(e.ReservedBy, q), madeID(e.CreatedBy, q)},
 	}
 	if e.Held != nil {
 		seen.held = string(e.Held.Reason)
@@ -148,7 +148,7 @@ func eventRow(e *projections.TopicEvent) row {
 func (r *Reader) Events(ctx context.Context, o ListOptions) (Page[Event], error) {
 	return list(ctx, r, projections.KindEvent, o,
 		func(v *view, w eventlog.WorkflowName, e *projections.TopicEvent) (row, func() (Event, error), error) {
-			return eventRow(e), func() (Event, error) {
+			return eventRow(e, o.Q), func() (Event, error) {
 				held, err := v.held(w, e)
 				shown := EventView(e, held)
 				shown.Workflow = o.across(w)
@@ -179,7 +179,7 @@ func (r *Reader) Jobs(ctx context.Context, o ListOptions) (Page[Job], error) {
 			if err != nil {
 				return row{}, nil, err
 			}
-			seen := eventRow(e)
+			seen := eventRow(e, o.Q)
 			seen.at = cmp.Or(e.FinalizedAt, e.CreatedAt)
 			if c, ok := d.Subscriber(e.Topic); ok {
 				seen.handler = string(c.Name)

@@ -112,7 +112,7 @@ func (r *Reader) Mutations(ctx context.Context, o ListOptions) (Page[Mutation], 
 		func(v *view, w eventlog.WorkflowName, m *projections.Mutation) (row, func() (Mutation, error), error) {
 			return row{
 				status: string(m.Status), held: string(heldFor(m)), at: m.RequestedAt,
-				text: append(failureText(m.Failure), m.Call.UITitle, string(m.ID), string(m.Run), m.Call.Connector+"."+
+				text: append(failureText(m.Failure), m.Call.UITitle, madeID(m.ID, o.Q), madeID(m.Run, o.Q), m.Call.Connector+"."+
 					m.Call.Operation, wholeKey(m, o.Q)),
 				events: func() ([]eventlog.EventRef, error) {
 					run, err := optionally[projections.Run](v, w, projections.RunKey(m.Run))
@@ -142,6 +142,18 @@ func wholeKey(m *projections.Mutation, q string) string {
 		return m.Key
 	}
 	return ""
+}
+
+// meantID is how long a text is that means an id which Pawl has made.
+const meantID = 10
+
+// madeID is an id that Pawl has made if q is long enough to mean one, otherwise empty: each short text is in many such
+// ids by chance, and a bulk command acts on all that fit.
+func madeID[ID ~string](id ID, q string) string {
+	if len(q) < meantID {
+		return ""
+	}
+	return string(id)
 }
 
 // Mutation returns one mutation, of whatever workflow, or *NotFoundError.

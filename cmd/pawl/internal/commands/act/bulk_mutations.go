@@ -2,6 +2,7 @@ package act
 
 import (
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 
@@ -69,11 +70,16 @@ func (f *bulkFlags) act(engine *client.Finder, screen term.Screen, named []strin
 	}
 	if f.Where != "" && !f.Yes {
 		fmt.Fprintf(screen.Err, "%s of %s: %s\n", chosen, chosen.workflows(), on.then.each)
+		chosen.list(screen.Err)
 		if err := confirm(screen, fmt.Sprintf("%s %s?", on.verb, chosen)); err != nil {
 			return err
 		}
 	}
-	return actOnMany(connected, chosen.Items, on)
+	items := make([]mutationRef, 0, len(chosen.Items))
+	for _, m := range chosen.Items {
+		items = append(items, m.mutationRef)
+	}
+	return actOnMany(connected, items, on)
 }
 
 // actOnOne carries the action out on one mutation.
@@ -99,11 +105,19 @@ var mutationFilters = []string{"workflow", "held", "class", "code", "q", "since"
 
 // chosenMutations is the answer to a count. The action is on these items, and on none that comes later (C11).
 type chosenMutations struct {
-	Matched int            `json:"matched"`
-	More    bool           `json:"more"`
-	Updated int            `json:"updated"`
-	Items   []mutationRef  `json:"items,omitempty"`
-	Noop    []leftMutation `json:"noop"`
+	Matched int              `json:"matched"`
+	More    bool             `json:"more"`
+	Updated int              `json:"updated"`
+	Items   []chosenMutation `json:"items,omitempty"`
+	Noop    []leftMutation   `json:"noop"`
+}
+
+// chosenMutation is a mutation as a person sees it before it is acted on.
+type chosenMutation struct {
+	mutationRef
+	Connector string  `json:"connector"`
+	Operation string  `json:"operation"`
+	UITitle   *string `json:"uiTitle"`
 }
 
 type mutationRef struct {
@@ -126,6 +140,22 @@ func (c chosenMutations) String() string {
 	return term.Plural(c.Matched, "mutation")
 }
 
+// list prints the first of them, so that a person sees what the filter has chosen.
+func (c chosenMutations) list(to io.Writer) {
+	const most = 10
+	for i, m := range c.Items {
+		if i == most {
+			fmt.Fprintf(to, "  … and %d more; pawl mutations list shows them\n", len(c.Items)-most)
+			return
+		}
+		line := fmt.Sprintf("%s  %s.%s of %s", m.ID, m.Connector, m.Operation, m.Workflow)
+		if m.UITitle != nil {
+			line += "  " + term.OneLine(*m.UITitle, 80)
+		}
+		fmt.Fprintln(to, "  "+line)
+	}
+}
+
 // workflows names those whose mutations were chosen.
 func (c chosenMutations) workflows() string {
 	var names []string
@@ -140,7 +170,7 @@ func (c chosenMutations) workflows() string {
 func (f *bulkFlags) count(connected *client.Connection, named []string, filter map[string]any, on bulkAction) (
 	chosen chosenMutations, err error) {
 	for _, id := range named {
-		var m mutationRef
+		var m chosenMutation
 		if err := connected.Call("getMutation", map[string]any{"mutation": id}, &m); err != nil {
 			return chosen, err
 		}
@@ -160,6 +190,7 @@ func (f *bulkFlags) count(connected *client.Connection, named []string, filter m
 		return chosen, printValue(connected.Screen, chosen)
 	case f.DryRun:
 		fmt.Fprintf(connected.Screen.Out, "%s; nothing was changed\n", chosen)
+		chosen.list(connected.Screen.Out)
 	case chosen.Matched == 0:
 		fmt.Fprintf(connected.Screen.Out, "no mutation fits %s\n", f.Where)
 	}

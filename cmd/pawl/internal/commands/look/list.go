@@ -20,7 +20,7 @@ type listFlags struct {
 	client.Flags
 	Limit int    `default:"50" help:"How many of the newest to show, at most 1000."`
 	After string `placeholder:"CURSOR" help:"Go on with the older ones behind a page that has shown this: next of --json."`
-	Q     string `name:"q" placeholder:"TEXT" help:"Only those with this text in a title, id or error; of runs and mutations also in the id or title of an event. A whole idempotency key finds its mutation."`
+	Q     string `name:"q" placeholder:"TEXT" help:"Only those with this text in a title, id or error; of runs and mutations also in the id or title of an event. Ten characters or more of an id that pawl made find it, and a whole idempotency key finds its mutation."`
 }
 
 // choiceSeparator is between the values of a filter.
