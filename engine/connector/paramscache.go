@@ -5,23 +5,27 @@ import (
 	"sync"
 )
 
+// Bounds of each half of a ParamsCache. A half takes 256 values whose parameters have 2 KiB each, and fewer of larger
+// ones.
 const (
-	// maxCached bounds each half of a ParamsCache.
-	maxCached = 256
-	// maxCachedParams bounds the bytes of parameters that are kept with each value.
-	maxCachedParams = 2 << 10
+	maxCached      = 256
+	maxCachedBytes = 512 << 10 // of all parameters
+	// maxCachedParams bounds the parameters of one value, in bytes: a few calls with large ones must not drive out all
+	// others.
+	maxCachedParams = 32 << 10
 )
 
 // ParamsCache keeps what was found out from the parameters of recent calls, since those of one call are looked at about
-// ten times between the script and the answer. A value must depend on the parameters alone, and on what never changes.
-// The cache keeps at least the last 256 values and at most 512, and none of parameters above 2 KiB. The zero value is
-// ready to use; it is safe for concurrent use.
+// ten times between the script and the answer. A value must depend on the parameters alone, and on what never changes,
+// and take no more than a few times their memory. The zero value is ready to use; it is safe for concurrent use.
 //
 // Locking: mu guards all of it.
 type ParamsCache[V any] struct {
 	mu sync.Mutex
-	// A new value goes to latest. When latest is full it becomes before, and what was in before is forgotten.
+	// A new value goes to latest, whose parameters have so many bytes. When latest is full it becomes before, and what
+	// was in before is forgotten.
 	latest, before map[string]V
+	bytes          int
 }
 
 // Get returns the value, false if it is not kept.
@@ -44,8 +48,13 @@ func (c *ParamsCache[V]) Put(params json.RawMessage, value V) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.latest == nil || len(c.latest) == maxCached {
-		c.latest, c.before = make(map[string]V), c.latest
+	if len(c.latest) == maxCached || c.bytes+len(params) > maxCachedBytes {
+		c.latest, c.before, c.bytes = c.before, c.latest, 0
+		clear(c.latest)
 	}
+	if c.latest == nil {
+		c.latest = make(map[string]V)
+	}
+	c.bytes += len(params)
 	c.latest[string(params)] = value
 }

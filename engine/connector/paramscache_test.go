@@ -33,3 +33,25 @@ func TestParamsCacheKeepsTheLatest(t *testing.T) {
 		t.Error("large parameters are kept")
 	}
 }
+
+// What is kept has a bound in bytes, too: large parameters leave room for fewer values.
+func TestParamsCacheIsBoundedInBytes(t *testing.T) {
+	t.Parallel()
+	var c ParamsCache[int]
+	for i := range 5 * maxCachedBytes / maxCachedParams {
+		params := fmt.Appendf(nil, "%*d", maxCachedParams, i)
+		c.Put(params, i)
+		if got, kept := c.Get(params); !kept || got != i {
+			t.Fatalf("%d is %d, %v", i, got, kept)
+		}
+		bytes := 0
+		for _, half := range []map[string]int{c.latest, c.before} {
+			for params := range half {
+				bytes += len(params)
+			}
+		}
+		if bytes > 2*maxCachedBytes {
+			t.Fatalf("parameters of %d bytes are kept, want at most %d", bytes, 2*maxCachedBytes)
+		}
+	}
+}

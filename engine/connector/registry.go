@@ -182,9 +182,9 @@ func (r *Registry) lookup(connector, operation string) (Connector, Operation, bo
 	if !ok {
 		return nil, Operation{}, false
 	}
-	for _, op := range c.Operations() {
-		if op.Name == operation {
-			return c, op, true
+	for i, all := 0, c.Operations(); i < len(all); i++ {
+		if all[i].Name == operation {
+			return c, all[i], true
 		}
 	}
 	return c, Operation{}, false

@@ -15,6 +15,9 @@ import (
 type Calls struct {
 	mu sync.Mutex
 	of map[eventlog.MutationID]Call
+	// full is how many calls are known when Begin next forgets those that are settled: about twice as many as were left
+	// the last time, so that no call has to look through all others.
+	full int
 }
 
 // Call is one call. A call that is sent again is another one, with another deadline.
@@ -40,14 +43,17 @@ func (x Call) Age(started time.Time, now Moment) time.Duration {
 	return max(now.Clock.Sub(started), max(x.Known.Clock.Sub(started), 0)+now.Elapsed-x.Known.Elapsed)
 }
 
-// Begin notes that this process is about to send a call, and forgets those that are settled.
+// Begin notes that this process is about to send a call, and from time to time forgets those that are settled.
 func (s *Calls) Begin(m *projections.Mutation, now Moment, state *projections.State) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	maps.DeleteFunc(s.of, func(id eventlog.MutationID, _ Call) bool {
-		other := state.Mutation(id)
-		return other == nil || other.Status.Final()
-	})
+	if len(s.of) >= s.full {
+		maps.DeleteFunc(s.of, func(id eventlog.MutationID, _ Call) bool {
+			other := state.Mutation(id)
+			return other == nil || other.Status.Final()
+		})
+		s.full = 2*len(s.of) + 16
+	}
 	s.put(m.ID, Call{Deadline: m.Deadline, First: now, Known: s.known(m.ID, now), Own: true})
 }
 

@@ -1,6 +1,8 @@
 package underway
 
 import (
+	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -55,5 +57,18 @@ func TestF5_ACallIsAsOldAsTheLongerClockSays(t *testing.T) {
 	if got := seen.See(late, Moment{begun.Add(time.Hour), 0}).Age(begun, Moment{begun, time.Minute}); got !=
 		time.Hour+time.Minute {
 		t.Errorf("another's call that is an hour old when it is first seen: %s", got)
+	}
+}
+
+// What is settled is forgotten, so that what is known of calls does not grow.
+func TestSettledCallsAreForgotten(t *testing.T) {
+	t.Parallel()
+	var seen Calls
+	for i := range 1000 {
+		id := eventlog.MutationID(fmt.Sprint(i))
+		seen.Begin(&projections.Mutation{ID: id}, Moment{}, &projections.State{})
+		if open := seen.Open(); !slices.Contains(open, id) || len(open) > 20 {
+			t.Fatalf("after %d calls these are known as open: %v", i+1, open)
+		}
 	}
 }

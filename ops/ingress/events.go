@@ -3,7 +3,9 @@ package ingress
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"unicode/utf8"
 
@@ -14,40 +16,56 @@ import (
 	"github.com/pawl-run/pawl/ops/rpc"
 )
 
-// Parse reads one event or an array of events. The text is checked once as a whole; after that its structure is
-// certain, and the events are read in a single pass. The result does not refer to the text, whose buffer is used again.
-// The error is an *[rpc.Problem] with status 400.
+// Parse reads one event or an array of events in a single pass. The result does not refer to the text, whose buffer is
+// used again. The error is an *[rpc.Problem] with status 400; where the text is no JSON it says that, whatever else is
+// wrong with it.
 func Parse(text []byte) (items []decide.PushItem, single bool, err error) {
 	if !utf8.Valid(text) {
 		return nil, false, rpc.Malformed("json.invalid", "the body is not UTF-8").WithHint(eventsHint)
 	}
-	if !json.Valid(text) {
-		var whole json.RawMessage
-		return nil, false, rpc.Malformed("json.invalid", "the body cannot be read: %s",
-			rpc.JSONFault(json.Unmarshal(text, &whole), text)).WithHint(eventsHint)
+	w := walk{jsontext.NewDecoder(bytes.NewBuffer(text), asJSON...)}
+	if items, single, err = w.body(); err == nil {
+		return items, single, nil
 	}
-	w := walk{jsontext.NewDecoder(bytes.NewBuffer(text), checked...)}
-	switch w.PeekKind() {
-	case jsontext.KindBeginObject:
-		item, err := w.event(0)
-		return []decide.PushItem{item}, true, err
-	case jsontext.KindBeginArray:
-		items, err := w.events()
-		return items, false, err
+	var whole json.RawMessage
+	if fault := json.Unmarshal(text, &whole); fault != nil {
+		err = rpc.Malformed("json.invalid", "the body cannot be read: %s", rpc.JSONFault(fault, text)).
+			WithHint(eventsHint)
 	}
-	return nil, false, rpc.Malformed("event.invalid", "the body is neither an event nor an array of events").
-		WithHint("send {messageId, title, payload} or an array of them")
+	return nil, false, err
 }
 
 // eventsHint says what the body of a push is.
 const eventsHint = "send one event or an array of events as JSON, encoded as UTF-8"
 
-// checked are the options for a text that was checked as a whole: an escape of half a character is read as
-// U+FFFD, and in a payload a member may occur twice, as in encoding/json.
-var checked = []jsontext.Options{jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true)}
+// asJSON are the options with which a text is read as encoding/json does: an escape of half a character is read as
+// U+FFFD, and in a payload a member may occur twice.
+var asJSON = []jsontext.Options{jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true)}
 
-// walk moves through a text that is known to be valid JSON.
+// walk moves through a text.
 type walk struct{ *jsontext.Decoder }
+
+// body reads the whole text.
+func (w *walk) body() (items []decide.PushItem, single bool, err error) {
+	switch w.PeekKind() {
+	case jsontext.KindBeginObject:
+		single = true
+		items = make([]decide.PushItem, 1)
+		items[0], err = w.event(0)
+	case jsontext.KindBeginArray:
+		items, err = w.events()
+	default:
+		err = rpc.Malformed("event.invalid", "the body is neither an event nor an array of events").
+			WithHint("send {messageId, title, payload} or an array of them")
+	}
+	if err != nil {
+		return nil, false, err
+	}
+	if _, err := w.ReadToken(); !errors.Is(err, io.EOF) {
+		return nil, false, fmt.Errorf("read the end of the body: %w", err)
+	}
+	return items, single, nil
+}
 
 func (w *walk) events() ([]decide.PushItem, error) {
 	var items []decide.PushItem
@@ -64,6 +82,9 @@ func (w *walk) events() ([]decide.PushItem, error) {
 			return nil, err
 		}
 		items = append(items, item)
+	}
+	if _, err := w.ReadToken(); err != nil { // ]
+		return nil, fmt.Errorf("read the events: %w", err)
 	}
 	return items, nil
 }

@@ -3,9 +3,11 @@ package httpcall
 import (
 	"encoding/json"
 	"fmt"
+	"sync"
 	"testing"
 
 	"github.com/pawl-run/pawl/engine/connector"
+	"github.com/pawl-run/pawl/engine/secret"
 )
 
 // However a script writes a host, a grant for it is found: under the one name that grants have for it.
@@ -67,7 +69,7 @@ func TestEachCallIsLookedAt(t *testing.T) {
 		}
 		// The caller's memory is used for the next call again.
 		params = fmt.Appendf(params[:0], `{"url":"https://%s/","secret":{"header":{"X":%q}},"text":"%*d"}`, host, secret,
-			1+i%3*1024, i) // each third is above the 2 KiB that the cache takes
+			1+i%64/63*(32<<10), i) // some are above the 32 KiB that the cache takes
 		call := connector.Call{Connector: "http", Operation: "post", Params: params}
 		for range 2 {
 			if got := c.CallHost(call); got != host {
@@ -77,5 +79,46 @@ func TestEachCallIsLookedAt(t *testing.T) {
 				t.Fatalf("call %d carries %q, want %q", i, got, secret)
 			}
 		}
+	}
+}
+
+// Calls with the same parameters share what was read from them. What one of them adds, such as a secret, is in no
+// other.
+func TestCallsShareOnlyWhatIsRead(t *testing.T) {
+	key, err := secret.Of([]string{"the-planted-value"}, []string{"a.example"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := New(Config{Hosts: map[string]HostConfig{"a.example": {}},
+		Named: secret.NewSet(map[string]secret.Secret{"KEY": key})})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Close() })
+	call := connector.Call{Connector: "http", Operation: "get", Params: []byte(`{"url":"https://a.example/{t}?x=1",` +
+		`"query":{"y":2},"form":{"f":"g"},"expect":[404,409,410],"ifNoneMatch":"e",` +
+		`"secret":{"body":{"k":"KEY"},"query":{"q":"KEY"},"path":{"t":"KEY"},"header":{"X":"KEY"}}}`)}
+	var calls sync.WaitGroup
+	for range 8 {
+		calls.Go(func() {
+			for range 50 {
+				p, to, failure := c.parse(call)
+				if failure != nil {
+					t.Error(failure)
+					return
+				}
+				p.expectNotModified(call)
+				got := fmt.Sprint(p.Expect, p.Form, to.url, to.sent(), to.secret)
+				if want := "[404 409 410 304] map[f:g k:the-planted-value] https://a.example/%7Bt%7D?x=1&y=2 " +
+					"https://a.example/the-planted-value?x=1&y=2&q=the-planted-value map[X:[the-planted-value]]"; got != want {
+					t.Errorf("the call is %s, want %s", got, want)
+				}
+			}
+		})
+	}
+	calls.Wait()
+	kept := c.lookAt(call.Params)
+	if kept.params.Form["k"] != nil || kept.target.wire != nil || kept.target.secret != nil {
+		t.Errorf("a secret is kept with the parameters: %v", kept)
 	}
 }

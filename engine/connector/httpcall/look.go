@@ -1,15 +1,20 @@
 package httpcall
 
 import (
+	"cmp"
 	"encoding/json"
 
 	"github.com/pawl-run/pawl/engine/connector"
+	"github.com/pawl-run/pawl/eventlog"
 )
 
-// look is what the parameters of a call say of where it goes and what it carries. It is not changed once made.
+// look is what the parameters of a call say, and where the call goes. It is not changed once made.
 type look struct {
-	target   target
-	sendable bool // false for a call that is refused before it is sent: it has no target
+	params params
+	target target
+	// sendable is false for a call that has no target; refused says why no request can be made of the parameters.
+	sendable bool
+	refused  *eventlog.Failure
 	// grantHost is the target's host as grants write it, empty without a target.
 	grantHost string
 	// secrets are the names of the secrets that the call carries.
@@ -27,19 +32,23 @@ func (c *Connector) lookAt(params json.RawMessage) *look {
 	return found
 }
 
-// readLook reads what it can. A member of a wrong type does not keep the other one from being read; the call is refused
-// for its parameters later.
-func (c *Connector) readLook(params json.RawMessage) *look {
-	var read struct {
-		URL    string  `json:"url"`
-		Secret *placed `json:"secret"`
+// readLook reads what it can. A member of a wrong type does not keep the address and the secrets from being read; the
+// call is refused for its parameters later.
+func (c *Connector) readLook(text json.RawMessage) *look {
+	found := &look{}
+	if found.refused = connector.DecodeParams(text, &found.params); found.refused != nil {
+		found.params = params{}
+		_ = json.Unmarshal(text, &found.params) // it goes on behind a member of a wrong type
+	} else {
+		found.refused = found.params.oneBody()
 	}
-	_ = json.Unmarshal(params, &read) // it goes on behind a member of a wrong type
-	found := look{secrets: read.Secret.names()}
-	if t, failure := c.parseTarget(read.URL); failure == nil {
+	found.secrets = found.params.Secret.names()
+	t, failure := c.parseTarget(found.params.URL)
+	if failure == nil {
 		found.target, found.sendable, found.grantHost = t, true, hostOf(t)
 	}
-	return &found
+	found.refused = cmp.Or(found.refused, failure)
+	return found
 }
 
 // targetOf finds where a call goes; false for one that is refused before it is sent.

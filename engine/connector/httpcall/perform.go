@@ -35,8 +35,6 @@ func (c *Connector) perform(ctx context.Context, call connector.Call) connector.
 	if alone {
 		transport = c.alone
 	}
-	ctx, cancelTimeout := context.WithTimeout(ctx, t.host.timeout)
-	defer cancelTimeout()
 	own, failure := t.host.turns.Enter(ctx, call)
 	if failure != nil {
 		return connector.FailedWith(failure)
@@ -161,7 +159,7 @@ func (c *Connector) CallEnding(call connector.Call) connector.Ending {
 	return connector.DefaultEnding()
 }
 
-// CallTimeout is the timeout of the call's host.
+// CallTimeout is the timeout of the call's host. The context of a call has it from the registry.
 func (c *Connector) CallTimeout(call connector.Call) time.Duration {
 	if t, ok := c.targetOf(call); ok {
 		return t.host.timeout

@@ -40,8 +40,6 @@ func (c *Connector) read(ctx context.Context, call connector.Call) (json.RawMess
 	if failure != nil {
 		return nil, failure
 	}
-	ctx, cancel := context.WithTimeout(ctx, t.host.timeout)
-	defer cancel()
 	if call.Operation == "read" {
 		return c.readBy(ctx, call, p, t, headers, body)
 	}

@@ -38,8 +38,6 @@ func (c *Connector) reconcile(ctx context.Context, call connector.Call) connecto
 			"connectors.http.hosts.%s.reconcile.get gives no usable address", t.host.name))
 	}
 	t.url, t.wire = asked, nil // of the secrets only those in headers are sent: they name the caller
-	ctx, cancel := context.WithTimeout(ctx, t.host.timeout)
-	defer cancel()
 	headers := make(http.Header)
 	addHostHeaders(headers, t, call)
 	a, failure := c.exchange(ctx, call, newRequest(http.MethodGet, t, headers), t, t.host.oauth, true)

@@ -13,19 +13,16 @@ import (
 	"github.com/pawl-run/pawl/eventlog"
 )
 
-// parse decodes and checks a call's parameters.
+// parse checks a call's parameters. It gives the caller a URL of its own; what else the parameters hold is shared with
+// other calls, and is not changed.
 func (c *Connector) parse(call connector.Call) (params, target, *eventlog.Failure) {
-	var p params
-	if failure := connector.DecodeParams(call.Params, &p); failure != nil {
-		return p, target{}, failure
+	found := c.lookAt(call.Params)
+	if found.refused != nil {
+		refused := *found.refused
+		return params{}, target{}, &refused
 	}
-	if failure := p.oneBody(); failure != nil {
-		return p, target{}, failure
-	}
-	t, failure := c.parseTarget(p.URL)
-	if failure != nil {
-		return p, target{}, failure
-	}
+	p, t, own := found.params, found.target, *found.target.url
+	t.url = &own
 	if failure := addQuery(t.url, p.Query); failure != nil {
 		return p, target{}, failure
 	}
