@@ -111,7 +111,7 @@ func (inv *invocation) run() (value json.RawMessage, fault *sandbox.Error) {
 			encoded = true
 		}
 	}
-	if err != nil {
+	if err != nil && inv.outcome.taken() == nil { // after a taken call it only says that the script was stopped
 		return nil, inv.faultOf(err)
 	}
 	return nil, inv.outcome.fault()
