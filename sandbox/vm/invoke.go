@@ -195,18 +195,19 @@ func property(v goja.Value, name string) goja.Value {
 
 // arguments are what the phase passes: (ctx, state), (ctx, prepared) or (ctx, prepared, result).
 func (inv *invocation) arguments() []goja.Value {
-	args := []goja.Value{inv.rt.NewDynamicObject(&ctxObject{inv: inv})}
 	var texts []json.RawMessage
 	switch inv.call.Phase {
 	case sandbox.Producer, sandbox.Prepare:
-		texts = append(texts, inv.call.State)
+		texts = []json.RawMessage{inv.call.State}
 	case sandbox.Mutate:
-		texts = append(texts, inv.call.Prepared)
+		texts = []json.RawMessage{inv.call.Prepared}
 	case sandbox.Next:
-		texts = append(texts, inv.call.Prepared, inv.call.MutationResult)
+		texts = []json.RawMessage{inv.call.Prepared, inv.call.MutationResult}
 	default:
 		inv.abort(sandbox.InternalFault("unknown phase %q", inv.call.Phase))
 	}
+	args := make([]goja.Value, 1, 1+len(texts))
+	args[0] = inv.rt.NewDynamicObject(&ctxObject{inv: inv})
 	for _, text := range texts {
 		v := goja.Undefined()
 		if text != nil {
