@@ -104,7 +104,8 @@ func (c *connectorObject) Get(name string) goja.Value {
 	}
 	for _, op := range c.inv.call.Operations {
 		if op.Connector == c.name && op.Operation == name {
-			v := c.inv.native(func(call goja.FunctionCall) goja.Value { return c.inv.operation(op, call.Arguments) })
+			full := "ctx." + c.name + "." + name
+			v := c.inv.native(func(call goja.FunctionCall) goja.Value { return c.inv.operation(op, full, call.Arguments) })
 			c.made.add(name, v)
 			return v
 		}
@@ -172,8 +173,9 @@ func (inv *invocation) builtin(name string, m sandbox.Member) goja.Value {
 			return inv.rt.ToValue(inv.now().UnixMilli())
 		})
 	}
+	full := "ctx." + name
 	return inv.native(func(call goja.FunctionCall) goja.Value {
-		inv.admit(m, "ctx."+name)
+		inv.admit(m, full)
 		return f(call.Arguments)
 	})
 }
@@ -199,9 +201,8 @@ func (inv *invocation) admit(m sandbox.Member, name string) {
 		inv.limits.HostCalls, published))
 }
 
-// operation is a call of ctx.<connector>.<operation>.
-func (inv *invocation) operation(op sandbox.Operation, args []goja.Value) goja.Value {
-	name := "ctx." + op.Connector + "." + op.Operation
+// operation is a call of ctx.<connector>.<operation>, which name is.
+func (inv *invocation) operation(op sandbox.Operation, name string, args []goja.Value) goja.Value {
 	m, ok := op.Kind.Member()
 	if !ok {
 		inv.abort(sandbox.InternalFault("%s has the unknown kind %q", name, op.Kind))

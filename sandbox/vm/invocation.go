@@ -26,6 +26,7 @@ type invocation struct {
 	publishBytes int
 	publishes    []sandbox.Publish
 	published    map[string]int // by topic and messageId, the last of publishes
+	buffered     goja.Value     // the promise that each ctx.publish returns: it says the same of all
 	entered      bool           // the handler was called
 	asks         bool           // the consumer's approval wants a person to look at the call
 	sendsUnasked bool           // the consumer has mutate and no approval: its calls leave without a question

@@ -111,7 +111,7 @@ func (inv *invocation) run() (value json.RawMessage, fault *sandbox.Error) {
 			encoded = true
 		}
 	}
-	if err != nil {
+	if err != nil && inv.outcome.taken() == nil { // after a taken call it only says that the script was stopped
 		return nil, inv.faultOf(err)
 	}
 	return nil, inv.outcome.fault()
@@ -119,7 +119,8 @@ func (inv *invocation) run() (value json.RawMessage, fault *sandbox.Error) {
 
 // enter loads the script and calls the handler; the promise is the handler's end.
 func (inv *invocation) enter() (*goja.Promise, error) {
-	definition, err := inv.load(inv.global())
+	same := inv.native(identity)
+	definition, err := inv.load(inv.rt.NewDynamicObject(&pawl{workflow: same, other: same}))
 	if err != nil {
 		return nil, err
 	}
@@ -159,16 +160,6 @@ func (inv *invocation) enter() (*goja.Promise, error) {
 	return p, resolve(returned)
 }
 
-// global is the script's global Pawl in a handler call. Its functions only return their argument.
-func (inv *invocation) global() goja.Value {
-	global := inv.rt.NewObject()
-	identity := inv.native(func(call goja.FunctionCall) goja.Value { return call.Argument(0) })
-	for _, name := range []string{"workflow", "consumer", "producer", "hook"} {
-		inv.must(global.Set(name, identity))
-	}
-	return global
-}
-
 // find looks the handler up. It runs script code only if the author used getters.
 func (inv *invocation) find(definition goja.Value) (this goja.Value, handler goja.Callable) {
 	group := "consumers"
@@ -204,18 +195,19 @@ func property(v goja.Value, name string) goja.Value {
 
 // arguments are what the phase passes: (ctx, state), (ctx, prepared) or (ctx, prepared, result).
 func (inv *invocation) arguments() []goja.Value {
-	args := []goja.Value{inv.rt.NewDynamicObject(&ctxObject{inv: inv})}
 	var texts []json.RawMessage
 	switch inv.call.Phase {
 	case sandbox.Producer, sandbox.Prepare:
-		texts = append(texts, inv.call.State)
+		texts = []json.RawMessage{inv.call.State}
 	case sandbox.Mutate:
-		texts = append(texts, inv.call.Prepared)
+		texts = []json.RawMessage{inv.call.Prepared}
 	case sandbox.Next:
-		texts = append(texts, inv.call.Prepared, inv.call.MutationResult)
+		texts = []json.RawMessage{inv.call.Prepared, inv.call.MutationResult}
 	default:
 		inv.abort(sandbox.InternalFault("unknown phase %q", inv.call.Phase))
 	}
+	args := make([]goja.Value, 1, 1+len(texts))
+	args[0] = inv.rt.NewDynamicObject(&ctxObject{inv: inv})
 	for _, text := range texts {
 		v := goja.Undefined()
 		if text != nil {

@@ -64,7 +64,10 @@ func (inv *invocation) publish(args []goja.Value) goja.Value {
 			"the published events have more than %d bytes together; publish fewer per run", inv.limits.Publish))
 	}
 	inv.publishes = append(inv.publishes, p)
-	return inv.resolved(goja.Undefined())
+	if inv.buffered == nil {
+		inv.buffered = inv.resolved(goja.Undefined())
+	}
+	return inv.buffered
 }
 
 // warnOfRepeats notes an event that this call has published already with other contents: only the last ones stay (R11).

@@ -146,7 +146,7 @@ func (p *Pool) attempt(ctx context.Context, q request) (*exchange, *sandbox.Erro
 		return nil, &sandbox.Error{Fault: sandbox.FaultTransient, Code: "worker.lost",
 			Message: sandbox.Clip(err.Error(), sandbox.MaxMessage), Cause: err}
 	}
-	c := &exchange{pool: p, w: w, key: key, request: q}
+	c := &exchange{pool: p, w: w, caller: ctx, key: key, request: q}
 	p.mu.Lock()
 	var ref scriptRef
 	c.script, ref = w.loaded.use(id, q.source)
@@ -154,5 +154,5 @@ func (p *Pool) attempt(ctx context.Context, q request) (*exchange, *sandbox.Erro
 	c.serial = p.serial
 	p.busy[w] = c
 	p.mu.Unlock()
-	return c, c.run(ctx, ref)
+	return c, c.run(ref)
 }

@@ -16,6 +16,7 @@ type exchange struct {
 	pool   *Pool
 	w      *process
 	script *loadedScript
+	caller context.Context
 	key    string // of the workflow that the time is counted for
 	serial uint64
 	// ctx is the context of the reads, and ends with the exchange. It is made for the first read: most calls read nothing.
@@ -51,7 +52,7 @@ type exchange struct {
 }
 
 // run runs an exchange to its end on a worker that has a slot, and gives both back.
-func (c *exchange) run(ctx context.Context, ref scriptRef) *sandbox.Error {
+func (c *exchange) run(ref scriptRef) *sandbox.Error {
 	defer func() {
 		if c.cancelReads != nil {
 			c.cancelReads()
@@ -61,11 +62,9 @@ func (c *exchange) run(ctx context.Context, ref scriptRef) *sandbox.Error {
 	c.running, c.since = true, time.Now()
 	c.timer = time.AfterFunc(superviseEvery, c.supervise)
 	c.mu.Unlock()
-	unwatch := context.AfterFunc(ctx, func() { c.cancel(sandbox.Cancelled(ctx, c.cancelMessage())) })
 
-	fault := c.serveUntilResult(ctx, ref)
+	fault := c.serveUntilResult(ref)
 
-	unwatch()
 	c.mu.Lock()
 	c.over = true
 	c.timer.Stop()
@@ -113,7 +112,7 @@ func (c *exchange) cancelMessage() string {
 
 // serveUntilResult sends the request and serves the worker until its result. A fault is that of a worker
 // which is not to be used again.
-func (c *exchange) serveUntilResult(ctx context.Context, ref scriptRef) *sandbox.Error {
+func (c *exchange) serveUntilResult(ref scriptRef) *sandbox.Error {
 	// A worker that died cannot be written to; why it died is found by reading on.
 	unwritten := c.w.write(func(k *packer) { c.pack(k, c.serial, ref) })
 	for heard := false; ; heard = true {
@@ -133,7 +132,7 @@ func (c *exchange) serveUntilResult(ctx context.Context, ref scriptRef) *sandbox
 				return c.broken(err)
 			}
 			if c.ctx == nil {
-				c.ctx, c.cancelReads = context.WithCancel(ctx)
+				c.ctx, c.cancelReads = context.WithCancel(c.caller)
 			}
 			go c.serve(r)
 		case framePlace:
@@ -193,16 +192,8 @@ func (c *exchange) pause() (stretch time.Duration) {
 	return stretch
 }
 
-// cancel asks the worker to stop, and sees to it that it does.
-func (c *exchange) cancel(e *sandbox.Error) {
-	c.mu.Lock()
-	if c.over || c.stopFor != nil {
-		c.mu.Unlock()
-		return
-	}
-	c.stopFor, c.stopAt = e, time.Now().Add(killAfter)
-	c.mu.Unlock()
-	// A worker that cannot be told is killed soon.
+// tellCancelled asks the worker to stop. One that cannot be told is killed soon.
+func (c *exchange) tellCancelled() {
 	_ = c.w.write(func(p *packer) {
 		if c.ended() {
 			return

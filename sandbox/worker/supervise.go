@@ -22,17 +22,23 @@ const (
 	raceFactor = 8
 )
 
-// supervise looks at the worker from outside and ends it when it is too late or too large.
+// supervise looks at the worker from outside and ends it when it is too late or too large. It also sees that the caller
+// has given up: most calls end before a look, and need not pay for being told of that at once.
 func (c *exchange) supervise() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.over {
 		return
 	}
+	now := time.Now()
+	if c.stopFor == nil && c.caller.Err() != nil {
+		c.stopFor, c.stopAt = sandbox.Cancelled(c.caller, c.cancelMessage()), now.Add(killAfter)
+		go c.tellCancelled() // which waits while the pipe is full
+	}
 	// A process that is gone is judged by how it ended. Its processor time cannot be read any more, and where the
 	// engine was stopped for a while, more time has passed than the process had. Whether it is gone is asked after the
 	// clocks were read: a process that still lives then has had all the time that was counted.
-	if e := c.excess(time.Now()); e != nil && !c.w.gone() {
+	if e := c.excess(now); e != nil && !c.w.gone() {
 		c.w.kill(e)
 		return
 	}

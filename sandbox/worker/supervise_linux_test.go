@@ -37,8 +37,8 @@ func TestAProcessThatIsGoneIsNotLate(t *testing.T) {
 		if c.waitedFor {
 			_ = cmd.Wait() // killed, as it should be
 		}
-		x := &exchange{pool: &Pool{config: Config{Memory: 1 << 40}}, running: true, since: time.Now().Add(-time.Hour),
-			cpuBegan: -time.Hour, cpuKnown: true, timer: time.AfterFunc(time.Hour, func() {}),
+		x := &exchange{pool: &Pool{config: Config{Memory: 1 << 40}}, caller: t.Context(), running: true,
+			since: time.Now().Add(-time.Hour), cpuBegan: -time.Hour, cpuKnown: true, timer: time.AfterFunc(time.Hour, func() {}),
 			request: request{limits: sandbox.DefaultLimits},
 			w:       &process{Process: &confine.Process{Cmd: cmd, Exited: make(chan struct{})}}}
 		x.supervise()

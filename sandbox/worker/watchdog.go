@@ -5,7 +5,6 @@ import (
 	"os"
 	"runtime"
 	"runtime/debug"
-	"runtime/metrics"
 
 	"github.com/pawl-run/pawl/sandbox/worker/confine"
 )
@@ -51,7 +50,6 @@ type watchdog struct {
 	long func()
 	// thrifty belongs to the look while the watch looks, else to the goroutine that starts and stops it.
 	thrifty bool
-	used    []metrics.Sample // in use when garbage was last collected, in bytes; how often it was collected
 	// collected is how often garbage was collected before the first look at the call. It is not read when the call
 	// begins: most calls end before a look, and need not pay for it.
 	collected uint64
@@ -59,8 +57,7 @@ type watchdog struct {
 }
 
 func newWatchdog(limit int64, long func()) *watchdog {
-	w := &watchdog{limit: limit, normal: limit * normalShare / 100, room: math.MaxInt64, long: long,
-		used: []metrics.Sample{{Name: "/gc/heap/live:bytes"}, {Name: "/gc/cycles/total:gc-cycles"}}}
+	w := &watchdog{limit: limit, normal: limit * normalShare / 100, room: math.MaxInt64, long: long}
 	w.Watch = confine.NewWatch(limit, w.look)
 	w.collect(lavishGC, idleShare)
 	return w
@@ -90,16 +87,14 @@ func (w *watchdog) next() {
 	w.start()
 }
 
-func (w *watchdog) look(held int64) {
+func (w *watchdog) look(m confine.Memory) {
 	if !w.looked {
-		w.looked = true
-		metrics.Read(w.used)
-		w.collected = w.used[1].Value.Uint64()
+		w.looked, w.collected = true, m.Collected
 	}
 	if !w.thrifty {
-		w.adapt(held)
+		w.adapt(m)
 	}
-	if held > w.normal && w.full() {
+	if m.Held > w.normal && w.full(m) {
 		os.Exit(confine.ExitMemory)
 	}
 	w.long()
@@ -107,9 +102,9 @@ func (w *watchdog) look(held int64) {
 
 // adapt collects garbage more often where much is in use, be it of a script or of all that are compiled, and less often
 // where it is not.
-func (w *watchdog) adapt(held int64) {
+func (w *watchdog) adapt(m confine.Memory) {
 	most := w.limit * idleShare / 100 / 2
-	thrifty := held > most && w.inUse() > most
+	thrifty := m.Held > most && m.InUse > most
 	switch {
 	case thrifty == w.thrifty:
 	case thrifty:
@@ -123,21 +118,13 @@ func (w *watchdog) adapt(held int64) {
 // full reports whether the script uses too much of the memory. What was in use when garbage was last collected may
 // belong to the call before this one. Garbage is therefore collected now, unless a collection has begun since the
 // first look at this call: of those that have ended since then, the first may have begun before the call.
-func (w *watchdog) full() bool {
+func (w *watchdog) full(m confine.Memory) bool {
 	most := w.limit * fullShare / 100
-	if w.inUse() <= most {
-		return false
-	}
-	if w.used[1].Value.Uint64() < w.collected+2 {
+	if m.InUse > most && m.Collected < w.collected+2 {
 		runtime.GC()
+		m = w.Measure()
 	}
-	return w.inUse() > most
-}
-
-// inUse is what was in use when garbage was last collected, in bytes.
-func (w *watchdog) inUse() int64 {
-	metrics.Read(w.used)
-	return int64(w.used[0].Value.Uint64())
+	return m.InUse > most
 }
 
 // bound tells the watchdog what the operating system lets the process map, in bytes. The largest piece that a script
@@ -151,11 +138,11 @@ func (w *watchdog) bound(data int64) {
 // freeMemory gives memory back after a call that used much of it, so that the next call does not start
 // near a limit for what this one left behind. It reports whether that failed.
 func (w *watchdog) freeMemory() (failed bool) {
-	held, mapped := w.Measure()
-	if held > w.normal {
+	m := w.Measure()
+	if m.Held > w.normal {
 		debug.FreeOSMemory()
-		held, mapped = w.Measure()
+		m = w.Measure()
 	}
-	w.adapt(held)
-	return held > w.normal || mapped > w.room
+	w.adapt(m)
+	return m.Held > w.normal || m.Mapped > w.room
 }

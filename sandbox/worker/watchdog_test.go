@@ -5,7 +5,6 @@ import (
 	"os/exec"
 	"runtime"
 	"runtime/debug"
-	"runtime/metrics"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -43,11 +42,11 @@ func TestGarbageIsNoMemory(t *testing.T) {
 	defer debug.SetMemoryLimit(math.MaxInt64)
 	debug.FreeOSMemory()
 	held := make([]byte, 24<<20) // as a worker holds with its compiler and a few scripts
-	limit := 4 * newWatchdog(math.MaxInt64/100, func() {}).Held()
+	limit := 4 * newWatchdog(math.MaxInt64/100, func() {}).Measure().Held
 	w := newWatchdog(limit, func() {}) // which never looks
 	for range 1000 {
 		garbage = strings.Repeat("x", 1<<20)
-		if now := w.Held(); now > limit {
+		if now := w.Measure().Held; now > limit {
 			t.Fatalf("%d MiB are held, of which a quarter is in use", now>>20)
 		}
 	}
@@ -66,7 +65,7 @@ func TestMuchInUseGetsRoomForGarbage(t *testing.T) {
 	w := newWatchdog(limit, func() {}) // which never looks
 	room := func() int64 {
 		runtime.GC()
-		w.adapt(w.Held())
+		w.adapt(w.Measure())
 		return debug.SetMemoryLimit(-1) * 100 / limit
 	}
 	if got := room(); got < idleShare-1 || got > idleShare {
@@ -94,14 +93,13 @@ func TestMemoryOfTheCallBeforeIsNotInUse(t *testing.T) {
 	held := make([]byte, 64<<20)
 	runtime.GC()
 	w.limit = 64 << 20
-	if w.collected = 0; !w.full() {
+	if w.collected = 0; !w.full(w.Measure()) {
 		t.Fatal("what is in use is not seen")
 	}
 	held[0] = 1
 	held = nil
-	metrics.Read(w.used)
-	w.collected = w.used[1].Value.Uint64()
-	if w.full() {
+	w.collected = w.Measure().Collected
+	if w.full(w.Measure()) {
 		t.Error("what the call before had in use counts")
 	}
 }

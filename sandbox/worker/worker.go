@@ -106,6 +106,9 @@ type worker struct {
 	around         vm.Surroundings
 	describeLimits sandbox.Limits
 	watchdog       *watchdog
+	// ctx is the context of one job after another, until one is cancelled: to make one for each costs more.
+	ctx    context.Context
+	cancel context.CancelFunc
 
 	mu      sync.Mutex
 	current *job
@@ -165,7 +168,7 @@ func (w *worker) hear() (*job, error) {
 		// The script then waits until the runtime gives that processor to another thread.
 		runtime.Gosched()
 	case frameCancel:
-		w.cancel(uint64(u.num()))
+		w.cancelJob(uint64(u.num()))
 	default:
 		return nil, fmt.Errorf("the engine sent a frame of kind %d", kind)
 	}
@@ -201,7 +204,7 @@ func (w *worker) answer(serial uint64, a vm.Reply) {
 	}
 }
 
-func (w *worker) cancel(serial uint64) {
+func (w *worker) cancelJob(serial uint64) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.current != nil && w.current.serial == serial {
@@ -213,8 +216,10 @@ func (w *worker) cancel(serial uint64) {
 func (w *worker) run(j *job) bool {
 	w.running.Lock()
 	defer w.running.Unlock()
-	j.ctx, j.cancel = context.WithCancel(context.Background())
-	defer j.cancel()
+	if w.ctx == nil || w.ctx.Err() != nil {
+		w.ctx, w.cancel = context.WithCancel(context.Background())
+	}
+	j.ctx, j.cancel = w.ctx, w.cancel
 	w.mu.Lock()
 	w.current, w.passed = j, false
 	w.mu.Unlock()

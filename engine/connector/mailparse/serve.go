@@ -100,7 +100,7 @@ func (s *server) answer() error {
 		m = Mail{Head: head}
 	}
 	data = nil
-	if s.watch.Held() > keep {
+	if s.watch.Measure().Held > keep {
 		debug.FreeOSMemory()
 	}
 	return errors.Join(failed, writeJSON(s.out, m))

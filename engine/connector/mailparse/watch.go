@@ -42,8 +42,8 @@ func (w *watch) allow(memory int64, allowed time.Duration) {
 	w.Start()
 }
 
-func (w *watch) look(held int64) {
-	if held > w.memory {
+func (w *watch) look(m confine.Memory) {
+	if m.Held > w.memory {
 		os.Exit(confine.ExitMemory)
 	}
 	if processorTime()-w.began > w.allowed {

@@ -17,44 +17,48 @@ const lookEvery = 2 * time.Millisecond
 // relied on to stop by then.
 type Watch struct {
 	limit int64
-	also  func(held int64)
+	also  func(Memory)
 
-	mu      sync.Mutex
-	timer   *time.Timer
-	active  bool
-	samples []metrics.Sample
+	mu     sync.Mutex
+	timer  *time.Timer
+	active bool
+
+	measuring sync.Mutex
+	samples   []metrics.Sample
+}
+
+// Memory is the memory of the Go runtime of this process at one moment, in bytes.
+type Memory struct {
+	// Held is what the runtime holds, also what it has reserved and not yet touched.
+	Held int64
+	// Mapped is what it has mapped. It never becomes less: the runtime keeps the addresses of what it gives back, and
+	// they count for Config.Data.
+	Mapped int64
+	// InUse is what was in use when garbage was last collected, and Collected is how often it was collected.
+	InUse     int64
+	Collected uint64
 }
 
 // NewWatch makes a watch that does not look yet. limit is in bytes; also is called at each look that finds no more,
-// with the memory held.
-func NewWatch(limit int64, also func(held int64)) *Watch {
+// with the memory that it found.
+func NewWatch(limit int64, also func(Memory)) *Watch {
 	w := &Watch{limit: limit, also: also, samples: []metrics.Sample{
 		{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"},
+		{Name: "/gc/heap/live:bytes"}, {Name: "/gc/cycles/total:gc-cycles"},
 	}}
 	w.timer = time.AfterFunc(time.Hour, w.look)
 	w.timer.Stop()
 	return w
 }
 
-// Measure tells the memory that the Go runtime holds, also what it has reserved and not yet touched, and what it has
-// mapped, both in bytes. What is mapped never becomes less: the runtime keeps the addresses of what it gives back, and
-// they count for Config.Data.
-func (w *Watch) Measure() (held, mapped int64) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.measure()
-}
-
-// Held is the memory that the Go runtime holds, bytes.
-func (w *Watch) Held() int64 {
-	held, _ := w.Measure()
-	return held
-}
-
-func (w *Watch) measure() (held, mapped int64) {
+// Measure tells the memory now. All of it is one reading, since each has its price.
+func (w *Watch) Measure() Memory {
+	w.measuring.Lock()
+	defer w.measuring.Unlock()
 	metrics.Read(w.samples)
-	mapped = int64(w.samples[0].Value.Uint64())
-	return mapped - int64(w.samples[1].Value.Uint64()), mapped
+	mapped := int64(w.samples[0].Value.Uint64())
+	return Memory{Held: mapped - int64(w.samples[1].Value.Uint64()), Mapped: mapped,
+		InUse: int64(w.samples[2].Value.Uint64()), Collected: w.samples[3].Value.Uint64()}
 }
 
 // Start looks from now on.
@@ -79,10 +83,10 @@ func (w *Watch) look() {
 	if !w.active {
 		return
 	}
-	held, _ := w.measure()
-	if held > w.limit {
+	m := w.Measure()
+	if m.Held > w.limit {
 		os.Exit(ExitMemory)
 	}
-	w.also(held)
+	w.also(m)
 	w.timer.Reset(lookEvery)
 }
