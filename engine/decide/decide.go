@@ -63,7 +63,9 @@ func Decide(s *projections.State, w eventlog.WorkflowName, env Env, cmd Command)
 	if answer.Kind == "" {
 		answer.Kind = answer.Facts[0].FactType()
 	}
-	answer.Folded = d.draft.Take()
+	if answer.Queued == nil { // that has a copy of the state, which must not change any more
+		answer.Folded = d.draft.Take()
+	}
 	return answer, nil
 }
 

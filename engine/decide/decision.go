@@ -25,7 +25,7 @@ var ErrPrepareAgain = errors.New("a chosen event is gone, prepare runs again")
 type Decision struct {
 	Kind  eventlog.FactType
 	Facts []eventlog.Fact
-	// Folded is where the facts lead; nil without any.
+	// Folded is where the facts lead. It is nil without any, and with Queued.
 	Folded *projections.Folded
 	// Warnings are for the run's log, not for the record.
 	Warnings []string
