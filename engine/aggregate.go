@@ -213,13 +213,14 @@ type Finding uint64
 type pendingAppend struct {
 	entries     []eventlog.Entry
 	transitions []eventlog.Transition
-	written     []eventlog.Written // of the first entries
-	decided     *process.Tenure    // in which they were decided
+	folded      []*projections.Folded // by the decision on each
+	written     []eventlog.Written    // of the first entries
+	decided     *process.Tenure       // in which they were decided
 }
 
-func (u *pendingAppend) add(e eventlog.Entry, t eventlog.Transition) {
+func (u *pendingAppend) add(e eventlog.Entry, t eventlog.Transition, folded *projections.Folded) {
 	t.Revision, t.Prev = e.Expected.Revision+1, e.Expected.Hash
-	u.entries, u.transitions = append(u.entries, e), append(u.transitions, t)
+	u.entries, u.transitions, u.folded = append(u.entries, e), append(u.transitions, t), append(u.folded, folded)
 }
 
 // unwritten is what is not known to be written, on the head that stands before it.

@@ -87,7 +87,7 @@ func (a *aggregate) acknowledged(ctx context.Context, u *pendingAppend, overtake
 	defer a.nudge()
 	for i, w := range u.written {
 		r := u.record(i, a.partition, w.Seq)
-		if err := a.apply(r); err != nil {
+		if err := a.apply(r, u.folded[i]); err != nil {
 			a.stopAt(r, err)
 			return i, err
 		}

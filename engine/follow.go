@@ -10,9 +10,10 @@ import (
 	"github.com/pawl-run/pawl/projections"
 )
 
-// apply folds one record of the log into the state, with the history that it needs, and notes what changed.
-func (a *aggregate) apply(r eventlog.Record) error {
-	next, err := projections.Replay(a.state(), &r, a.history)
+// apply folds one record of the log into the state, with the history that it needs, and notes what changed. folded is
+// what the decision on it has folded, if this process has decided it.
+func (a *aggregate) apply(r eventlog.Record, folded *projections.Folded) error {
+	next, err := a.fold(a.state(), &r, folded)
 	if err != nil {
 		return err
 	}
@@ -22,6 +23,15 @@ func (a *aggregate) apply(r eventlog.Record) error {
 		observe(r)
 	}
 	return nil
+}
+
+// fold returns the state after the record. What the decision on it has folded is not folded once more.
+func (a *aggregate) fold(s *projections.State, r *eventlog.Record,
+	folded *projections.Folded) (*projections.State, error) {
+	if next, ok := folded.Apply(s, r); ok {
+		return next, nil
+	}
+	return projections.Replay(s, r, a.history)
 }
 
 // follow reads what others have written to the workflow.
@@ -84,7 +94,7 @@ func (a *aggregate) replayRecord(r eventlog.Record) error {
 		a.journal.applied(a, r) // the store has it already: its rows may be ahead of the checkpoint
 		return nil
 	}
-	err := a.apply(r)
+	err := a.apply(r, nil)
 	if errors.Is(err, projections.ErrBroken) {
 		a.stopAt(r, err)
 	}

@@ -152,13 +152,13 @@ func (a *aggregate) decideAll(group []*proposal) int {
 			break
 		}
 		t.ID = entry.ID
-		pending.add(entry, t)
+		pending.add(entry, t, p.decision.Folded)
 		p.isEntry = true
 		if n+1 == len(group) {
 			continue
 		}
 		r := pending.record(p.before, a.partition, s.Head.Seq+1)
-		next, err := projections.Replay(s, &r, a.history)
+		next, err := a.fold(s, &r, p.decision.Folded)
 		if err != nil {
 			n++ // the workflow is stopped when the record is applied for good
 			break

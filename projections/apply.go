@@ -13,16 +13,8 @@ var ErrBroken = errors.New("log cannot be folded")
 // Apply returns the state after the record. The given state stays valid. An error is a *Missing, or wraps
 // ErrBroken and names the workflow, the revision and the fact.
 func Apply(s *State, r *eventlog.Record) (*State, error) {
-	if s.Exists() && s.Name != r.Workflow {
-		return s, fmt.Errorf("%w: record %s of %s given to the state of %s", ErrBroken, r.Position, r.Workflow, s.Name)
-	}
-	if r.Revision != s.Head.Revision+1 {
-		return s, fmt.Errorf("%w: %s: record %s has revision %d, want %d", ErrBroken, r.Workflow, r.Position, r.Revision,
-			s.Head.Revision+1)
-	}
-	if r.Prev != s.Head.Hash {
-		return s, fmt.Errorf("%w: %s: revision %d at %s does not continue the hash chain", ErrBroken, r.Workflow, r.Revision,
-			r.Position)
+	if err := follows(s, r); err != nil {
+		return s, err
 	}
 	d := NewDraft(s, r.Transition, r.Position.Seq)
 	for n, fact := range r.Facts {
@@ -31,119 +23,36 @@ func Apply(s *State, r *eventlog.Record) (*State, error) {
 		}
 	}
 	next := d.State()
-	next.Head, next.rekeyed, next.answered = r.Head(), nil, nil
-	next.missing = d.missing
-	next.touchMoved(s)
-	next.missing = nil
-	if err := d.Missing(); err != nil {
+	if err := next.finish(s, r, d.missing); err != nil {
 		return s, err
 	}
 	return next, nil
 }
 
-// Draft is a transition in the making: each fact is folded as it is added, so the next decision
-// sees the state it leads to.
-type Draft struct {
-	f       folding
-	t       eventlog.Transition
-	missing *Missing // nil where the state has all of the past
-}
-
-// NewDraft starts a transition on the state, as if it stood at seq. Workflow, At and Actor of
-// the transition must be set.
-func NewDraft(s *State, t eventlog.Transition, seq uint64) *Draft {
-	d := new(Draft)
-	d.Begin(s, t, seq)
-	return d
-}
-
-// Begin starts a transition like NewDraft, in this draft; the zero Draft will do. It reuses the memory of the former
-// state, so nothing that State returned before may be used any more.
-func (d *Draft) Begin(s *State, t eventlog.Transition, seq uint64) {
-	next := d.f.State // a State of its own: where Apply's caller keeps it, it must not keep the transition in memory
-	if next == nil {
-		next = new(State)
-	}
-	s.forkInto(next)
-	*d = Draft{t: t}
-	next.Name = t.Workflow
-	if !s.Exists() {
-		next.Created = Ordinal{Seq: seq}
-	}
-	next.Head.Revision = s.Head.Revision + 1
-	next.touch(WorkflowKey())
-	if s.partial {
-		d.missing = new(Missing)
-	}
-	d.f = folding{State: next, t: &d.t, seq: seq}
-}
-
-// Add appends the fact. An error that wraps ErrBroken leaves the draft unusable. After a *Missing, which is the same
-// for all facts of the draft, it can only find out what more is missing.
-func (d *Draft) Add(fact eventlog.Fact) error {
-	d.f.fresh.handler, d.f.fresh.run, d.f.fresh.input = nil, nil, nil // the caller may have read them
-	if err := d.fold(len(d.t.Facts), fact); err != nil {
-		return err
-	}
-	d.t.Facts = append(d.t.Facts, fact)
-	return nil
-}
-
-// fold folds the fact, which is the n-th of the transition.
-func (d *Draft) fold(n int, fact eventlog.Fact) error {
-	d.f.n = uint32(n)
-	d.f.missing = d.missing
-	err := d.f.apply(fact)
-	d.f.missing = nil
-	if missing := d.Missing(); missing != nil {
-		return missing
-	}
-	if err != nil {
-		return fmt.Errorf("%w: %s: revision %d: fact %d (%s): %w", ErrBroken, d.t.Workflow, d.f.Head.Revision, d.f.n,
-			fact.FactType(), err)
+// follows refuses a record that is not the next one of the state's workflow.
+func follows(s *State, r *eventlog.Record) error {
+	switch {
+	case s.Exists() && s.Name != r.Workflow:
+		return fmt.Errorf("%w: record %s of %s given to the state of %s", ErrBroken, r.Position, r.Workflow, s.Name)
+	case r.Revision != s.Head.Revision+1:
+		return fmt.Errorf("%w: %s: record %s has revision %d, want %d", ErrBroken, r.Workflow, r.Position, r.Revision,
+			s.Head.Revision+1)
+	case r.Prev != s.Head.Hash:
+		return fmt.Errorf("%w: %s: revision %d at %s does not continue the hash chain", ErrBroken, r.Workflow, r.Revision,
+			r.Position)
 	}
 	return nil
 }
 
-// Ask returns a *Missing, as Add does, if what the key names is not in memory and it is not known whether it exists.
-func (d *Draft) Ask(k Key) error {
-	d.f.missing = d.missing
-	d.f.ask(k)
-	d.f.missing = nil
-	return d.Missing()
+// finish makes the state after the record of one into which all its facts are folded. missing has what the fold has
+// missed, and takes what is missed here.
+func (s *State) finish(before *State, r *eventlog.Record, missing *Missing) error {
+	s.Head, s.rekeyed, s.answered = r.Head(), nil, nil
+	s.missing = missing
+	s.touchMoved(before)
+	s.missing = nil
+	return missing.err()
 }
-
-// AskEvent returns the event, and AskInput the input, or nil. Where it is not in memory and it is not known whether it
-// exists, Missing names it then, as after an Ask.
-func (d *Draft) AskEvent(topic eventlog.Topic, id eventlog.MessageID) *TopicEvent {
-	d.f.missing = d.missing
-	e := d.f.Event(topic, id)
-	d.f.missing = nil
-	return e
-}
-
-// AskInput is like AskEvent.
-func (d *Draft) AskInput(id eventlog.InputID) *Input {
-	d.f.missing = d.missing
-	in := d.f.Input(id)
-	d.f.missing = nil
-	return in
-}
-
-// Missing returns what Add and the lookups have missed so far as a *Missing, or nil. Once something is missing, what
-// else the fold says means nothing: it took for absent what it had not read.
-func (d *Draft) Missing() error {
-	if d.missing == nil || len(d.missing.Keys) == 0 {
-		return nil
-	}
-	return d.missing
-}
-
-// State is where the facts so far lead. It changes with the next Add, and the next Begin uses its memory.
-func (d *Draft) State() *State { return d.f.State }
-
-// Facts returns the facts so far.
-func (d *Draft) Facts() []eventlog.Fact { return d.t.Facts }
 
 func (f *folding) apply(fact eventlog.Fact) error {
 	switch e := fact.(type) {

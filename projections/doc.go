@@ -2,7 +2,8 @@
 //
 // [Apply] is the only way state changes. It takes a state and the next record and returns a new state. States are
 // passed by pointer, and one that was returned is never written to again. Each entity is immutable once it is in a
-// State: a change replaces the pointer. Their types stand in entity.go.
+// State: a change replaces the pointer. Their types stand in entity.go. A decision folds its facts in a [Draft] before
+// they have a place in the log; [Folded] gives the state after the record from that, without a second fold.
 //
 // A state holds live work: reserved events, pending events of topics with a subscriber, the current run, what a pending
 // retry needs, the open runs of concurrent consumers with their mutations and scripts, handler states. Everything else
@@ -26,6 +27,7 @@
 //   - Apply refuses what cannot follow: a gap in revisions, a broken hash, an unknown fact, an entity that is not
 //     there, a phase that goes backwards. Such an error stops the workflow; it is never skipped.
 //
-// Not guaranteed: that two writes may run beside each other. Apply, a [Draft], Hydrate, Evict and PageOut must not run
-// at the same time on states that were made from one another: the caller holds the lock that serializes decisions.
+// Not guaranteed: that two writes may run beside each other. Apply, a [Draft], [Folded.Apply], Hydrate, Evict and
+// PageOut must not run at the same time on states that were made from one another: the caller holds the lock that
+// serializes decisions.
 package projections

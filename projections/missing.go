@@ -21,6 +21,14 @@ func (m *Missing) Error() string {
 		eventlog.Count(len(m.Keys), "row"), m.Keys[0].Kind, m.Keys[0].ID)
 }
 
+// err is the error where anything is missing.
+func (m *Missing) err() error {
+	if m == nil || len(m.Keys) == 0 {
+		return nil
+	}
+	return m
+}
+
 func (m *Missing) add(k Key) {
 	m.Keys = addKey(m.Keys, &m.seen, k)
 }

@@ -9,10 +9,13 @@ import (
 	"slices"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/pawl-run/pawl/engine/decide"
 	"github.com/pawl-run/pawl/engine/schedule"
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/projections"
+	"github.com/pawl-run/pawl/projections/foldtest"
 )
 
 // fataler is what a test, a benchmark and a property have in common.
@@ -102,7 +105,7 @@ func (b *bench) do(cmd decide.Command) error {
 	if d.Kind == "" {
 		b.t.Fatalf("%T gives a transition without a kind", cmd)
 	}
-	b.append(s, d.Transition(workflow, env))
+	b.append(s, d.Transition(workflow, env), d.Folded)
 	return nil
 }
 
@@ -159,10 +162,10 @@ func (b *bench) rows(keys []projections.Key) (rows []any) {
 }
 
 // append folds the transition twice: on the state it was decided on, and as a replay does, on what
-// was in memory plus what the fold asks for.
-func (b *bench) append(s *projections.State, t eventlog.Transition) {
+// was in memory plus what the fold asks for. What the decision has folded agrees with that, at another place as well.
+func (b *bench) append(s *projections.State, t eventlog.Transition, folded *projections.Folded) {
 	b.t.Helper()
-	b.seq++
+	b.seq += 1 + s.Head.Revision%2
 	t.Revision, t.Prev = s.Head.Revision+1, s.Head.Hash
 	r := eventlog.Record{Position: eventlog.Position{Seq: b.seq}, Transition: t}
 	binary.BigEndian.PutUint64(r.Hash[:], b.seq)
@@ -176,6 +179,9 @@ func (b *bench) append(s *projections.State, t eventlog.Transition) {
 	})
 	if err != nil {
 		b.t.Fatalf("replay: %v", err)
+	}
+	if folded != nil {
+		b.sameFolded(next, folded, &r)
 	}
 	for _, k := range next.Touched {
 		if !reflect.DeepEqual(next.Entity(k), replay.Entity(k)) {
@@ -198,6 +204,24 @@ func (b *bench) append(s *projections.State, t eventlog.Transition) {
 	}
 	b.state = next.Evict(next.Keys())
 	b.check()
+}
+
+// sameFolded: the state that the decision has folded is the one after the record.
+func (b *bench) sameFolded(next *projections.State, folded *projections.Folded, r *eventlog.Record) {
+	b.t.Helper()
+	got, ok := folded.Apply(b.state, r)
+	if !ok {
+		b.t.Fatalf("revision %d is to be folded once more", r.Revision)
+	}
+	whole := func(s *projections.State) (all []any) {
+		for _, k := range s.Keys() {
+			all = append(all, k, s.Entity(k))
+		}
+		return append(all, s.Touched, s.Parked, foldtest.Order(s), foldtest.Lanes(s, b.now, b.now.Add(time.Hour)))
+	}
+	if want, got := whole(next), whole(got); !reflect.DeepEqual(want, got) {
+		b.t.Fatalf("a decision has folded another state:\n%s", cmp.Diff(want, got))
+	}
 }
 
 var reasons = []decide.Reason{

@@ -55,11 +55,18 @@ func Decide(s *projections.State, w eventlog.WorkflowName, env Env, cmd Command)
 	if err != nil {
 		return Decision{}, err
 	}
-	facts := d.draft.Facts()
-	if d.kind == "" && len(facts) > 0 {
-		d.kind = facts[0].FactType()
+	answer := Decision{Kind: d.kind, Facts: d.draft.Facts(), Warnings: d.warnings, Pushed: d.pushed, Bulk: d.bulk,
+		Queued: d.queue}
+	if answer.Empty() {
+		return answer, nil
 	}
-	return Decision{Kind: d.kind, Facts: facts, Warnings: d.warnings, Pushed: d.pushed, Bulk: d.bulk, Queued: d.queue}, nil
+	if answer.Kind == "" {
+		answer.Kind = answer.Facts[0].FactType()
+	}
+	if answer.Queued == nil { // that has a copy of the state, which must not change any more
+		answer.Folded = d.draft.Take()
+	}
+	return answer, nil
 }
 
 // refuseMisplaced refuses a command on the installation that is one of workflows, and the reverse: the name of the

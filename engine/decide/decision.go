@@ -25,6 +25,8 @@ var ErrPrepareAgain = errors.New("a chosen event is gone, prepare runs again")
 type Decision struct {
 	Kind  eventlog.FactType
 	Facts []eventlog.Fact
+	// Folded is where the facts lead. It is nil without any, and with Queued.
+	Folded *projections.Folded
 	// Warnings are for the run's log, not for the record.
 	Warnings []string
 	// Pushed answers a Push, one per item.
@@ -170,7 +172,7 @@ type decision struct {
 }
 
 // usedDecisions keeps used decisions for reuse: each has about two kilobytes, more than half of it the state of its
-// draft. This is safe because what Decide returns never refers to the decision or to that state.
+// draft where that was not returned. This is safe because what Decide returns never refers to the decision.
 var usedDecisions = sync.Pool{New: func() any { return new(decision) }}
 
 // giveBack empties the decision, except the draft that the next one begins anew, and offers it for reuse.

@@ -262,7 +262,8 @@ func (b *bench) olderAsked(id eventlog.MutationID, attempts string) error {
 	}
 	fact := &eventlog.MutationReconcileScheduled{Mutation: id, Attempt: n, At: b.now, Failure: *b.mutation(id).Failure}
 	facts := []eventlog.Fact{fact}
-	b.append(b.state, eventlog.Transition{Workflow: workflow, At: b.now, Kind: fact.FactType(), Facts: facts})
+	t := eventlog.Transition{Workflow: workflow, At: b.now, Kind: fact.FactType(), Facts: facts}
+	b.append(b.state, t, nil)
 	return nil
 }
 

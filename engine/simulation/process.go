@@ -64,7 +64,7 @@ func (s *sim) start(st *store.Store) (*node, error) {
 	jitter := s.rng.Float64()
 	rules := engine.DecideFunc(decide.Decide)
 	if s.cfg.Decide != nil {
-		rules = s.cfg.Decide(rules)
+		rules = foldedAnew(s.cfg.Decide(rules))
 	}
 	var executor sandbox.Executor = &scripts{s, n}
 	if s.cfg.Scripts != nil {
@@ -283,4 +283,14 @@ func (s *sim) end() {
 		_ = st.Close()
 	}
 	_ = s.memory.Close()
+}
+
+// foldedAnew lets the engine fold the facts that a decision came to in the end: broken rules may have changed them.
+func foldedAnew(rules engine.DecideFunc) engine.DecideFunc {
+	return func(s *projections.State, w eventlog.WorkflowName, env decide.Env,
+		cmd decide.Command) (decide.Decision, error) {
+		d, err := rules(s, w, env, cmd)
+		d.Folded = nil
+		return d, err
+	}
 }
