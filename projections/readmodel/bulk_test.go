@@ -1,6 +1,10 @@
 package readmodel
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/pawl-run/pawl/eventlog"
+)
 
 // A page is bounded by all that its items show: the events of a run, and those that a mutation shows of its run.
 func TestBulkCountsEvents(t *testing.T) {
