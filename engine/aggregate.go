@@ -213,7 +213,7 @@ type Finding uint64
 type pendingAppend struct {
 	entries     []eventlog.Entry
 	transitions []eventlog.Transition
-	folded      []*projections.Folded // by the decision on each
+	folded      []*projections.Folded // of each transition, nil where it has to be folded again
 	written     []eventlog.Written    // of the first entries
 	decided     *process.Tenure       // in which they were decided
 }

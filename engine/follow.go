@@ -11,7 +11,7 @@ import (
 )
 
 // apply folds one record of the log into the state, with the history that it needs, and notes what changed. folded is
-// what the decision on it has folded, if this process has decided it.
+// of this process's own decision on the record, nil for a record that it has not decided.
 func (a *aggregate) apply(r eventlog.Record, folded *projections.Folded) error {
 	next, err := a.fold(a.state(), &r, folded)
 	if err != nil {
@@ -25,7 +25,7 @@ func (a *aggregate) apply(r eventlog.Record, folded *projections.Folded) error {
 	return nil
 }
 
-// fold returns the state after the record. What the decision on it has folded is not folded once more.
+// fold returns the state after the record. It uses what the decision has folded where it can, and folds again otherwise.
 func (a *aggregate) fold(s *projections.State, r *eventlog.Record,
 	folded *projections.Folded) (*projections.State, error) {
 	if next, ok := folded.Apply(s, r); ok {

@@ -180,11 +180,12 @@ func (e *Engine) ChangeEvents(ctx context.Context, actor eventlog.Actor, name ev
 	return sum, nil
 }
 
-// RefuseUnknown refuses a redrive of events of which some may have had an effect that it would repeat (O11). It changes
-// nothing. Errors: the refusal, and those of Operate.
-func (e *Engine) RefuseUnknown(ctx context.Context, actor eventlog.Actor, name eventlog.WorkflowName,
+// CheckUnknown returns the refusal of decide.RefuseUnknown if the redrive may repeat the effect of one of its events
+// (O11). It changes nothing. Other errors: those of Operate.
+func (e *Engine) CheckUnknown(ctx context.Context, actor eventlog.Actor, name eventlog.WorkflowName,
 	redrive decide.ChangeEvents) error {
-	n, first := 0, []eventlog.EventRef(nil)
+	n := 0
+	var first []eventlog.EventRef
 	redrive.Count = true
 	for items := range slices.Chunk(redrive.Items, changedAtOnce) {
 		redrive.Items = items

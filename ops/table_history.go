@@ -17,7 +17,7 @@ type (
 		Limit  pageLimit `json:"limit,omitempty" in:"query" jsonschema:"the most items on a page; 100 when left out"`
 		Order  order     `json:"order,omitempty" in:"query" jsonschema:"asc (oldest first) when left out"`
 		Scan   pageScan  `json:"scan,omitempty" in:"query" jsonschema:"look at no more items than this: the page may then be short or empty, reached says how far it has come, and next goes on; all that it takes when left out"`
-		Q      string    `json:"q,omitempty" in:"query" jsonschema:"text to find in titles, ids and error messages; of a run or a mutation also in ids and titles of its events; the whole idempotency key of a mutation finds it"`
+		Q      string    `json:"q,omitempty" in:"query" jsonschema:"text to find in titles, error messages and ids (ten characters or more of an id that pawl made); of a run or a mutation also in ids and titles of its events; the whole idempotency key of a mutation finds it"`
 	}
 	period struct {
 		paging

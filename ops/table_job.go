@@ -39,7 +39,7 @@ type (
 		Held             eventlog.HeldReason  `json:"held,omitempty" jsonschema:"filter: what the event is held for; also with items: what is not held for it any more is left as it is"`
 		Class            eventlog.Class       `json:"class,omitempty" jsonschema:"filter: the class of the error for which it is held, or with which it failed last"`
 		Code             string               `json:"code,omitempty" jsonschema:"filter: the code of that error"`
-		Q                string               `json:"q,omitempty" jsonschema:"filter: text to find in titles, ids and error messages"`
+		Q                string               `json:"q,omitempty" jsonschema:"filter: text to find in titles, error messages and ids (ten characters or more of an id that pawl made)"`
 		Since            eventlog.Instant     `json:"since,omitempty" jsonschema:"filter: published then or later"`
 		Until            eventlog.Instant     `json:"until,omitempty" jsonschema:"filter: published before then"`
 		Limit            int                  `json:"limit,omitempty" jsonschema:"the most events the filter chooses, oldest first, 1 to 10000; 10000 when left out"`
@@ -118,7 +118,7 @@ func onEvents(id string, action decide.EventAction, summary string) Operation {
 		change := decide.ChangeEvents{Action: action, Items: refs, Reason: r.Reason, IncludingUnknown: r.IncludingUnknown,
 			Held: r.Held, State: r.State}
 		if action == decide.ActionRedrive && !r.IncludingUnknown {
-			if err := c.backend.cfg.Engine.RefuseUnknown(ctx, c.Actor, r.Workflow, change); err != nil {
+			if err := c.backend.cfg.Engine.CheckUnknown(ctx, c.Actor, r.Workflow, change); err != nil {
 				return answer, err
 			}
 		}

@@ -48,7 +48,7 @@ type (
 		Held     mutationHeld          `json:"held,omitempty" jsonschema:"filter: what it keeps waiting; when left out, that to which the action applies"`
 		Class    eventlog.Class        `json:"class,omitempty" jsonschema:"filter: the class of its error"`
 		Code     string                `json:"code,omitempty" jsonschema:"filter: the code of its error, such as call.timeout"`
-		Q        string                `json:"q,omitempty" jsonschema:"filter: text to find in titles, ids and error messages, or a whole idempotency key"`
+		Q        string                `json:"q,omitempty" jsonschema:"filter: text to find in titles, error messages and ids (ten characters or more of an id that pawl made), or a whole idempotency key"`
 		Since    eventlog.Instant      `json:"since,omitempty" jsonschema:"filter: its call left then or later, or was asked for if it has not left"`
 		Until    eventlog.Instant      `json:"until,omitempty" jsonschema:"filter: its call left, or was asked for, before then"`
 		Limit    int                   `json:"limit,omitempty" jsonschema:"the most mutations the filter chooses, oldest first, 1 to 10000; 10000 when left out"`

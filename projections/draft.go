@@ -106,21 +106,23 @@ func (d *Draft) State() *State { return d.f.State }
 // Facts returns the facts so far.
 func (d *Draft) Facts() []eventlog.Fact { return d.t.Facts }
 
-// Folded is where the facts of a draft have led. It is kept until the transition stands in the log: then its facts need
-// not be folded once more.
+// Folded is the state to which the facts of a draft have led, kept until the record is in the log. Then Apply gives it
+// its place there, and the facts are not folded again.
 type Folded struct {
 	next *State
 	on   eventlog.Head // of the state that the draft began with
-	// seq is where next stands in the log. Until next is returned, that is where the draft stood.
-	seq      uint64
+	// seq is the place in the log at which the draft was begun. Apply moves next from there.
+	seq uint64
+	// returned says that Apply has returned next: readers may hold it, so it does not change any more.
 	returned bool
-	// at, actor and facts are the draft's. A record with others is folded for itself.
+	// at, actor and facts are those of the draft. Facts are compared by pointer: a record with others is folded again.
 	at    eventlog.Instant
 	actor eventlog.Actor
 	facts []eventlog.Fact
 }
 
-// Take takes the state out of the draft, to which no Add has failed. The draft is of no use before its next Begin.
+// Take removes the state from the draft and returns it. No Add to the draft may have failed. The draft cannot be used
+// again before its next Begin.
 func (d *Draft) Take() *Folded {
 	f := &Folded{next: d.f.State, on: d.f.Head, seq: d.f.seq, at: d.t.At, actor: d.t.Actor, facts: d.t.Facts}
 	f.on.Revision--
@@ -128,17 +130,20 @@ func (d *Draft) Take() *Folded {
 	return f
 }
 
-// Apply returns what the Apply of the package returns for the state and the record, without a fold. The state may have
-// lost nothing of its memory since the draft began; what was read for the draft is in the result as well. False: the
-// record has to be folded. It is another one than the draft's, follows another state or touches history that is not in
-// memory, or the result was returned before for another place in the log, and may be in use.
+// Apply returns the state that the function Apply returns for s and r, without a second fold. Since the draft began,
+// nothing may have been evicted from s. History that was read for the draft is in the result too. False: the record has
+// to be folded. It differs from the draft, it does not follow s, it needs history that is not in memory, or the result
+// was returned already for another place in the log, and may be in use.
 func (f *Folded) Apply(s *State, r *eventlog.Record) (*State, bool) {
 	if f == nil || s.Head != f.on || follows(s, r) != nil || f.next.Name != r.Workflow || f.at != r.At ||
 		f.actor != r.Actor || !slices.Equal(f.facts, r.Facts) {
 		return nil, false
 	}
 	if f.returned {
-		return f.next, f.next.Head == r.Head()
+		if f.next.Head != r.Head() {
+			return nil, false
+		}
+		return f.next, true
 	}
 	f.returned = true
 	if r.Position.Seq != f.seq {
@@ -149,18 +154,24 @@ func (f *Folded) Apply(s *State, r *eventlog.Record) (*State, bool) {
 		missing = new(Missing)
 	}
 	if err := f.next.finish(s, r, missing); err != nil {
-		f.next = new(State) // no record leads to it
+		f.next = new(State) // it is half finished: every later Apply must refuse it
 		return nil, false
 	}
 	return f.next, true
 }
 
-// moveMade lets what the transition has made stand at another place in the log. The place where it stood is behind all
-// that the workflow had before, so only what the transition has made stands there, and no other state has it yet.
+// moveMade moves everything that the transition has made from one place in the log to another. Nothing older stands at
+// the place from, since that is behind the workflow's head. No other State has these entities yet, so they are changed
+// in place.
 func (s *State) moveMade(from, to uint64) {
-	if s.Created.Seq == from {
-		s.Created.Seq = to
+	moved := func(at *Ordinal) bool {
+		if at.Seq != from {
+			return false
+		}
+		at.Seq = to
+		return true
 	}
+	moved(&s.Created)
 	for _, k := range s.Touched {
 		if k.Kind == KindWorkflow {
 			continue
@@ -171,14 +182,19 @@ func (s *State) moveMade(from, to uint64) {
 				s.moveEvent(k, e, to)
 			}
 		case *Run:
-			if e.Created.Seq == from {
-				e.Created.Seq = to
-				s.follow(e)
+			if moved(&e.Created) {
+				s.follow(e) // open runs are ordered by place
 			}
-		default:
-			if at := created(e); at.Seq == from {
-				at.Seq = to
-			}
+		case *Handler:
+			moved(&e.Created)
+		case *Mutation:
+			moved(&e.Created)
+		case *Input:
+			moved(&e.Created)
+		case *Session:
+			moved(&e.Created)
+		case *Script:
+			moved(&e.Created)
 		}
 	}
 }
@@ -191,21 +207,4 @@ func (s *State) moveEvent(k Key, e *TopicEvent, to uint64) {
 	}
 	e.Created.Seq = to
 	s.putEvent(k, e)
-}
-
-// created is where an entity has its place in the log that nothing is ordered by in memory.
-func created(entity any) *Ordinal {
-	switch e := entity.(type) {
-	case *Handler:
-		return &e.Created
-	case *Mutation:
-		return &e.Created
-	case *Input:
-		return &e.Created
-	case *Session:
-		return &e.Created
-	case *Script:
-		return &e.Created
-	}
-	return new(Ordinal)
 }

@@ -76,8 +76,8 @@ func TestWhatADraftHasFolded(t *testing.T) {
 	}
 }
 
-// TestWhatADraftHasFoldedOfAKey: an event that begins with the transition that publishes it takes its key to the place
-// at which the transition has come to stand.
+// TestWhatADraftHasFoldedOfAKey: a transition publishes an event and begins its run. The key of the event is taken at
+// the place that the record gets in the log, not at the draft's.
 func TestWhatADraftHasFoldedOfAKey(t *testing.T) {
 	t.Parallel()
 	p := concurrent(t, "/k")
@@ -107,8 +107,8 @@ func TestWhatADraftHasFoldedOfAKey(t *testing.T) {
 	sameInnards(t, want, next)
 }
 
-// TestAGroupThatWasFolded: each transition of a group is decided on the state that the one before leaves, which stands
-// at a place that it may not get. What was returned for that place is never changed for another one.
+// TestAGroupThatWasFolded: a group is decided at provisional places. If a record gets another place, a state that was
+// returned already is not changed: the record is folded again.
 func TestAGroupThatWasFolded(t *testing.T) {
 	t.Parallel()
 	for _, moved := range []bool{false, true} {

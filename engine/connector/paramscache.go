@@ -9,7 +9,7 @@ import (
 // ones.
 const (
 	maxCached      = 256
-	maxCachedBytes = 512 << 10 // of all parameters
+	maxCachedBytes = 512 << 10 // of the parameters of all values
 	// maxCachedParams bounds the parameters of one value, in bytes: a few calls with large ones must not drive out all
 	// others.
 	maxCachedParams = 32 << 10
@@ -17,15 +17,14 @@ const (
 
 // ParamsCache keeps what was found out from the parameters of recent calls, since those of one call are looked at about
 // ten times between the script and the answer. A value must depend on the parameters alone, and on what never changes,
-// and take no more than a few times their memory. The zero value is ready to use; it is safe for concurrent use.
+// and must not need more than a few times their memory. The zero value is ready to use; it is safe for concurrent use.
 //
 // Locking: mu guards all of it.
 type ParamsCache[V any] struct {
 	mu sync.Mutex
-	// A new value goes to latest, whose parameters have so many bytes. When latest is full it becomes before, and what
-	// was in before is forgotten.
+	// A new value goes to latest. When latest is full, it becomes before, and what was in before is forgotten.
 	latest, before map[string]V
-	bytes          int
+	bytes          int // of all parameters in latest
 }
 
 // Get returns the value, false if it is not kept.

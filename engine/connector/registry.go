@@ -182,9 +182,10 @@ func (r *Registry) lookup(connector, operation string) (Connector, Operation, bo
 	if !ok {
 		return nil, Operation{}, false
 	}
-	for i, all := 0, c.Operations(); i < len(all); i++ {
-		if all[i].Name == operation {
-			return c, all[i], true
+	operations := c.Operations()
+	for i := range operations { // by index: an Operation is large to copy
+		if operations[i].Name == operation {
+			return c, operations[i], true
 		}
 	}
 	return c, Operation{}, false

@@ -63,7 +63,7 @@ func Decide(s *projections.State, w eventlog.WorkflowName, env Env, cmd Command)
 	if answer.Kind == "" {
 		answer.Kind = answer.Facts[0].FactType()
 	}
-	if answer.Queued == nil { // that has a copy of the state, which must not change any more
+	if answer.Queued == nil { // Queued.State shares entities with the draft's state, and Folded.Apply changes some
 		answer.Folded = d.draft.Take()
 	}
 	return answer, nil

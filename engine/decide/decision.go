@@ -25,7 +25,8 @@ var ErrPrepareAgain = errors.New("a chosen event is gone, prepare runs again")
 type Decision struct {
 	Kind  eventlog.FactType
 	Facts []eventlog.Fact
-	// Folded is where the facts lead. It is nil without any, and with Queued.
+	// Folded is the state after the facts, for a caller that writes them to the log. It is nil if there are no facts, and
+	// if Queued is set.
 	Folded *projections.Folded
 	// Warnings are for the run's log, not for the record.
 	Warnings []string
@@ -62,7 +63,7 @@ const (
 type BulkResult struct {
 	// Unknown is how many of the events may have had an effect that a redrive would repeat (O11).
 	Unknown int `json:"-"`
-	// UnknownFirst are the first of those.
+	// UnknownFirst are the first of these events, at most maxNamed.
 	UnknownFirst []eventlog.EventRef `json:"-"`
 	Updated      int                 `json:"updated"`
 	// AtRunEnd is how many of the updated ones a skip ends only once what is left of their runs has run (O7).
@@ -171,8 +172,8 @@ type decision struct {
 	err       error
 }
 
-// usedDecisions keeps used decisions for reuse: each has about two kilobytes, more than half of it the state of its
-// draft where that was not returned. This is safe because what Decide returns never refers to the decision.
+// usedDecisions keeps used decisions for reuse. The state of its draft is reused too, unless Folded has taken it. This
+// is safe because nothing that Decide returns refers to the decision.
 var usedDecisions = sync.Pool{New: func() any { return new(decision) }}
 
 // giveBack empties the decision, except the draft that the next one begins anew, and offers it for reuse.

@@ -211,7 +211,8 @@ func (d *decision) mayHaveHappened(id eventlog.RunID) bool {
 // maxNamed is how many events a refusal names at most.
 const maxNamed = 5
 
-// RefuseUnknown refuses a redrive of n events that may have had their effect (O11). It names the first of them.
+// RefuseUnknown refuses a redrive of n events that may have had their effect (O11). first are the first of them; the
+// message names at most maxNamed.
 func RefuseUnknown(n int, first []eventlog.EventRef) *Refusal {
 	what := "1 event has had a call that was applied, or whose outcome is not known"
 	effect := "redriving it may repeat that effect"
@@ -219,14 +220,14 @@ func RefuseUnknown(n int, first []eventlog.EventRef) *Refusal {
 		what = fmt.Sprintf("%d events have had calls that were applied, or whose outcome is not known", n)
 		effect = "redriving them may repeat those effects"
 	}
-	var names []string
-	for _, ref := range first[:min(len(first), maxNamed)] {
-		names = append(names, string(ref.Topic)+" "+eventlog.ClipName(string(ref.MessageID)))
-	}
-	if more := n - len(names); more > 0 && len(names) > 0 {
-		names = append(names, fmt.Sprintf("and %d more", more))
-	}
-	if len(names) > 0 { // an owner of an older version names none
+	if len(first) > 0 { // an owner of an older version names none
+		var names []string
+		for _, ref := range first[:min(len(first), maxNamed)] {
+			names = append(names, string(ref.Topic)+" "+eventlog.ClipName(string(ref.MessageID)))
+		}
+		if more := n - len(names); more > 0 {
+			names = append(names, fmt.Sprintf("and %d more", more))
+		}
 		what += ": " + strings.Join(names, ", ")
 	}
 	return refuse(Conflict, CodeUnknown, "%s; %s; nothing was redriven", what, effect).hint(hint.IncludingUnknown)

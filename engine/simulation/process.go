@@ -64,7 +64,7 @@ func (s *sim) start(st *store.Store) (*node, error) {
 	jitter := s.rng.Float64()
 	rules := engine.DecideFunc(decide.Decide)
 	if s.cfg.Decide != nil {
-		rules = foldedAnew(s.cfg.Decide(rules))
+		rules = withoutFolded(s.cfg.Decide(rules))
 	}
 	var executor sandbox.Executor = &scripts{s, n}
 	if s.cfg.Scripts != nil {
@@ -285,8 +285,9 @@ func (s *sim) end() {
 	_ = s.memory.Close()
 }
 
-// foldedAnew lets the engine fold the facts that a decision came to in the end: broken rules may have changed them.
-func foldedAnew(rules engine.DecideFunc) engine.DecideFunc {
+// withoutFolded removes Decision.Folded. Broken rules may change the facts after Decide has folded them, and the engine
+// has to fold the changed ones.
+func withoutFolded(rules engine.DecideFunc) engine.DecideFunc {
 	return func(s *projections.State, w eventlog.WorkflowName, env decide.Env,
 		cmd decide.Command) (decide.Decision, error) {
 		d, err := rules(s, w, env, cmd)

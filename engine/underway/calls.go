@@ -11,13 +11,14 @@ import (
 	"github.com/pawl-run/pawl/projections"
 )
 
-// Calls is what this process knows of the calls of its workflow whose outcome is not known.
+// Calls is what this process knows of the calls of its workflow whose outcome is not known. A settled call may stay in
+// it for a while.
 type Calls struct {
 	mu sync.Mutex
 	of map[eventlog.MutationID]Call
-	// full is how many calls are known when Begin next forgets those that are settled: about twice as many as were left
-	// the last time, so that no call has to look through all others.
-	full int
+	// forgetAt is the number of calls at which Begin forgets those that are settled. It is twice what was left the last
+	// time, so that not every Begin looks at all calls.
+	forgetAt int
 }
 
 // Call is one call. A call that is sent again is another one, with another deadline.
@@ -47,12 +48,12 @@ func (x Call) Age(started time.Time, now Moment) time.Duration {
 func (s *Calls) Begin(m *projections.Mutation, now Moment, state *projections.State) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if len(s.of) >= s.full {
+	if len(s.of) >= s.forgetAt {
 		maps.DeleteFunc(s.of, func(id eventlog.MutationID, _ Call) bool {
 			other := state.Mutation(id)
 			return other == nil || other.Status.Final()
 		})
-		s.full = 2*len(s.of) + 16
+		s.forgetAt = 2*len(s.of) + 16 // few calls are not worth a look
 	}
 	s.put(m.ID, Call{Deadline: m.Deadline, First: now, Known: s.known(m.ID, now), Own: true})
 }

@@ -95,7 +95,7 @@ func overtaken(t *testing.T, h Harness) {
 		head = r.Head()
 		break
 	}
-	// The entry is in the log from here on, so no answer to it can be an acknowledgement that knows of no others.
+	// The entry is in the log now. A first acknowledgement, which would not report Overtaken, cannot arrive any more.
 	h.LoseAnswers(true)
 	settled := make(chan eventlog.Written, 1)
 	go func() {

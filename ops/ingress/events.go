@@ -17,8 +17,8 @@ import (
 )
 
 // Parse reads one event or an array of events in a single pass. The result does not refer to the text, whose buffer is
-// used again. The error is an *[rpc.Problem] with status 400; where the text is no JSON it says that, whatever else is
-// wrong with it.
+// used again. The error is an *[rpc.Problem] with status 400. Its code is json.invalid for every text that is not valid
+// JSON, even if a field before the fault is wrong too.
 func Parse(text []byte) (items []decide.PushItem, single bool, err error) {
 	if !utf8.Valid(text) {
 		return nil, false, rpc.Malformed("json.invalid", "the body is not UTF-8").WithHint(eventsHint)
@@ -27,6 +27,7 @@ func Parse(text []byte) (items []decide.PushItem, single bool, err error) {
 	if items, single, err = w.body(); err == nil {
 		return items, single, nil
 	}
+	// The walk may have stopped at a wrong field before it came to invalid JSON.
 	var whole json.RawMessage
 	if fault := json.Unmarshal(text, &whole); fault != nil {
 		err = rpc.Malformed("json.invalid", "the body cannot be read: %s", rpc.JSONFault(fault, text)).

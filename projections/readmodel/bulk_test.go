@@ -19,13 +19,13 @@ func TestBulkCountsEvents(t *testing.T) {
 	}
 }
 
-// C11: a bulk command acts on all that fit, so a short text finds no id that Pawl has made: it is in many by chance.
-func TestC11_AShortTextFindsNoMadeID(t *testing.T) {
+// A bulk command acts on all that fit, so a short text finds no id that Pawl has made: it is in many by chance.
+func TestAShortTextFindsNoMadeID(t *testing.T) {
 	t.Parallel()
 	const id = eventlog.MutationID("01M8M8RV9P1QWA4S787J5K3XK5")
 	for q, found := range map[string]bool{"": false, "5": false, "01m8m8rv9": false, "01m8m8rv9p": true,
 		"01m8m8rv9p1qwa4s787j5k3xk5": true} {
-		if got := madeID(id, q); (got == string(id)) != found || !found && got != "" {
+		if got := searchableID(id, q); (got == string(id)) != found || !found && got != "" {
 			t.Errorf("%q: %q", q, got)
 		}
 	}

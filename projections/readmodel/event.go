@@ -136,7 +136,7 @@ func JobView(e *projections.TopicEvent, d *eventlog.Definition, held *HeldEvent)
 func eventRow(e *projections.TopicEvent, q string) row {
 	seen := row{
 		status: string(e.Status), topic: string(e.Topic), state: string(e.Job()), at: e.CreatedAt,
-		text: []string{e.Title, string(e.MessageID), madeID(e.ReservedBy, q), madeID(e.CreatedBy, q)},
+		text: []string{e.Title, string(e.MessageID), searchableID(e.ReservedBy, q), searchableID(e.CreatedBy, q)},
 	}
 	if e.Held != nil {
 		seen.held = string(e.Held.Reason)

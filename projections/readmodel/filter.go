@@ -34,7 +34,8 @@ type ListOptions struct {
 	Since, Until eventlog.Instant
 	// FromVersion and ToVersion keep what those versions of the script did, and those between them; empty for no bound.
 	FromVersion, ToVersion eventlog.Version
-	// Q is searched for in titles, ids and error messages, whatever the case of its letters; of a run or a mutation also
+	// Q is searched for in titles, error messages and ids, whatever the case of its letters (in an id that Pawl made only
+	// if Q has ten bytes or more); of a run or a mutation also
 	// in the ids and titles of the events that it was about. The whole idempotency key of a mutation finds it too.
 	Q string
 	// Scan is how many entities are looked at for the page at most, 0 for any number. A page that ends there may be short

@@ -112,7 +112,7 @@ func (r *Reader) Mutations(ctx context.Context, o ListOptions) (Page[Mutation], 
 		func(v *view, w eventlog.WorkflowName, m *projections.Mutation) (row, func() (Mutation, error), error) {
 			return row{
 				status: string(m.Status), held: string(heldFor(m)), at: m.RequestedAt,
-				text: append(failureText(m.Failure), m.Call.UITitle, madeID(m.ID, o.Q), madeID(m.Run, o.Q), m.Call.Connector+"."+
+				text: append(failureText(m.Failure), m.Call.UITitle, searchableID(m.ID, o.Q), searchableID(m.Run, o.Q), m.Call.Connector+"."+
 					m.Call.Operation, wholeKey(m, o.Q)),
 				events: func() ([]eventlog.EventRef, error) {
 					run, err := optionally[projections.Run](v, w, projections.RunKey(m.Run))
@@ -144,13 +144,13 @@ func wholeKey(m *projections.Mutation, q string) string {
 	return ""
 }
 
-// meantID is how long a text is that means an id which Pawl has made.
-const meantID = 10
+// minIDText is the length in bytes from which a text is looked for in ids that Pawl has made.
+const minIDText = 10
 
-// madeID is an id that Pawl has made if q is long enough to mean one, otherwise empty: each short text is in many such
-// ids by chance, and a bulk command acts on all that fit.
-func madeID[ID ~string](id ID, q string) string {
-	if len(q) < meantID {
+// searchableID returns the id if q is long enough to be looked for in it, otherwise nothing. A short text is in many ids
+// by chance, and a bulk command acts on all that is found.
+func searchableID[ID ~string](id ID, q string) string {
+	if len(q) < minIDText {
 		return ""
 	}
 	return string(id)

@@ -126,8 +126,8 @@ func (r *Reader) Runs(ctx context.Context, o ListOptions) (Page[Run], error) {
 			return row{
 				status: string(run.Status), phase: string(run.Phase), handler: string(run.Handler), at: run.StartedAt,
 				class: class, ended: run.EndedAt != 0, failed: failed(run),
-				text: append(failureText(run.Failure), run.UITitle, madeID(run.ID, o.Q), madeID(run.Mutation, o.Q),
-					madeID(run.RetryOf, o.Q)),
+				text: append(failureText(run.Failure), run.UITitle, searchableID(run.ID, o.Q), searchableID(run.Mutation, o.Q),
+					searchableID(run.RetryOf, o.Q)),
 				events: func() ([]eventlog.EventRef, error) { return run.Reserved, nil },
 			}, func() (Run, error) { return v.runView(w, run) }, nil
 		})
@@ -159,7 +159,7 @@ type Session struct {
 func (r *Reader) Sessions(ctx context.Context, o ListOptions) (Page[Session], error) {
 	return list(ctx, r, projections.KindSession, o,
 		func(_ *view, w eventlog.WorkflowName, x *projections.Session) (row, func() (Session, error), error) {
-			return row{status: string(x.Result), at: x.StartedAt, text: []string{madeID(x.ID, o.Q)}}, func() (Session, error) {
+			return row{status: string(x.Result), at: x.StartedAt, text: []string{searchableID(x.ID, o.Q)}}, func() (Session, error) {
 				s := sessionView(x)
 				s.Workflow = o.across(w)
 				return s, nil

@@ -21,7 +21,7 @@ func (s *Store) fault(doing string, err error) error {
 }
 
 // markDamaged keeps the next Open from trusting the store. Each read that meets the damage tries again, since the disk
-// may be full only now. That the mark cannot be made is said once.
+// may be full only now. A mark that cannot be made is logged once.
 func (s *Store) markDamaged() {
 	if s.cfg.LookOnly {
 		return

@@ -56,7 +56,7 @@ type Store struct {
 	// failure is the first failed write: there is none after it, so the order of commits is kept.
 	failure  atomic.Pointer[failure]
 	damaged  atomic.Bool
-	unmarked atomic.Bool // the mark of damage could not be made, which was said
+	unmarked atomic.Bool // the log says already that the damage could not be marked
 	keysRead atomic.Int64
 
 	// mu is held shared by every use of db and seen, and exclusively by Reset and Close.

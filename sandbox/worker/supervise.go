@@ -23,7 +23,7 @@ const (
 )
 
 // supervise looks at the worker from outside and ends it when it is too late or too large. It also sees that the caller
-// has given up: most calls end before a look, and need not pay for being told of that at once.
+// has given up: a function of its own for that would cost each call more, and most calls end before the first look.
 func (c *exchange) supervise() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -33,7 +33,7 @@ func (c *exchange) supervise() {
 	now := time.Now()
 	if c.stopFor == nil && c.caller.Err() != nil {
 		c.stopFor, c.stopAt = sandbox.Cancelled(c.caller, c.cancelMessage()), now.Add(killAfter)
-		go c.tellCancelled() // which waits while the pipe is full
+		go c.tellCancelled() // not here: it locks mu, and it waits while the pipe is full
 	}
 	// A process that is gone is judged by how it ended. Its processor time cannot be read any more, and where the
 	// engine was stopped for a while, more time has passed than the process had. Whether it is gone is asked after the

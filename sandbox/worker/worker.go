@@ -106,7 +106,7 @@ type worker struct {
 	around         vm.Surroundings
 	describeLimits sandbox.Limits
 	watchdog       *watchdog
-	// ctx is the context of one job after another, until one is cancelled: to make one for each costs more.
+	// ctx is the context of the jobs. It is replaced only after a cancel, since a new one for each job costs time.
 	ctx    context.Context
 	cancel context.CancelFunc
 

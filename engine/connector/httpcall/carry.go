@@ -54,7 +54,7 @@ func (c *Connector) carry(p *params, t *target) *eventlog.Failure {
 
 // carryInForm adds fields with secrets to the form. The names are those of fields: a dot is part of one.
 func carryInForm(p *params, values map[string]string) *eventlog.Failure {
-	p.Form = maps.Clone(p.Form)
+	p.Form = maps.Clone(p.Form) // the map is shared with other calls: no secret may get into it
 	for name, of := range p.Secret.Body {
 		if _, twice := p.Form[name]; twice {
 			return connector.Failf(eventlog.Logic, connector.CodeParams, "secret.body.%s: the form has it already", name)

@@ -10,11 +10,10 @@ import (
 
 // look is what the parameters of a call say, and where the call goes. It is not changed once made.
 type look struct {
-	params params
-	target target
-	// sendable is false for a call that has no target; refused says why no request can be made of the parameters.
-	sendable bool
-	refused  *eventlog.Failure
+	params   params
+	target   target
+	sendable bool              // the call has a target
+	refused  *eventlog.Failure // why no request can be made of the parameters, nil if one can
 	// grantHost is the target's host as grants write it, empty without a target.
 	grantHost string
 	// secrets are the names of the secrets that the call carries.

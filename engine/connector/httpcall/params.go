@@ -67,6 +67,7 @@ func (p *params) expects(status int) bool {
 // expectNotModified makes 304 a result of a GET that asks for it.
 func (p *params) expectNotModified(call connector.Call) {
 	if call.Operation == "get" && p.IfNoneMatch != nil {
+		// Clip makes append copy: the array is shared with other calls.
 		p.Expect = append(slices.Clip(p.Expect), http.StatusNotModified)
 	}
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/pawl-run/pawl/eventlog"
 )
 
-// parse checks a call's parameters. It gives the caller a URL of its own; what else the parameters hold is shared with
-// other calls, and is not changed.
+// parse checks a call's parameters. The URL and the failure that it returns are the caller's own. All else is shared
+// with other calls: the caller copies it before a change.
 func (c *Connector) parse(call connector.Call) (params, target, *eventlog.Failure) {
 	found := c.lookAt(call.Params)
 	if found.refused != nil {

@@ -14,10 +14,10 @@ const usedWithin = 2 * time.Second
 
 // Enter gives the call's own turn back, if it has one of this queue, and else waits for one in the first half of its
 // time: the rest belongs to the request. Turns that were not used at once would leave together, so an old one is ended
-// and the call waits for another.
+// and the call waits for another. A nil Queue sets no bounds: it returns a nil Turn, whose End does nothing.
 func (q *Queue) Enter(ctx context.Context, call connector.Call) (*Turn, *eventlog.Failure) {
 	if q == nil {
-		return nil, nil // most targets have no bounds
+		return nil, nil // before FirstHalf: a call without bounds needs no context of its own
 	}
 	if own, ok := call.Turn.(*Turn); ok && own.queue == q {
 		if !own.old() {

@@ -23,11 +23,12 @@ type Watch struct {
 	timer  *time.Timer
 	active bool
 
+	// measuring guards samples. It is not mu, since a look holds mu while also may call Measure.
 	measuring sync.Mutex
 	samples   []metrics.Sample
 }
 
-// Memory is the memory of the Go runtime of this process at one moment, in bytes.
+// Memory is the memory of the Go runtime of this process at one moment. All but Collected are in bytes.
 type Memory struct {
 	// Held is what the runtime holds, also what it has reserved and not yet touched.
 	Held int64
@@ -39,8 +40,8 @@ type Memory struct {
 	Collected uint64
 }
 
-// NewWatch makes a watch that does not look yet. limit is in bytes; also is called at each look that finds no more,
-// with the memory that it found.
+// NewWatch makes a watch that does not look yet. limit is in bytes; also is called at each look that finds at most
+// limit, with the memory that it has found.
 func NewWatch(limit int64, also func(Memory)) *Watch {
 	w := &Watch{limit: limit, also: also, samples: []metrics.Sample{
 		{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"},
@@ -51,7 +52,7 @@ func NewWatch(limit int64, also func(Memory)) *Watch {
 	return w
 }
 
-// Measure tells the memory now. All of it is one reading, since each has its price.
+// Measure reads the memory now. It reads all values at once, since each read of the metrics costs time.
 func (w *Watch) Measure() Memory {
 	w.measuring.Lock()
 	defer w.measuring.Unlock()

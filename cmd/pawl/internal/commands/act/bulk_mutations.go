@@ -140,12 +140,12 @@ func (c chosenMutations) String() string {
 	return term.Plural(c.Matched, "mutation")
 }
 
-// list prints the first of them, so that a person sees what the filter has chosen.
+// list prints the first of the chosen mutations, so that a person sees what the filter means.
 func (c chosenMutations) list(to io.Writer) {
 	const most = 10
 	for i, m := range c.Items {
 		if i == most {
-			fmt.Fprintf(to, "  … and %d more; pawl mutations list shows them\n", len(c.Items)-most)
+			fmt.Fprintf(to, "  … and %d more; pawl mutations list shows them with the same filter\n", len(c.Items)-most)
 			return
 		}
 		line := fmt.Sprintf("%s  %s.%s of %s", m.ID, m.Connector, m.Operation, m.Workflow)

@@ -61,11 +61,9 @@ func (c *jobsAction) change(engine *client.Finder, screen term.Screen, operation
 				events = "the oldest " + events
 			}
 			question := fmt.Sprintf("%s %s of %s", verb, events, c.Name)
-			switch {
-			case skipped == 0:
-			case skipped == len(chosen):
+			if skipped > 0 && skipped == len(chosen) {
 				question += ", skipped or cancelled before"
-			default:
+			} else if skipped > 0 {
 				question += fmt.Sprintf(", %d of them skipped or cancelled before", skipped)
 			}
 			question += "?"
