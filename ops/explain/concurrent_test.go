@@ -423,7 +423,8 @@ func TestStandingIsExplained(t *testing.T) {
 		l.most = 1
 		l.fail("a", eventlog.Precondition, "http.404")
 		l.check(decide.ReasonHeldMost, true, []string{"begins no run: as many of its events are held as may be",
-			"No run begins for another event of send: 1 of its events is held"}, []string{"pawl resume shop"})
+			"No run begins for another event of send: 1 of its events is held, or has a run that waits for a place. One " +
+				"begins when fewer than 1 are (policies.held.max)."}, []string{"pawl resume shop"})
 	})
 	t.Run("back-off", func(t *testing.T) {
 		t.Parallel()
