@@ -24,7 +24,7 @@ func TestChangedConnectorIsNotCalled(t *testing.T) {
 	if s.Blocked == nil || s.Blocked.Reason != eventlog.BlockPrecondition || len(b.World.Effects()) != 0 {
 		t.Fatalf("blocked %+v, effects %v", s.Blocked, b.World.Effects())
 	}
-	e.MustDeploy(ordersWorkflow) // the same bytes accept the tool as it is now
+	e.MustDeploy(ordersWorkflow) // the same bytes accept the changed tool
 	if err := e.Operate(t.Context(), enginetest.Tester, "orders", decide.Resume{}, "resume"); err != nil {
 		t.Fatal(err)
 	}

@@ -41,6 +41,8 @@ type (
 		Freed   bool `json:"freed" jsonschema:"true where the deploy has ended the workflow's maintenance"`
 		// FreedEvents are the events that were held for such a deploy.
 		FreedEvents int `json:"freedEvents,omitempty" jsonschema:"how many held events the deploy has let go on"`
+		// HeldForResume are the events that are held for a person after the deploy.
+		HeldForResume int `json:"heldForResume,omitempty" jsonschema:"how many held events wait for a resume of the workflow"`
 		// Asks are the operations whose every call waits for an approval.
 		Asks []string `json:"asks" jsonschema:"operations of this version that wait for an approval at each call"`
 		// Withdrawn are grants that were replaced without being named.
@@ -167,13 +169,18 @@ func (c *Call) deploy(ctx context.Context, r *deployRequest) (int, deployAnswer,
 	if err != nil {
 		return 0, deployAnswer{}, err
 	}
-	status := http.StatusOK
+	status, held := http.StatusOK, 0
 	if result.Changed {
 		status = http.StatusCreated
 	}
+	for _, count := range s.Counts.Held {
+		if count.Reason == eventlog.HeldPerson {
+			held += count.Events
+		}
+	}
 	return status, deployAnswer{Workflow: readmodel.WorkflowOf(&s), Warnings: neverNull(problems),
 		Asks: neverNull(result.Asks), Withdrawn: neverNull(result.Withdrawn), Changed: result.Changed,
-		Freed: result.Freed, FreedEvents: result.FreedEvents}, nil
+		Freed: result.Freed, FreedEvents: result.FreedEvents, HeldForResume: held}, nil
 }
 
 // mayDeploy refuses grants from a caller that may not give them, and a script of another workflow than the one that the

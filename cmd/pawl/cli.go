@@ -54,7 +54,7 @@ type commandLine struct {
 	Approve  act.Approve  `cmd:"" group:"act" help:"Send a mutation that waits for approval, exactly as recorded."`
 	Reject   act.Reject   `cmd:"" group:"act" help:"Go on without a mutation that waits for approval."`
 	Resolve  act.Resolve  `cmd:"" group:"act" help:"Say what became of a mutation whose connector cannot tell: --happened, --did-not-happen, --skip or --ask-again."`
-	Skip     act.Skip     `cmd:"" group:"act" help:"End events unprocessed, whatever their jobs are doing."`
+	Skip     act.Skip     `cmd:"" group:"act" help:"End events unprocessed, except those that have a call whose outcome is not known."`
 	Cancel   act.Cancel   `cmd:"" group:"act" help:"Cancel the jobs of events that no run is processing."`
 	Redrive  act.Redrive  `cmd:"" group:"act" help:"Let cancelled, discarded and held events go on."`
 	Repair   act.Repair   `cmd:"" group:"act" help:"Give a workflow in maintenance its repaired script."`

@@ -229,6 +229,8 @@ type ConsumerStatus struct {
 	// run begins for another event, since they are as many as may be (C3).
 	KeptBack int
 	Full     bool
+	// MaxHeld is how many may be kept back before it is full.
+	MaxHeld int
 	// Offers is how many of its events wait for nothing but their time and a place, Behind how many wait for others of
 	// their key (C2).
 	Offers, Behind int
@@ -248,7 +250,7 @@ func ConsumerStatuses(s *projections.State, at Present) (all []ConsumerStatus) {
 }
 
 func consumerStatus(s *projections.State, c eventlog.Consumer, h *projections.Handler, at Present) ConsumerStatus {
-	st := ConsumerStatus{Consumer: c, Offers: s.Offers(c), KeptBack: keptBack(s, c)}
+	st := ConsumerStatus{Consumer: c, Offers: s.Offers(c), KeptBack: keptBack(s, c), MaxHeld: at.MaxHeld}
 	pending := 0
 	for _, waiting := range s.Waiting {
 		if c.Subscribes(waiting.Topic) {

@@ -296,10 +296,30 @@ func (d *decision) skip(e *projections.TopicEvent, reason string) *Refusal {
 // cancel is J4.
 func (d *decision) cancel(e *projections.TopicEvent, reason string) *Refusal {
 	if !ActionCancel.Changes(e.Job(), "") {
-		return d.refuseJob(e, "available and retryable jobs can be cancelled")
+		return d.refuseCancel(e)
 	}
 	d.emitNamingIfFirst(&eventlog.EventSkipped{Topic: e.Topic, MessageID: e.MessageID, Reason: reason})
 	return nil
+}
+
+// refuseCancel refuses to cancel a job. Where a person can end its event another way, the hint says how.
+func (d *decision) refuseCancel(e *projections.TopicEvent) *Refusal {
+	s := d.state()
+	no := d.refuseJob(e, "available and retryable jobs can be cancelled")
+	run := s.Run(e.ReservedBy)
+	if run == nil {
+		return no
+	}
+	m := s.Mutation(run.Mutation)
+	switch {
+	case m != nil && m.Status == eventlog.MutationStatusIndeterminate:
+		return no.hint(hint.SettleFirst, m.ID)
+	case m != nil && m.Status.Unresolved():
+		return no.hint(hint.Outcome, m.ID)
+	case m != nil && m.Status == eventlog.MutationStatusAwaitingApproval, e.Held != nil:
+		return no.hint(hint.SkipInstead, s.Name, e.Topic)
+	}
+	return no
 }
 
 // redrive is J3: it brings back what has ended. What waits for its retry comes by itself (J2), so the refusal says

@@ -3,9 +3,12 @@ package decide_test
 import (
 	"errors"
 	"fmt"
+	"reflect"
+	"strings"
 	"testing"
 
 	"github.com/pawl-run/pawl/engine/decide"
+	"github.com/pawl-run/pawl/engine/hint"
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/projections"
 )
@@ -134,5 +137,47 @@ func TestO11_TheRefusalNamesEvents(t *testing.T) {
 		if got := decide.RefuseUnknown(c.n, c.first).Message; got != c.want {
 			t.Errorf("%d of %d: %q, want %q", len(c.first), c.n, got, c.want)
 		}
+	}
+}
+
+// J4: a cancel that is refused names another way to end the event, if there is one.
+func TestJ4_ARefusedCancelNamesAnotherWay(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name  string
+		given []string
+		want  hint.Hint
+		way   string // accepted in this state
+	}{
+		{"approval", []string{"deploy n=1 grant=ask", "push a", "prepare a run=R1", "mutate call run=R1"},
+			hint.Of(hint.SkipInstead, eventlog.WorkflowName("w"), eventlog.Topic("in")), "skip a"},
+		{"approval of a plain consumer", []string{"deploy grant=ask", "push a", "prepare a", "mutate call"},
+			hint.Of(hint.SkipInstead, eventlog.WorkflowName("w"), eventlog.Topic("in")), "skip a"},
+		{"indeterminate", []string{"deploy", "push a", "prepare a", "mutate call noreconcile", "settle uncertain"},
+			hint.Of(hint.SettleFirst, eventlog.MutationID("R1")), "skip-mutation R1"},
+		{"being found out", []string{"deploy", "push a", "prepare a", "mutate call", "settle uncertain"},
+			hint.Of(hint.Outcome, eventlog.MutationID("R1")), ""},
+		{"running", []string{"deploy", "push a", "prepare a"}, hint.Of(hint.Jobs, eventlog.WorkflowName("w")), ""},
+	} {
+		b := newBench(t)
+		b.must(c.given...)
+		var refusal *decide.Refusal
+		if err := b.command("cancel a"); !errors.As(err, &refusal) || !reflect.DeepEqual(refusal.Hint, c.want) {
+			t.Errorf("%s: %v, hint %+v", c.name, err, refusal.Hint)
+		}
+		if c.way != "" {
+			b.must(c.way)
+		}
+	}
+}
+
+// O5: an approval of a call that a person has rejected says who has rejected it.
+func TestO5_ApprovalAfterTheReject(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.must("deploy grant=ask", "push a", "prepare a", "mutate call", "reject R1")
+	if err := b.command("approve R1"); err == nil ||
+		!strings.Contains(err.Error(), "mutation R1 was rejected by ") {
+		t.Error(err)
 	}
 }

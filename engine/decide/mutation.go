@@ -191,6 +191,10 @@ func (d *decision) awaiting(id eventlog.MutationID, verb string) (*projections.M
 			return nil, nil, no.hint(hint.Outcome, m.ID)
 		}
 		return nil, nil, no.hint(hint.SkipApproved, d.state().Name, run.Event.Topic, m.ID)
+	case m.Decision != nil && m.Decision.What == projections.DecidedRejected:
+		return nil, nil, refuse(Conflict, "mutation.state", "mutation %s was rejected by %s; only one that awaits approval "+
+			"can be %s", m.ID, m.Decision.By.Name, verb).
+			hint(hint.Outcome, m.ID)
 	case m.Status != eventlog.MutationStatusAwaitingApproval || run == nil || run.Mutation != m.ID:
 		return nil, nil, refuse(Conflict, "mutation.state", "mutation %s is %s; only one that awaits approval can be %s",
 			m.ID, m.Status, verb).

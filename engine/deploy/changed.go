@@ -17,10 +17,15 @@ func Changed(live Catalog, pinned eventlog.Operation) *eventlog.Failure {
 	if !ok || string(op.Kind) == pinned.Kind && op.Reconciles == pinned.Reconciles {
 		return nil
 	}
-	return &eventlog.Failure{
-		Class: eventlog.Precondition, Code: CodeChanged,
-		Message: fmt.Sprintf("%s is not what this version was deployed with (kind %s, reconciles %v; now kind %s, "+
-			"reconciles %v); deploy again to accept it",
-			pinned.Capability(), pinned.Kind, pinned.Reconciles, op.Kind, op.Reconciles),
+	message := fmt.Sprintf("the configuration of %s has changed since the deploy: reconcile was ", pinned.Capability())
+	switch {
+	case string(op.Kind) != pinned.Kind:
+		message = fmt.Sprintf("%s has changed since the deploy: its kind was %s and is %s now", pinned.Capability(),
+			pinned.Kind, op.Kind)
+	case op.Reconciles:
+		message += "added"
+	default:
+		message += "removed"
 	}
+	return &eventlog.Failure{Class: eventlog.Precondition, Code: CodeChanged, Message: message}
 }

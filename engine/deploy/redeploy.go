@@ -66,6 +66,11 @@ func (c *check) holds(previous *Previous) {
 	if previous.State == nil {
 		return
 	}
+	for _, d := range c.in.Definition.Consumers {
+		if now, _ := c.accepted.Consumer(eventlog.Handler(d.Name)); d.Concurrency != nil && !now.Concurrent() {
+			return // a number that was refused would seem to be taken away
+		}
+	}
 	if held := decide.RefuseHeld(previous.State, &c.accepted); held != nil {
 		c.warn(held.Code, "", "%s", held.Message)
 		c.hint(held.Hint.Code, held.Hint.Values...)

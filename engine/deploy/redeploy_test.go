@@ -3,6 +3,7 @@ package deploy_test
 import (
 	"encoding/json"
 	"reflect"
+	"slices"
 	"testing"
 
 	"github.com/pawl-run/pawl/engine/deploy"
@@ -88,6 +89,28 @@ func TestO9_HeldReservations(t *testing.T) {
 			}
 			expect(t, deploy.Input{Definition: d, Catalog: catalog(t), Previous: previous}, want...)
 		})
+	}
+}
+
+// A number of concurrency that is refused is no concurrency that is taken away.
+func TestO9_RefusedConcurrencyDropsNothing(t *testing.T) {
+	previous, d := deployed(t), workflow()
+	before := &previous.Definition.Consumers[0]
+	before.Concurrency, before.HasMutate, before.HasNext = 8, true, true
+	previous.State = holding(t, previous, &eventlog.EventHeld{Topic: "email.received", MessageID: "b", Run: "RUN1",
+		Reason: eventlog.HeldRepair})
+	many := 300
+	d.Consumers[0].Concurrency = &many
+	_, found := deploy.Check(deploy.Input{Definition: d, Catalog: catalog(t), Previous: previous})
+	for _, p := range found {
+		if p.Code == deploy.CodeHeld {
+			t.Errorf("%s", p.Message)
+		}
+	}
+	d.Consumers[0].Concurrency = nil
+	_, found = deploy.Check(deploy.Input{Definition: d, Catalog: catalog(t), Previous: previous})
+	if !slices.ContainsFunc(found, func(p deploy.Problem) bool { return p.Code == deploy.CodeHeld }) {
+		t.Errorf("concurrency is taken away without a warning: %+v", found)
 	}
 }
 

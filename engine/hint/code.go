@@ -43,6 +43,7 @@ const (
 	LookAgain        Code = "job.lookAgain"   // workflow
 	AfterRun         Code = "job.afterRun"    // workflow
 	CancelFirst      Code = "job.cancelFirst" // workflow, topic
+	SkipInstead      Code = "job.skipInstead" // workflow, topic
 	RunProgress      Code = "job.runProgress" // workflow
 	IncludingUnknown Code = "job.includingUnknown"
 	// Mutations.

@@ -119,7 +119,16 @@ var waits = []waiting{
 		l.world.Offer(connector.Operation{Name: "send", Kind: connector.Mutate}) // it used to reconcile
 		l.boot()
 		l.push("a")
-	}, "Deploy the script again to accept the tool", 4, shop{}, 0},
+	}, "Deploy the script again to accept that", 4, shop{}, 0},
+	{"a tool that has changed, after the deploy", decide.ReasonBlocked, func(l *life) {
+		l.deploy(shop{})
+		l.close()
+		l.world.Offer(connector.Operation{Name: "send", Kind: connector.Mutate}) // it used to reconcile
+		l.boot()
+		l.push("a")
+		l.advance("1s")
+		l.deploy(shop{})
+	}, "The script has been deployed since (2.0): pawl resume ", 3, shop{}, 0},
 	{"internal", decide.ReasonBlocked, failing(eventlog.Internal), "a fault of Pawl or of a connector", 2, shop{}, 0},
 	{"retries without end", decide.ReasonBackoff, func(l *life) {
 		failing(eventlog.Transient)(l)

@@ -80,12 +80,15 @@ func (w *Why) explainBlocked(s *projections.State) {
 		code = run.Failure.Code
 	}
 	changed := b.Reason == eventlog.BlockPrecondition && code == deploy.CodeChanged
+	deployed := deployedSince(s, run, b.Since)
 	denied := b.Reason == eventlog.BlockPermission && code == capability.CodeDenied
 	setting := connector.Configured(code)
 	unconfigured := b.Reason == eventlog.BlockPermission && setting != ""
 	switch remedy := remedies[b.Reason]; {
+	case changed && deployed != "":
+		w.add("The script has been deployed since (%s): pawl resume %s.", deployed, s.Name)
 	case changed:
-		w.add("Deploy the script again to accept the tool as it is now, then resume.")
+		w.add("Deploy the script again to accept that, then resume.")
 	case denied:
 		w.add("Grant what it needs, then resume.")
 	case unconfigured:
@@ -110,7 +113,7 @@ func (w *Why) explainBlocked(s *projections.State) {
 		w.offer("pawl grants %s %s=allow", s.Name, capability.Missing(run.Failure))
 	case b.Reason == eventlog.BlockPermission:
 		w.offer("pawl grants %s", s.Name)
-	case b.Reason == eventlog.BlockLogic, changed:
+	case b.Reason == eventlog.BlockLogic, changed && deployed == "":
 		w.offer("pawl deploy FILE")
 	case b.Reason == eventlog.BlockContradiction && run != nil && run.Mutation != "":
 		w.offer("pawl mutations show %s", run.Mutation)

@@ -143,9 +143,9 @@ func (w *Why) explainStanding(s *projections.State, st decide.ConsumerStatus) {
 		w.add("At consumer %s wait: %s.", c.Name, strings.Join(waits, ", "))
 	}
 	if st.Full && !s.Archived {
-		w.add("No run begins for another event of %s: %d of its events %s held, or %s a run that waits for a place, and "+
-			"policies.held.max allows no more.", c.Name, st.KeptBack, number(st.KeptBack, "is", "are"),
-			number(st.KeptBack, "has", "have"))
+		w.add("No run begins for another event of %s: %d of its events %s held, or %s a run that waits for a place. "+
+			"One begins when fewer than %d are (policies.held.max).", c.Name, st.KeptBack, number(st.KeptBack, "is", "are"),
+			number(st.KeptBack, "has", "have"), st.MaxHeld)
 	}
 	for _, wait := range st.Waits {
 		switch wait.Reason {

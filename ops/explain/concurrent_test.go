@@ -9,7 +9,6 @@ import (
 
 	"github.com/pawl-run/pawl/engine"
 	"github.com/pawl-run/pawl/engine/decide"
-	"github.com/pawl-run/pawl/engine/deploy"
 	"github.com/pawl-run/pawl/engine/schedule"
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/projections"
@@ -168,7 +167,8 @@ func TestC05_HeldEventsAreExplained(t *testing.T) {
 	l.uncertain(l.call("e", false))
 	l.uncertain(l.call("f", true))
 	l.check(decide.ReasonHeld, true, []string{"5 of its events wait for a person or a repair",
-		`2 events are held, the oldest since 2023-11-14T22:13:20Z, for a person (precondition http.404: “http.404 of b”)`,
+		"2 events are held, the oldest since 2023-11-14T22:13:20Z, for a person (precondition http.404; " +
+			"such as, for “b”: “http.404 of b”)",
 		`event "b" (“Order b”) of topic in and 1 more`, "(precondition http.410: “http.410 of d”)",
 		"the outcome of its call, which is being found out"},
 		[]string{"pawl jobs list --workflow shop --held person", "pawl mutations show R6",
@@ -240,24 +240,6 @@ func TestHeldWithTheLine(t *testing.T) {
 	l.do(decide.FinishPrepare{Run: l.of("a").ID, Failure: &eventlog.Failure{Class: eventlog.Logic, Code: "script.threw",
 		Message: "no such customer", Line: 15}})
 	l.check(decide.ReasonHeld, true, []string{"(logic script.threw: “no such customer” in line 15)"}, nil)
-}
-
-// A tool that is another one than at the deploy is accepted by a deploy. No other command frees its events for good.
-func TestHeldBecauseAToolHasChanged(t *testing.T) {
-	t.Parallel()
-	l := begin(t, eventlog.Consumer{Concurrency: 8}, "a", "b")
-	l.fail("a", eventlog.Precondition, deploy.CodeChanged)
-	accept := []string{"accept the tool as it is now, then resume"}
-	l.check("", true, accept, []string{"pawl deploy FILE", "pawl resume shop"})
-	l.fail("b", eventlog.Precondition, deploy.CodeChanged)
-	l.check(decide.ReasonHeld, true, accept, []string{"pawl deploy FILE", "pawl resume shop"})
-	for _, command := range l.why().Commands {
-		if command == "pawl resume shop" {
-			t.Errorf("a resume is named before the deploy: %q", l.why().Commands)
-		} else if command == "pawl deploy FILE" {
-			break
-		}
-	}
 }
 
 // A bulk command is named only where it ends each event of its group: a skip ends nothing where only next is left (O7).
@@ -441,7 +423,8 @@ func TestStandingIsExplained(t *testing.T) {
 		l.most = 1
 		l.fail("a", eventlog.Precondition, "http.404")
 		l.check(decide.ReasonHeldMost, true, []string{"begins no run: as many of its events are held as may be",
-			"No run begins for another event of send: 1 of its events is held"}, []string{"pawl resume shop"})
+			"No run begins for another event of send: 1 of its events is held, or has a run that waits for a place. One " +
+				"begins when fewer than 1 are (policies.held.max)."}, []string{"pawl resume shop"})
 	})
 	t.Run("back-off", func(t *testing.T) {
 		t.Parallel()

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/pawl-run/pawl/engine"
 	"github.com/pawl-run/pawl/engine/deploy"
 	"github.com/pawl-run/pawl/eventlog"
 	"github.com/pawl-run/pawl/projections"
@@ -44,7 +43,7 @@ func (w *Why) explainHeld(s *projections.State) {
 		}
 		if len(of) > maxGroups {
 			w.add("There are %d more kinds of failures for which events are held for %s.", len(of)-maxGroups,
-				reasonWords[reason])
+				reasonWordsOfMany[reason])
 		}
 		if n > 0 {
 			w.canEnd(s, reason, of)
@@ -91,7 +90,7 @@ func heldGroups(s *projections.State) (groups []heldGroup) {
 	return groups
 }
 
-// reasonWords say what an event is held for.
+// reasonWords say what one event is held for, and reasonWordsOfMany what several are held for.
 var reasonWords = map[eventlog.HeldReason]string{
 	eventlog.HeldApproval:      "an approval of its call; nothing has left",
 	eventlog.HeldIndeterminate: "a person to say whether its call was applied",
@@ -100,26 +99,41 @@ var reasonWords = map[eventlog.HeldReason]string{
 	eventlog.HeldRepair:        "a repair of the script; any new version frees it",
 }
 
+var reasonWordsOfMany = map[eventlog.HeldReason]string{
+	eventlog.HeldApproval:      "an approval of their calls; nothing has left",
+	eventlog.HeldIndeterminate: "a person to say whether their calls were applied",
+	eventlog.HeldReconcile:     "the outcomes of their calls, which are being found out",
+	eventlog.HeldPerson:        "a person",
+	eventlog.HeldRepair:        "a repair of the script; any new version frees them",
+}
+
 // explainGroup explains a group of held events, and names the oldest.
 func (w *Why) explainGroup(s *projections.State, g heldGroup, keys heldKeys) {
 	first := g.events[0]
 	f := failureOf(s, first)
 	why := ""
 	if f != nil && g.reason != eventlog.HeldApproval {
-		line := ""
+		line, example := "", ": "
 		if f.Line != 0 {
 			line = fmt.Sprintf(" in line %d", f.Line)
 		}
-		why = fmt.Sprintf(" (%s %s: %s%s)", f.Class, f.Code, quoted(f.Message), line)
+		if g.differ(s) {
+			example = fmt.Sprintf("; such as, for %s: ", quoted(string(first.MessageID)))
+		}
+		why = fmt.Sprintf(" (%s %s%s%s%s)", f.Class, f.Code, example, quoted(f.Message), line)
 	}
-	text := reasonWords[g.reason] + why
+	words, call, it := reasonWords[g.reason], "its call", "it"
+	if len(g.events) > 1 {
+		words, call, it = reasonWordsOfMany[g.reason], "their calls", "them"
+	}
+	text := words + why
 	if s.Archived && g.reason == eventlog.HeldRepair {
-		text = "a repair of the script; no version frees it any more, but a skip does" + why
+		text = fmt.Sprintf("a repair of the script; no version frees %s any more, but a skip does%s", it, why)
 	}
 	switch _, m := heldBy(s, first); {
 	case g.reason == eventlog.HeldReconcile && m != nil && !m.Call.Reconciles:
-		text = "a person to decide once nothing of its call can be under way" + why
-		if m.OverAt != 0 {
+		text = fmt.Sprintf("a person to decide once nothing of %s can be under way%s", call, why)
+		if m.OverAt != 0 && len(g.events) == 1 {
 			text = fmt.Sprintf("a person to decide at %s, when nothing of its call can be under way%s", m.OverAt, why)
 		}
 	case onlyNextIsLeft(first) &&
@@ -132,8 +146,10 @@ func (w *Why) explainGroup(s *projections.State, g heldGroup, keys heldKeys) {
 	}
 	switch changed := f != nil && f.Code == deploy.CodeChanged; {
 	case s.Archived: // nothing of it is tried again
+	case changed && g.reason == eventlog.HeldPerson && g.deployed(s) != "":
+		text += fmt.Sprintf("; the script has been deployed since (%s): pawl resume %s", g.deployed(s), s.Name)
 	case changed && g.reason == eventlog.HeldPerson:
-		text += "; deploy the script again to accept the tool as it is now, then resume"
+		text += "; deploy the script again to accept that, then resume"
 	case g.reason == eventlog.HeldPerson:
 		if remedy := remedies[eventlog.BlockReason(classOf(f))]; remedy != "" && classOf(f) != eventlog.Logic {
 			text += "; " + strings.ToLower(remedy[:1]) + strings.TrimSuffix(remedy[1:], ".")
@@ -146,6 +162,17 @@ func (w *Why) explainGroup(s *projections.State, g heldGroup, keys heldKeys) {
 	}
 	w.add("%s held, the oldest since %s, for %s: %s and %d more%s.", eventlog.Count(len(g.events), "event")+" are",
 		first.Held.Since, text, name, len(g.events)-1, keys.say(s, first, "the first of them"))
+}
+
+// differ reports whether the failures of the events have different messages.
+func (g heldGroup) differ(s *projections.State) bool {
+	messages := map[string]bool{}
+	for _, e := range g.events {
+		if f := failureOf(s, e); f != nil {
+			messages[f.Message] = true
+		}
+	}
+	return len(messages) > 1
 }
 
 // failureOf is the failure because of which the event is held, as far as it is in memory.
@@ -171,7 +198,7 @@ func (w *Why) canEnd(s *projections.State, reason eventlog.HeldReason, of []held
 		} else {
 			w.once("%s", eventCommand("jobs show", s.Name, e.Topic, e.MessageID))
 		}
-		ends := w.with.Ends(&s.Workflow, e, run, m)
+		ends := w.with.ends(&s.Workflow, e, run, m, deployedSince(s, run, e.Held.Since) != "")
 		if reason == eventlog.HeldIndeterminate && m != nil {
 			ends = w.resolutions(s.Name, m, string(m.ID))
 		}
@@ -203,7 +230,9 @@ func (w *Why) canEnd(s *projections.State, reason eventlog.HeldReason, of []held
 		}
 		w.once("pawl reject %s", mutations)
 	default:
-		changed := slices.ContainsFunc(of, func(g heldGroup) bool { return g.code == deploy.CodeChanged })
+		changed := slices.ContainsFunc(of, func(g heldGroup) bool {
+			return g.code == deploy.CodeChanged && g.deployed(s) == ""
+		})
 		if reason == eventlog.HeldRepair || changed {
 			w.once("pawl deploy FILE")
 		}
@@ -251,81 +280,6 @@ func parts(groups []heldGroup) (list []heldPart) {
 // onlyNextIsLeft reports whether the change of an event that is held for a person or a repair is made. A skip is then
 // recorded, and ends the event and its hold only once next has run (O7).
 func onlyNextIsLeft(e *projections.TopicEvent) bool { return e.Status == eventlog.EventStatusReserved }
-
-// outlookOf joins the outlooks of the calls for which events are held: a command is offered for all of them if it is
-// accepted for at least one. It also says how many calls can still take effect.
-func (w *Why) outlookOf(s *projections.State, groups []heldGroup) engine.Outlook {
-	all := engine.Outlook{}
-	open, settled := 0, 0
-	for _, g := range groups {
-		for _, e := range g.events {
-			_, m := heldBy(s, e)
-			if m == nil {
-				continue
-			}
-			one := w.with.outlook(s.Name, m)
-			all.Asks = all.Asks || one.Asks
-			if one.MayTakeEffect {
-				open++
-			} else {
-				settled++
-			}
-		}
-	}
-	all.MayTakeEffect = open > 0 && settled == 0
-	if open > 0 {
-		w.add("%s can still take effect, until a few minutes after the deadline: you cannot say yet that nothing "+
-			"happened.", eventlog.Count(open, "call"))
-	}
-	return all
-}
-
-// Ends names the commands that end what holds the event, the most likely one first, each accepted in this very state
-// (C5). There are none for a call whose outcome is being asked for: that ends by itself.
-func (b Beside) Ends(w *projections.Workflow, e *projections.TopicEvent, run *projections.Run,
-	m *projections.Mutation) []string {
-	var commands []string
-	can := func(format string, args ...any) { commands = append(commands, fmt.Sprintf(format, args...)) }
-	redrive := eventCommand("redrive", w.Name, e.Topic, e.MessageID)
-	skip := eventCommand("skip", w.Name, e.Topic, e.MessageID)
-	switch {
-	case e.Held == nil || e.Held.Reason == eventlog.HeldReconcile:
-		return nil
-	case e.Held.Reason == eventlog.HeldIndeterminate:
-		if m != nil {
-			return resolutions(string(m.ID), b.outlook(w.Name, m))
-		}
-		return commands
-	case w.Archived:
-		return append(commands, skip)
-	case e.Held.Reason == eventlog.HeldApproval:
-		if m != nil {
-			if w.Pause != nil {
-				can("pawl resume %s", w.Name)
-			} else {
-				can("pawl approve %s", m.ID)
-			}
-			can("pawl reject %s", m.ID)
-		}
-		return append(commands, skip)
-	case e.Held.Reason == eventlog.HeldRepair:
-		can("pawl deploy FILE")
-	default:
-		f := readmodel.HeldFailure(e, run, m)
-		if f != nil && f.Code == deploy.CodeChanged {
-			can("pawl deploy FILE")
-		}
-		can("pawl resume %s", w.Name)
-		if f != nil && f.Class == eventlog.Logic {
-			can("pawl deploy FILE")
-		}
-	}
-	commands = append(commands, redrive)
-	if !onlyNextIsLeft(e) {
-		commands = append(commands, skip)
-	}
-	return commands
-}
 
 // heldBy returns the run after which the event is held, and that run's mutation, as far as they are in memory.
 func heldBy(s *projections.State, e *projections.TopicEvent) (*projections.Run, *projections.Mutation) {

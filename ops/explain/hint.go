@@ -90,6 +90,7 @@ var hints = map[hint.Code]string{
 	hint.LookAgain:    "look at it again: pawl why %s",
 	hint.AfterRun:     "redrive it once that run is over (pawl why %s)",
 	hint.CancelFirst:  "pawl cancel %[1]s %[2]s MESSAGE-ID, then pawl redrive %[1]s %[2]s MESSAGE-ID",
+	hint.SkipInstead:  "skip the event instead: pawl skip %s %s MESSAGE-ID",
 	hint.RunProgress:  "see how far its run is: pawl why %s",
 	hint.IncludingUnknown: "look at the other side; to redrive them all the same: --including-unknown, " +
 		"or includingUnknown: true",

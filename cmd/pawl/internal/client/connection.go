@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 
 	"github.com/pawl-run/pawl/cmd/pawl/internal/exit"
 	"github.com/pawl-run/pawl/cmd/pawl/internal/term"
@@ -76,7 +77,7 @@ func (c *Connection) Explain(err error) error {
 			err = nil // port 0 could never answer, so the error of the attempt says nothing
 		}
 		return &exit.Failure{
-			Code: exit.CodeUnreachable, What: c.silence, Err: err,
+			Code: exit.CodeUnreachable, What: c.silence, Err: c.without(err),
 			Hint: c.whereElse(),
 		}
 	}
@@ -138,4 +139,27 @@ func Answer[T any](c *Connection, operation string, params map[string]any, show 
 		return c.Screen.JSON(raw)
 	}
 	return show(out)
+}
+
+// shortened is an error whose text leaves out what has been said before it.
+type shortened struct {
+	error
+	text string
+}
+
+// Error is the shorter text.
+func (s shortened) Error() string { return s.text }
+
+// Unwrap is the whole error.
+func (s shortened) Unwrap() error { return s.error }
+
+// without is the error without the words that no engine is reachable at the address.
+func (c *Connection) without(err error) error {
+	if err == nil {
+		return nil
+	}
+	if text, is := strings.CutPrefix(err.Error(), rpc.ErrUnreachable.Error()+" at "+c.Address+": "); is {
+		return shortened{err, text}
+	}
+	return err
 }

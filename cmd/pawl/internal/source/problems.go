@@ -84,3 +84,14 @@ func PrintFreed(screen term.Screen, events int) {
 		fmt.Fprintf(screen.Err, "%d events that were held go on\n", events)
 	}
 }
+
+// PrintHeld says how many events of a workflow are still held after a deploy until a person resumes it.
+func PrintHeld(screen term.Screen, workflow string, events int) {
+	switch events {
+	case 0:
+	case 1:
+		fmt.Fprintf(screen.Err, "1 event is still held until you resume the workflow: pawl resume %s\n", workflow)
+	default:
+		fmt.Fprintf(screen.Err, "%d events are still held until you resume the workflow: pawl resume %s\n", events, workflow)
+	}
+}

@@ -20,5 +20,8 @@ func Path(path string) string {
 	if err != nil || !filepath.IsLocal(rel) || dir == filepath.VolumeName(dir)+string(filepath.Separator) {
 		return path
 	}
+	if rel == "." {
+		return rel
+	}
 	return "." + string(filepath.Separator) + rel
 }

@@ -144,10 +144,15 @@ func (p *Progress) lines(r eventlog.Record) []string {
 			if run.call.Resends() {
 				then = "the same is sent again %s with the same key, unless its outcome is known before"
 			}
-			say("%s %s.%s: no certain answer; "+then, p.Style.Yellow("?"), run.call.Connector, run.call.Operation,
-				in(f.At, r.At))
+			say("%s %s.%s%s: no certain answer; "+then, p.Style.Yellow("?"), run.call.Connector, run.call.Operation,
+				run.about(), in(f.At, r.At))
 		case *eventlog.MutationResent:
-			say("%s mutation %s is sent again with the same key (attempt %d)", p.Style.Yellow("↻"), f.Mutation, f.Attempt)
+			run := p.of(r.Workflow, eventlog.RunID(f.Mutation))
+			if run.call.Connector == "" {
+				p.rememberCall(run, r.Workflow, f.Mutation)
+			}
+			say("%s mutation %s%s is sent again with the same key (attempt %d)", p.Style.Yellow("↻"), f.Mutation, run.about(),
+				f.Attempt)
 		case *eventlog.MutationLeftIndeterminate:
 			run := p.of(r.Workflow, eventlog.RunID(f.Mutation))
 			if run.call.Connector == "" {
@@ -160,8 +165,8 @@ func (p *Progress) lines(r eventlog.Record) []string {
 			if run.call.Reconciles || run.call.Connector == "" && !failedIn(r) {
 				possible = "--happened, --did-not-happen, --skip or --ask-again"
 			}
-			say("%s it is not known whether mutation %s happened; look, then: pawl resolve %s %s", p.Style.Red("✗"), f.Mutation,
-				f.Mutation, possible)
+			say("%s it is not known whether mutation %s%s happened; look, then: pawl resolve %s %s", p.Style.Red("✗"),
+				f.Mutation, run.about(), f.Mutation, possible)
 		case *eventlog.MutationApprovalRequested:
 			say("%s %s waits for approval: pawl mutations show %s, then pawl approve %s", p.Style.Yellow("?"), titleOf(f.Call),
 				f.Mutation, f.Mutation)

@@ -84,6 +84,27 @@ func TestProgress(t *testing.T) {
 				{&eventlog.MutationApplied{Mutation: "R2", Run: "R2"}},
 			},
 			[]string{"✓ Tell Ann (http.post)", "✓ Tell Bob (http.post)"}},
+		{"runs side by side: what is not known of a call is told of its own event or title",
+			[]transition{
+				{&eventlog.RunStarted{Run: "R1", Handler: "tell", Event: &eventlog.EventRef{Topic: "due", MessageID: "o-1"}}},
+				{&eventlog.RunStarted{Run: "R2", Handler: "tell", Event: &eventlog.EventRef{Topic: "due", MessageID: "o-2"}}},
+				{&eventlog.MutationStarted{Mutation: "R1", Run: "R1", Call: eventlog.MutationCall{Connector: "http",
+					Operation: "post", Reconciles: true}}},
+				{&eventlog.RunPrepared{Run: "R2", UITitle: "Tell Bob"}, &eventlog.MutationStarted{Mutation: "R2", Run: "R2",
+					Call: eventlog.MutationCall{Connector: "http", Operation: "post"}}},
+				{&eventlog.MutationReconcileScheduled{Mutation: "R1", At: began.Add(time.Second)}},
+				{&eventlog.MutationReconcileScheduled{Mutation: "R2", At: began.Add(time.Second)}},
+				{&eventlog.MutationResent{Mutation: "R1", Attempt: 2}},
+				{&eventlog.MutationLeftIndeterminate{Mutation: "R1"}},
+			},
+			[]string{
+				"? http.post (event o-1): no certain answer; asking again in 1s what became of it",
+				"? http.post (Tell Bob): no certain answer; a person can decide in 1s, when nothing of the call can be under way " +
+					"any more",
+				"↻ mutation R1 (event o-1) is sent again with the same key (attempt 2)",
+				"✗ it is not known whether mutation R1 (event o-1) happened; look, then: pawl resolve R1 --happened, " +
+					"--did-not-happen, --skip or --ask-again",
+			}},
 		{"a row, named by the script and by its place",
 			[]transition{
 				{started("record")},

@@ -148,7 +148,7 @@ func (c *rollbackVersion) Run(engine *client.Finder, screen term.Screen) error {
 		Changed bool
 		Asks    []string
 
-		FreedEvents int
+		FreedEvents, HeldForResume int
 	}) error {
 		if !done.Changed {
 			fmt.Fprintf(screen.Out, "%s %s runs the script of %s already; nothing was changed\n", c.Name, done.Version,
@@ -157,6 +157,7 @@ func (c *rollbackVersion) Run(engine *client.Finder, screen term.Screen) error {
 		}
 		fmt.Fprintf(screen.Out, "%s %s has the script of %s\n", c.Name, done.Version, c.Version)
 		source.PrintFreed(screen, done.FreedEvents)
+		source.PrintHeld(screen, c.Name, done.HeldForResume)
 		for _, capability := range done.Asks {
 			fmt.Fprintf(screen.Err, "%s asks before each %s; to allow it: pawl grants %s %s=allow\n", c.Name, capability, c.Name,
 				capability)

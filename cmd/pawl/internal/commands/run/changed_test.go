@@ -41,8 +41,8 @@ func TestUpNamesChangedConnectors(t *testing.T) {
 	var out bytes.Buffer
 	sayChanged(&out, deploy.CatalogOf(registry), "/x/a.ts", running)
 	if got := out.String(); strings.Count(got, "\n") != 1 ||
-		!strings.Contains(got, "shop.order is not what this version") ||
-		!strings.HasSuffix(got, "until then it is not called: pawl deploy /x/a.ts\n") {
+		!strings.Contains(got, "the configuration of shop.order has changed since the deploy: reconcile was removed") ||
+		!strings.HasSuffix(got, "it is not called until a deploy accepts that: pawl deploy /x/a.ts\n") {
 		t.Error(got)
 	}
 }

@@ -149,7 +149,8 @@ func (d deployer) otherVersion(last deployment, known bool) eventlog.Version {
 func sayChanged(out io.Writer, live deploy.Catalog, path string, running *eventlog.Definition) {
 	for _, op := range running.Operations {
 		if changed := deploy.Changed(live, op); changed != nil {
-			fmt.Fprintf(out, "pawl: %s; until then it is not called: pawl deploy %s\n", changed.Message, term.Path(path))
+			fmt.Fprintf(out, "pawl: %s; it is not called until a deploy accepts that: pawl deploy %s\n", changed.Message,
+				term.Path(path))
 		}
 	}
 }

@@ -74,7 +74,7 @@ func (c *Deploy) deploy(ctx context.Context, connected *client.Connection, scree
 		Changed   bool
 		Freed     bool
 
-		FreedEvents int
+		FreedEvents, HeldForResume int
 	}
 	if err := json.Unmarshal(raw, &done); err != nil {
 		return fmt.Errorf("read the engine's answer: %w", err)
@@ -89,6 +89,7 @@ func (c *Deploy) deploy(ctx context.Context, connected *client.Connection, scree
 			done.Name, done.Name)
 	}
 	source.PrintFreed(screen, done.FreedEvents)
+	source.PrintHeld(screen, string(done.Name), done.HeldForResume)
 	for _, capability := range done.Asks {
 		fmt.Fprintf(screen.Err, "%s asks before each %s; to allow it: pawl grants %s %s=allow\n", done.Name, capability,
 			done.Name, capability)

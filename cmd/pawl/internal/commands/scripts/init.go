@@ -47,7 +47,11 @@ func (c *Init) Run(screen term.Screen) error {
 	for _, path := range kept {
 		fmt.Fprintf(screen.Err, "%s is there already, and stays as it is\n", term.Path(path))
 	}
-	fmt.Fprintf(screen.Err, "\n%s: %s. Try, in %s:\n", template.Script, template.About, term.Path(c.Dir))
+	try := "Try"
+	if dir := term.Path(c.Dir); dir != "." {
+		try = "Try, in " + dir
+	}
+	fmt.Fprintf(screen.Err, "\n%s: %s. %s:\n", template.Script, template.About, try)
 	for _, command := range append([]string{"pawl validate " + template.Script, "pawl test " + template.Script},
 		template.Next...) {
 		fmt.Fprintf(screen.Err, "  %s\n", command)
