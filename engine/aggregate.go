@@ -84,8 +84,11 @@ type Outlook struct {
 	// not known.
 	MayTakeEffect bool
 	Until         eventlog.Instant
-	// Asks says that its connector can be asked what became of it (O3).
-	Asks bool
+	// Asking is how it can be found out now what became of it. Asks says that something may come of trying that again
+	// (O3); NotAsked says why nothing would.
+	Asking   decide.Asking
+	Asks     bool
+	NotAsked string
 }
 
 func newAggregate(

@@ -228,7 +228,7 @@ func (a *aggregate) lookAtCalls(env *decide.Env, s *projections.State, cmd decid
 		env.Unseen = a.calls.unseenOf(s)
 	case decide.Resolve:
 		outlook := a.calls.outlook(s, c.Mutation)
-		env.MayTakeEffect, env.Asks = outlook.MayTakeEffect, outlook.Asks
+		env.MayTakeEffect, env.Asking = outlook.MayTakeEffect, outlook.Asking
 	}
 }
 

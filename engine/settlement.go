@@ -258,11 +258,12 @@ func (c *calls) outlook(s *projections.State, id eventlog.MutationID) Outlook {
 	if m == nil || m.Status != eventlog.MutationStatusIndeterminate {
 		return Outlook{} // decide refuses what is resolved otherwise
 	}
-	// A host that promised nothing when the call was made may not know it again: where asking it means to send the call
-	// again, it is not asked.
-	connectors, call := c.workflow.engine.Config.Connectors, c.call(m)
-	out := Outlook{Asks: connectors.Reconciles(call) && (m.Call.Resends() || connectors.Resends(call) == 0)}
 	now := c.workflow.engine.Moment()
+	out := Outlook{Asking: c.asking(m), Asks: true}
+	if no := decide.CannotAskAgain(s, m, out.Asking, c.workflow.engine.Config.Policies.Reconcile.Attempts,
+		eventlog.At(now.Clock)); no != nil {
+		out.Asks, out.NotAsked = false, no.Message
+	}
 	x := c.underWay.See(m, now)
 	if x.Own {
 		out.MayTakeEffect = !x.Over
@@ -277,6 +278,13 @@ func (c *calls) outlook(s *projections.State, id eventlog.MutationID) Outlook {
 		out.MayTakeEffect, out.Until = true, eventlog.At(now.Clock.Add(left)).Add(time.Microsecond) // rounded up
 	}
 	return out
+}
+
+// asking is how it can be found out what became of the call, by the configuration as it is now.
+func (c *calls) asking(m *projections.Mutation) decide.Asking {
+	connectors, call := c.workflow.engine.Config.Connectors, c.call(m)
+	_, present := connectors.Operation(m.Call.Connector, m.Call.Operation)
+	return decide.Asking{Present: present, Reconciles: connectors.Reconciles(call), Resends: connectors.Resends(call)}
 }
 
 // leftOpen lists the mutations whose request this process has sent and whose exchange has not ended.

@@ -96,10 +96,8 @@ func (c Resolve) decide(d *decision) error {
 		d.unblockUncertain(run)
 	case TryAgain:
 		// A connector that could not be asked when the call was made may be able to answer now.
-		if !m.Call.Reconciles && !d.env.Asks {
-			return refuse(Conflict, "mutation.noReconcile", "%s.%s cannot be asked what became of it", m.Call.Connector,
-				m.Call.Operation).
-				hint(hint.FindOut, m.ID)
+		if no := CannotAskAgain(s, m, d.env.Asking, d.env.Policies.Reconcile.Attempts, d.env.Now); no != nil {
+			return no
 		}
 		f := uncertainty(m.Failure)
 		// Never before the call's own end: an answer then could still be overtaken by it.

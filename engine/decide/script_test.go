@@ -220,8 +220,12 @@ func (b *bench) command(line string) error {
 		b.open = w.first() == "yes"
 		return nil
 	case "asks":
-		b.asks = w.first() == "yes"
-		return nil
+		within, err := time.ParseDuration(w.named["resend"])
+		if w.named["resend"] == "" {
+			err = nil
+		}
+		b.asking = &decide.Asking{Present: w.first() != "gone", Reconciles: w.first() == "yes", Resends: within}
+		return err
 	case "hold":
 		b.hold = map[string]decide.Standstill{"on": decide.EngineStandstill, "damage": decide.DamageStandstill}[w.first()]
 		return nil

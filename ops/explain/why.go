@@ -56,12 +56,10 @@ type Beside struct {
 
 // outlook is the outlook of a mutation's call. Without an engine it is made from the mutation's record alone.
 func (b Beside) outlook(w eventlog.WorkflowName, m *projections.Mutation) engine.Outlook {
-	out := engine.Outlook{}
-	if b.Outlook != nil {
-		out = b.Outlook(w, m.ID)
+	if b.Outlook == nil {
+		return engine.Outlook{Asks: m.Call.Reconciles}
 	}
-	out.Asks = out.Asks || m.Call.Reconciles
-	return out
+	return b.Outlook(w, m.ID)
 }
 
 // run returns a run that the explanation speaks of, or nil.
