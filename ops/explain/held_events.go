@@ -196,10 +196,16 @@ func (w *Why) canEnd(s *projections.State, reason eventlog.HeldReason, of []held
 	case s.Archived:
 		w.once("pawl skip %s", events)
 	case reason == eventlog.HeldApproval:
-		if s.Pause != nil {
+		switch accept, approve := w.approvable(s, of); {
+		case s.Pause != nil:
 			w.once("pawl resume %s", s.Name)
-		} else {
-			w.once("pawl approve %s", mutations)
+		default:
+			if accept {
+				w.once("pawl deploy FILE")
+			}
+			if approve {
+				w.once("pawl approve %s", mutations)
+			}
 		}
 		w.once("pawl reject %s", mutations)
 	default:
@@ -252,6 +258,21 @@ func parts(groups []heldGroup) (list []heldPart) {
 // recorded, and ends the event and its hold only once next has run (O7).
 func onlyNextIsLeft(e *projections.TopicEvent) bool { return e.Status == eventlog.EventStatusReserved }
 
+// approvable reports whether some calls can be approved, and whether some cannot before a deploy accepts their
+// operation.
+func (w *Why) approvable(s *projections.State, groups []heldGroup) (accept, approve bool) {
+	for _, g := range groups {
+		for _, e := range g.events {
+			if _, m := heldBy(s, e); w.with.changed(s.Name, m) {
+				accept = true
+			} else {
+				approve = true
+			}
+		}
+	}
+	return accept, approve
+}
+
 // outlookOf joins the outlooks of the calls for which events are held: a command is offered for all of them if it is
 // accepted for at least one. It also says how many calls can still take effect.
 func (w *Why) outlookOf(s *projections.State, groups []heldGroup) engine.Outlook {
@@ -300,9 +321,12 @@ func (b Beside) Ends(w *projections.Workflow, e *projections.TopicEvent, run *pr
 		return append(commands, skip)
 	case e.Held.Reason == eventlog.HeldApproval:
 		if m != nil {
-			if w.Pause != nil {
+			switch {
+			case w.Pause != nil:
 				can("pawl resume %s", w.Name)
-			} else {
+			case b.changed(w.Name, m):
+				can("pawl deploy FILE")
+			default:
 				can("pawl approve %s", m.ID)
 			}
 			can("pawl reject %s", m.ID)
