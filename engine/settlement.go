@@ -255,14 +255,18 @@ func (c *calls) unseenOf(s *projections.State) (unseen time.Duration) {
 // may take has passed. Here the first of the two clocks to show that is enough, because a person has looked.
 func (c *calls) outlook(s *projections.State, id eventlog.MutationID) Outlook {
 	m := s.Mutation(id)
+	if m != nil && m.Status == eventlog.MutationStatusAwaitingApproval {
+		return Outlook{Changed: c.changed(c.pins(m))}
+	}
 	if m == nil || m.Status != eventlog.MutationStatusIndeterminate {
 		return Outlook{} // decide refuses what is resolved otherwise
 	}
-	// A host that promised nothing when the call was made may not know it again: where asking it means to send the call
-	// again, it is not asked.
-	connectors, call := c.workflow.engine.Config.Connectors, c.call(m)
-	out := Outlook{Asks: connectors.Reconciles(call) && (m.Call.Resends() || connectors.Resends(call) == 0)}
 	now := c.workflow.engine.Moment()
+	out := Outlook{Asking: c.asking(m), Asks: true}
+	if no := decide.CannotAskAgain(s, m, out.Asking, c.workflow.engine.Config.Policies.Reconcile.Attempts,
+		eventlog.At(now.Clock)); no != nil {
+		out.Asks, out.NotAsked = false, no.Message
+	}
 	x := c.underWay.See(m, now)
 	if x.Own {
 		out.MayTakeEffect = !x.Over

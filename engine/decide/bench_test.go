@@ -39,7 +39,8 @@ type bench struct {
 	hold     decide.Standstill
 	unseen   time.Duration
 	open     bool
-	asks     bool
+	changed  *eventlog.Failure
+	asking   *decide.Asking // nil: as when the call was made
 	actor    string
 	runs     int
 	sessions int
@@ -80,8 +81,9 @@ func (b *bench) do(cmd decide.Command) error {
 	b.decided = true
 	env := decide.Env{
 		Now: b.now, Engine: b.engine, Jitter: b.jitter, Policies: b.policies, MaxHeld: b.maxHeld, Standstill: b.hold,
-		Unseen: b.unseen, MayTakeEffect: b.open, Asks: b.asks,
-		Run: eventlog.RunID(fmt.Sprintf("R%d", b.runs+1)), Session: eventlog.SessionID(fmt.Sprintf("S%d", b.sessions+1)),
+		Unseen: b.unseen, MayTakeEffect: b.open, Asking: b.askingOf(cmd),
+		Changed: b.changed,
+		Run:     eventlog.RunID(fmt.Sprintf("R%d", b.runs+1)), Session: eventlog.SessionID(fmt.Sprintf("S%d", b.sessions+1)),
 		Actor: eventlog.Actor{Kind: "user", Name: b.actor}, NextDue: map[eventlog.Handler]eventlog.Instant{},
 	}
 	for n := range 8 {
@@ -107,6 +109,20 @@ func (b *bench) do(cmd decide.Command) error {
 	}
 	b.append(s, d.Transition(workflow, env), d.Folded)
 	return nil
+}
+
+// askingOf is how the outcome of the call that a Resolve names can be found out now.
+func (b *bench) askingOf(cmd decide.Command) decide.Asking {
+	if b.asking != nil {
+		return *b.asking
+	}
+	c, _ := cmd.(decide.Resolve)
+	m := b.state.Mutation(c.Mutation)
+	if m == nil {
+		return decide.Asking{}
+	}
+	return decide.Asking{Present: true, Reconciles: m.Call.Reconciles,
+		Resends: time.Duration(m.Call.ResendMS) * time.Millisecond}
 }
 
 // decide decides with the history that the decision misses, and returns the state that has it.

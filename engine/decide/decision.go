@@ -131,8 +131,11 @@ type Env struct {
 	// MayTakeEffect says that the call of the mutation that a Resolve names can take effect yet: its request is still
 	// open, or was open not long ago in a process that is gone (O1).
 	MayTakeEffect bool
-	// Asks says that the connector of the mutation that a Resolve names can be asked now what became of its call (O3).
-	Asks bool
+	// Asking is how it can be found out now what became of the call of the mutation that a Resolve names (O3).
+	Asking Asking
+	// Changed says how the operation of the call that an Approve names differs from what was deployed; nil where it does
+	// not.
+	Changed *eventlog.Failure
 	// MaxHeld bounds the events of a concurrent consumer that are held, or whose run waits for a place: with so many no
 	// run begins for another (C3).
 	MaxHeld int

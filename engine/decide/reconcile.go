@@ -39,20 +39,15 @@ func (c ResendMutation) decide(d *decision) error {
 	}
 	attempt := counted(m) + 1
 	end := resendEnd(m)
-	why := ""
-	switch {
-	case s.Archived:
-		why = "it is not sent again, since the workflow is archived"
-	case m.StartedAt > d.env.Now.Add(ReconcileMargin):
-		why = "it is not sent again, since by this machine's clock its start lies ahead"
-	case end <= d.env.Now:
-		why = "it is not sent again, since reconcile.within of its host has passed"
-	case attempt > d.env.Policies.Reconcile.Attempts:
-		why = "it is not sent again, since policies.reconcile.attempts are used up"
+	why := notResent(s, m, time.Duration(m.Call.ResendMS)*time.Millisecond, d.env.Now)
+	if why == "" && attempt > d.env.Policies.Reconcile.Attempts {
+		why = "policies.reconcile.attempts are used up"
 	}
 	if why != "" {
 		f := uncertainty(m.Failure)
-		f.Message = joined(strings.TrimSuffix(f.Message, "."), "; ", why)
+		if why = "it is not sent again, since " + why; !strings.HasSuffix(f.Message, why) { // said before
+			f.Message = joined(strings.TrimSuffix(f.Message, "."), "; ", why)
+		}
 		d.leaveIndeterminate(m, m.Run, f)
 		d.kind = "mutation.left_indeterminate"
 		return nil

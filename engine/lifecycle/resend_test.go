@@ -104,9 +104,14 @@ func resends(t *testing.T, honours bool, plan ...turnedOut) (*life, *receiver) {
 // promise starts the engine with a receiver that is promised to know a call by its key for so long.
 func (l *life) promise(r *receiver, within time.Duration) {
 	l.t.Helper()
+	l.configure(r, &httpcall.ReconcileConfig{Resend: true, Within: within, Failed: httpcall.Rule{Status: 422}})
+}
+
+// configure starts the engine with a receiver that is asked, or sent calls again, in this way; in none if it is nil.
+func (l *life) configure(r *receiver, reconcile *httpcall.ReconcileConfig) {
+	l.t.Helper()
 	client, err := httpcall.New(httpcall.Config{Hosts: map[string]httpcall.HostConfig{r.address: {
-		Private: true, Timeout: 10 * time.Second,
-		Reconcile: &httpcall.ReconcileConfig{Resend: true, Within: within, Failed: httpcall.Rule{Status: 422}},
+		Private: true, Timeout: 10 * time.Second, Reconcile: reconcile,
 	}}})
 	if err != nil {
 		l.t.Fatal(err)

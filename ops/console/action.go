@@ -62,7 +62,8 @@ var actions = []action{
 	{id: "resolveMutation/skip", label: "Skip it", danger: true, path: []string{"mutation"}, asks: []asked{comment},
 		says: "Nothing more is done about the call: its events end as skipped, and the run goes on without a result."},
 	{id: "resolveMutation/try_again", label: "Ask again", path: []string{"mutation"}, asks: []asked{comment},
-		says: "The other side is asked once more what became of the call. The call itself is not sent again."},
+		says: "The other side is asked once more what became of the call. Only where its host is configured to recognise " +
+			"the key (reconcile.resend), it gets the same call once more instead."},
 	{id: "approveMutations", label: "Approve", many: true, asks: []asked{comment},
 		says: "Each of these requests is sent once, exactly as it is recorded."},
 	{id: "rejectMutations", label: "Reject", danger: true, many: true, asks: []asked{comment},

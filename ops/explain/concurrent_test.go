@@ -311,7 +311,7 @@ func TestEnds(t *testing.T) {
 	}
 	// What a person cannot know yet is not offered (O1).
 	open := Beside{Outlook: func(w eventlog.WorkflowName, id eventlog.MutationID) engine.Outlook {
-		return engine.Outlook{MayTakeEffect: w == "shop" && id == "R1"}
+		return engine.Outlook{Asks: true, MayTakeEffect: w == "shop" && id == "R1"}
 	}}
 	e := l.state.Event("in", "a")
 	run, of := heldBy(l.state, e)

@@ -75,9 +75,12 @@ func (b Beside) ends(w *projections.Workflow, e *projections.TopicEvent, run *pr
 		return append(commands, skip)
 	case e.Held.Reason == eventlog.HeldApproval:
 		if m != nil {
-			if w.Pause != nil {
+			switch {
+			case w.Pause != nil:
 				can("pawl resume %s", w.Name)
-			} else {
+			case b.changed(w.Name, m):
+				can("pawl deploy FILE")
+			default:
 				can("pawl approve %s", m.ID)
 			}
 			can("pawl reject %s", m.ID)

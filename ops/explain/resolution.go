@@ -45,8 +45,13 @@ func (w *Why) resolutions(name eventlog.WorkflowName, m *projections.Mutation, i
 	case outlook.Asks && !m.Call.Reconciles:
 		w.add("Its connector could not be asked when the call was made, but now it can. Pawl believes it if it says that "+
 			"the call happened (its key is %s), and does not believe that it did not happen.", m.Key)
+	case outlook.Asks && m.Call.Resends():
+		w.add("To find out, the same call can also be sent again with the same key, which its host is configured to " +
+			"recognise (reconcile.resend).")
 	case outlook.Asks:
-		w.add("Its connector can also be asked again.")
+		w.add("Its connector can also be asked again; nothing is sent.")
+	case m.Call.Reconciles && outlook.NotAsked != "":
+		w.add("It cannot be asked about again: %s.", outlook.NotAsked)
 	}
 	switch {
 	case outlook.MayTakeEffect && outlook.Until != 0:

@@ -56,12 +56,15 @@ type Beside struct {
 
 // outlook is the outlook of a mutation's call. Without an engine it is made from the mutation's record alone.
 func (b Beside) outlook(w eventlog.WorkflowName, m *projections.Mutation) engine.Outlook {
-	out := engine.Outlook{}
-	if b.Outlook != nil {
-		out = b.Outlook(w, m.ID)
+	if b.Outlook == nil {
+		return engine.Outlook{Asks: m.Call.Reconciles}
 	}
-	out.Asks = out.Asks || m.Call.Reconciles
-	return out
+	return b.Outlook(w, m.ID)
+}
+
+// changed reports whether the call awaits an approval that is refused until a deploy accepts its operation.
+func (b Beside) changed(w eventlog.WorkflowName, m *projections.Mutation) bool {
+	return m != nil && b.outlook(w, m).Changed != nil
 }
 
 // run returns a run that the explanation speaks of, or nil.

@@ -35,6 +35,8 @@ type Mutation struct {
 	// Deadline is until when Pawl waits for the answer to the latest sending of the call, 0 before the call has left. The
 	// other side may still be at work on it a little longer.
 	Deadline eventlog.Instant `json:"deadline,omitempty" jsonschema:"until when Pawl waits for the answer to the latest sending of the call; the other side may be at work on it a little longer; absent before the call has left"`
+	// Resends says that its host is not asked what became of the call: the same call is sent again to find out (F5).
+	Resends bool `json:"resends,omitempty" jsonschema:"to find out what became of the call, the same call is sent again with the same key; otherwise its connector is asked, and nothing is sent"`
 	// Comment is what the person who decided on it last has said, null for nothing.
 	Comment *Comment `json:"comment"`
 	// Decision is the latest that a person or client has taken on it, null for none.
@@ -101,7 +103,7 @@ func MutationView(w eventlog.WorkflowName, m *projections.Mutation, of Run) Muta
 		Params: raw(m.Call.Params), ParamsHash: m.Call.ParamsHash, UITitle: optional(m.Call.UITitle), Status: m.Status,
 		Result: raw(m.Result), Error: failureView(m.Failure), ResolvedBy: optional(m.ResolvedBy),
 		ReconcileAttempts: m.ReconcileAttempts, RequestedAt: m.RequestedAt, StartedAt: m.StartedAt, SettledAt: m.SettledAt,
-		IdempotencyKey: m.Key, Deadline: m.Deadline,
+		IdempotencyKey: m.Key, Deadline: m.Deadline, Resends: m.Call.Resends(),
 		Comment: comment, Decision: decisionView(m.Decision), Events: listed(of.Events), EventCount: of.EventCount,
 	}
 }

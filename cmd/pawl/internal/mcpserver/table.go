@@ -217,8 +217,9 @@ var tools = []*tool{
 	{
 		name: "resolve", title: "Say what became of a call",
 		about: "Say what became of a mutation that is indeterminate: did_happen (with result), did_not_happen (it is " +
-			"prepared and sent anew), skip, or try_again (ask its connector again). Call it only when you know from the " +
-			"other system; a wrong did_not_happen repeats a change. Otherwise ask the person.",
+			"prepared and sent anew), skip, or try_again (its host is asked again, or gets the same call once " +
+			"more with the same key where reconcile.resend is configured). Call it only when you know from the other " +
+			"system; a wrong did_not_happen repeats a change. Otherwise ask the person.",
 		kinds:    []kind{{name: "mutation", operation: "resolveMutation"}},
 		destroys: true,
 		next: func(_ map[string]any, answer json.RawMessage) string {

@@ -86,8 +86,12 @@ func (f *bulkFlags) act(engine *client.Finder, screen term.Screen, named []strin
 func actOnOne(connected *client.Connection, mutation string, on bulkAction) error {
 	screen, then, params := connected.Screen, on.then, on.params
 	params["mutation"] = mutation
-	return client.Answer(connected, on.one, params, func(m struct{ ID, Workflow, Connector, Operation string }) error {
+	return client.Answer(connected, on.one, params, func(m struct {
+		ID, Workflow, Connector, Operation string
+		Resends                            bool
+	}) error {
 		var w workflowStatus
+		then := then.sending(m.Resends)
 		if then.work != "" {
 			if err := connected.Call("getWorkflow", map[string]any{"workflow": m.Workflow}, &w); err != nil {
 				// The action is recorded: after an error a person would do it again.

@@ -8,8 +8,9 @@ import (
 
 // consequence is what an action on a mutation has done, and the work that then goes on unless the workflow is held;
 // work is empty where a hold does not matter. Before an action on many, each says what becomes of each of them; after
-// it, later says what is still to come, empty for nothing.
-type consequence struct{ each, done, work, later string }
+// it, later says what is still to come, empty for nothing. resent stands for done where a call is sent again to find
+// out what became of it.
+type consequence struct{ each, done, resent, work, later string }
 
 var (
 	approved = consequence{each: "each leaves once, exactly as recorded",
@@ -22,8 +23,11 @@ var (
 		done: "did not happen: its events are free", work: "a fresh run with a new idempotency key takes them"}
 	skipped = consequence{each: "nothing is sent again, and their events end as skipped",
 		done: "is skipped: its events end as skipped", work: "the workflow goes on without it"}
-	askedAgain = consequence{each: "their connectors are asked again; nothing is sent",
-		done: "is asked about again; nothing is sent"}
+	askedAgain = consequence{each: "their hosts are asked again, or get the same call once more, with the same key, " +
+		"where reconcile.resend is configured",
+		done: "is asked about again; nothing is sent",
+		resent: "is not asked about: the same call is sent again with the same key, which its host is configured to " +
+			"recognise (not while its workflow is paused)"}
 )
 
 // happened is the consequence for a mutation that happened (O4): next gets the result that the person has written, or
@@ -34,6 +38,14 @@ func happened(result string) consequence {
 	}
 	return consequence{each: "nothing is sent again, and next runs for each",
 		done: "happened, with the result " + term.OneLine(result, 200), work: "its run goes on with next"}
+}
+
+// sending is the consequence for a call that is sent again to find out what became of it, if so.
+func (c consequence) sending(resends bool) consequence {
+	if resends && c.resent != "" {
+		c.done = c.resent
+	}
+	return c
 }
 
 // of is the text of the consequence for one mutation, whose workflow has this status.

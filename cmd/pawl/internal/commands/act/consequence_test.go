@@ -46,6 +46,10 @@ func TestConsequences(t *testing.T) {
 			`M happened, with the result {"id":7}, and its run goes on with next once order is resumed (pawl resume order)`,
 		},
 		{"asked again", askedAgain, paused, "M is asked about again; nothing is sent"},
+		{"sent again to find out", askedAgain.sending(true), free, "M is not asked about: the same call is sent again with " +
+			"the same key, which its host is configured to recognise (not while its workflow is paused)"},
+		{"skip of such a call", skipped.sending(true), free,
+			"M is skipped: its events end as skipped, and the workflow goes on without it"},
 		{"approve", approved, paused, "M is approved: it leaves once, exactly as recorded"},
 		{
 			"reject", rejected, paused,
@@ -54,6 +58,16 @@ func TestConsequences(t *testing.T) {
 	} {
 		if got := test.then.of("M", test.w); got != test.want {
 			t.Errorf("%s: %s\nwant %s", test.name, got, test.want)
+		}
+	}
+}
+
+// O3: what is only asked about again is not said to be resolved.
+func TestO3_AskedAgainIsNotResolved(t *testing.T) {
+	t.Parallel()
+	for done, c := range map[string]Resolve{"asked again": {AskAgain: true}, "resolved": {Skip: true}} {
+		if _, got, _ := c.word(); got != done {
+			t.Errorf("%+v: %q, want %q", c, got, done)
 		}
 	}
 }

@@ -15,13 +15,12 @@ type Resolve struct {
 	Happened     bool   `xor:"resolution" help:"It happened: next runs with RESULT as the call's result."`
 	DidNotHappen bool   `xor:"resolution" aliases:"send-again" help:"It did not happen: a fresh run sends it again, with a new idempotency key, so that the other side takes it for another call. Also written --send-again."`
 	Skip         bool   `xor:"resolution" help:"Go on without it: its events count as skipped."`
-	AskAgain     bool   `xor:"resolution" aliases:"try-again" help:"Ask the connector again what became of it, where it can be asked; nothing is sent. Also written --try-again."`
+	AskAgain     bool   `xor:"resolution" aliases:"try-again" help:"Find out again what became of it. That sends nothing new: its host is asked, or gets the same call once more, with the same key, where reconcile.resend is configured. Also written --try-again."`
 	Result       string `arg:"" optional:"" help:"With --happened: what the call answered, as JSON; next is given null when it is left out."`
 }
 
 // Run records the resolution and says what happens next.
 func (c *Resolve) Run(engine *client.Finder, screen term.Screen) error {
-	resolution, then := "", consequence{}
 	params := map[string]any{}
 	if c.Where != "" && c.Result == "" {
 		c.Mutation, c.Result = "", c.Mutation // no mutation is named, so the one argument is the result
@@ -35,16 +34,8 @@ func (c *Resolve) Run(engine *client.Finder, screen term.Screen) error {
 		}
 		params["result"] = json.RawMessage(c.Result)
 	}
-	switch {
-	case c.Happened:
-		resolution, then = "did_happen", happened(c.Result)
-	case c.DidNotHappen:
-		resolution, then = "did_not_happen", undone
-	case c.Skip:
-		resolution, then = "skip", skipped
-	case c.AskAgain:
-		resolution, then = "try_again", askedAgain
-	default:
+	resolution, done, then := c.word()
+	if resolution == "" {
 		look := "pawl mutations show " + c.Mutation
 		if c.Mutation == "" {
 			look = "pawl mutations list --held indeterminate"
@@ -58,5 +49,20 @@ func (c *Resolve) Run(engine *client.Finder, screen term.Screen) error {
 		named = append(named, c.Mutation)
 	}
 	return c.bulkFlags.act(engine, screen, named, bulkAction{operation: "resolveMutations", one: "resolveMutation",
-		verb: "resolve", done: "resolved", params: params, then: then})
+		verb: "resolve", done: done, params: params, then: then})
+}
+
+// word is the resolution that the flags name, empty for none, what has been done to a mutation then, and what follows.
+func (c *Resolve) word() (resolution, done string, then consequence) {
+	switch {
+	case c.Happened:
+		return "did_happen", "resolved", happened(c.Result)
+	case c.DidNotHappen:
+		return "did_not_happen", "resolved", undone
+	case c.Skip:
+		return "skip", "resolved", skipped
+	case c.AskAgain:
+		return "try_again", "asked again", askedAgain
+	}
+	return "", "", consequence{}
 }
