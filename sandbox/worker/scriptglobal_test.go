@@ -71,8 +71,8 @@ func TestScriptGlobalIsTheScripts(t *testing.T) {
 	}
 }
 
-// TestScriptGlobalIsReadOnly: the global has its four functions while the script is described and in a handler call,
-// and a script cannot change them.
+// TestScriptGlobalIsReadOnly: the global has its four functions while the script is described and in a handler call, and
+// a script cannot change them.
 func TestScriptGlobalIsReadOnly(t *testing.T) {
 	t.Parallel()
 	source := declaredBy("Pawl", "[Object.keys(Pawl).join(), refused]")
