@@ -70,23 +70,3 @@ func TestScriptGlobalIsTheScripts(t *testing.T) {
 		})
 	}
 }
-
-// TestScriptGlobalIsReadOnly: the global has its four functions while the script is described and in a handler call, and
-// a script cannot change them.
-func TestScriptGlobalIsReadOnly(t *testing.T) {
-	t.Parallel()
-	source := declaredBy("Pawl", "[Object.keys(Pawl).join(), refused]")
-	source.Code = "let refused = 'nothing';\ntry { (Pawl as any).hook = 1; } catch (e) { refused = e.name; }\n" +
-		"if (refused !== 'TypeError') throw new Error(refused);\n" + source.Code
-	e := newExecutor(t)
-	if _, problems, err := e.Describe(t.Context(), source); err != nil || sandbox.HasErrors(problems) {
-		t.Fatalf("%+v, %v", problems, err)
-	}
-	call := invocationOf(sandbox.Prepare, "")
-	call.Source = source
-	r, err := e.Invoke(t.Context(), call, world)
-	if err != nil {
-		t.Fatal(err)
-	}
-	wantContains(t, string(r.Value), `"data":["workflow,consumer,producer,hook","TypeError"]`)
-}
