@@ -88,9 +88,14 @@ func (r *reader) run() (fault *sandbox.Error) {
 // global is the script's global Pawl while it is described: it remembers what Pawl.workflow returned, so
 // that a default export made otherwise is noticed.
 func (r *reader) global() goja.Value {
-	workflow := func(call goja.FunctionCall) goja.Value {
+	global := r.rt.NewObject()
+	identity := func(call goja.FunctionCall) goja.Value { return call.Argument(0) }
+	r.must(global.Set("workflow", func(call goja.FunctionCall) goja.Value {
 		r.workflows = append(r.workflows, call.Argument(0))
 		return call.Argument(0)
-	}
-	return r.rt.NewDynamicObject(&pawl{workflow: r.native(workflow), other: r.native(identity)})
+	}))
+	r.must(global.Set("consumer", identity))
+	r.must(global.Set("producer", identity))
+	r.must(global.Set("hook", identity))
+	return global
 }

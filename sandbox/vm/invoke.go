@@ -119,8 +119,7 @@ func (inv *invocation) run() (value json.RawMessage, fault *sandbox.Error) {
 
 // enter loads the script and calls the handler; the promise is the handler's end.
 func (inv *invocation) enter() (*goja.Promise, error) {
-	same := inv.native(identity)
-	definition, err := inv.load(inv.rt.NewDynamicObject(&pawl{workflow: same, other: same}))
+	definition, err := inv.load(inv.global())
 	if err != nil {
 		return nil, err
 	}
@@ -158,6 +157,16 @@ func (inv *invocation) enter() (*goja.Promise, error) {
 	// Anything else settles as `await` would see it.
 	p, resolve, _ := inv.rt.NewPromise()
 	return p, resolve(returned)
+}
+
+// global is the script's global Pawl in a handler call. Its functions only return their argument.
+func (inv *invocation) global() goja.Value {
+	global := inv.rt.NewObject()
+	identity := inv.native(func(call goja.FunctionCall) goja.Value { return call.Argument(0) })
+	for _, name := range []string{"workflow", "consumer", "producer", "hook"} {
+		inv.must(global.Set(name, identity))
+	}
+	return global
 }
 
 // find looks the handler up. It runs script code only if the author used getters.

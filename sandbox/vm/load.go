@@ -2,7 +2,6 @@ package vm
 
 import (
 	"errors"
-	"slices"
 
 	"github.com/dop251/goja"
 
@@ -64,34 +63,3 @@ func (s *session) load(global goja.Value) (goja.Value, error) {
 	}
 	return run(goja.Undefined(), arguments...)
 }
-
-// pawlMembers are the functions of the script's global Pawl.
-var pawlMembers = []string{"workflow", "consumer", "producer", "hook"}
-
-// pawl is the script's global Pawl. A plain object would have to be filled in each runtime; this one is read only.
-type pawl struct {
-	workflow goja.Value // what the member workflow is
-	other    goja.Value // what each of the others is
-}
-
-func (p *pawl) Get(name string) goja.Value {
-	switch {
-	case !p.Has(name):
-		return nil
-	case name == "workflow":
-		return p.workflow
-	}
-	return p.other
-}
-
-// Set refuses, as it does with ctx.
-func (p *pawl) Set(string, goja.Value) bool { return false }
-
-func (p *pawl) Delete(string) bool { return false }
-
-func (p *pawl) Has(name string) bool { return slices.Contains(pawlMembers, name) }
-
-func (p *pawl) Keys() []string { return pawlMembers }
-
-// identity is a function of Pawl: it returns its argument.
-func identity(call goja.FunctionCall) goja.Value { return call.Argument(0) }
