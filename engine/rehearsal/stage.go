@@ -178,6 +178,7 @@ func (s *stage) decide(state *projections.State, w eventlog.WorkflowName, env de
 			d.Facts = append(d.Facts, &eventlog.HandlerStateSaved{Handler: handler, State: value})
 		}
 		d.Facts = append(d.Facts, &eventlog.WorkflowPaused{})
+		d.Folded = nil // it is of other facts
 		return d, nil
 	case decide.Resume:
 		if s.held && state.Pause != nil {

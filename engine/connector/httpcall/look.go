@@ -27,8 +27,19 @@ func (c *Connector) lookAt(params json.RawMessage) *look {
 		return kept
 	}
 	found := c.readLook(params)
-	c.looks.Put(params, found)
+	if found.params.entries() <= maxKeptEntries {
+		c.looks.Put(params, found)
+	}
 	return found
+}
+
+// maxKeptEntries bounds the parameters that are kept read: thousands of small members take some thirty times the memory
+// of their text.
+const maxKeptEntries = 200
+
+// entries is how many members and items the parameters have.
+func (p *params) entries() int {
+	return len(p.Headers) + len(p.Query) + len(p.Form) + len(p.Multipart) + len(p.Expect)
 }
 
 // readLook reads what it can. A member of a wrong type does not keep the address and the secrets from being read; the
