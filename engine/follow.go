@@ -25,7 +25,7 @@ func (a *aggregate) apply(r eventlog.Record, folded *projections.Folded) error {
 	return nil
 }
 
-// fold returns the state after the record. It uses what the decision has folded where it can, and folds again otherwise.
+// fold returns the state after the record. It uses what the decision has folded where it can, else it folds again.
 func (a *aggregate) fold(s *projections.State, r *eventlog.Record,
 	folded *projections.Folded) (*projections.State, error) {
 	if next, ok := folded.Apply(s, r); ok {

@@ -114,8 +114,8 @@ func (r *Reader) Mutations(ctx context.Context, o ListOptions) (Page[Mutation], 
 		func(v *view, w eventlog.WorkflowName, m *projections.Mutation) (row, func() (Mutation, error), error) {
 			return row{
 				status: string(m.Status), held: string(heldFor(m)), at: m.RequestedAt,
-				text: append(failureText(m.Failure), m.Call.UITitle, searchableID(m.ID, o.Q), searchableID(m.Run, o.Q), m.Call.Connector+"."+
-					m.Call.Operation, wholeKey(m, o.Q)),
+				text: append(failureText(m.Failure), m.Call.UITitle, searchableID(m.ID, o.Q), searchableID(m.Run, o.Q),
+					m.Call.Connector+"."+m.Call.Operation, wholeKey(m, o.Q)),
 				events: func() ([]eventlog.EventRef, error) {
 					run, err := optionally[projections.Run](v, w, projections.RunKey(m.Run))
 					if run == nil {
@@ -149,8 +149,8 @@ func wholeKey(m *projections.Mutation, q string) string {
 // minIDText is the length in bytes from which a text is looked for in ids that Pawl has made.
 const minIDText = 10
 
-// searchableID returns the id if q is long enough to be looked for in it, otherwise nothing. A short text is in many ids
-// by chance, and a bulk command acts on all that is found.
+// searchableID returns the id if q is long enough to be looked for in it, otherwise nothing. A short text is in many
+// ids by chance, and a bulk command acts on all that is found.
 func searchableID[ID ~string](id ID, q string) string {
 	if len(q) < minIDText {
 		return ""

@@ -159,7 +159,8 @@ type Session struct {
 func (r *Reader) Sessions(ctx context.Context, o ListOptions) (Page[Session], error) {
 	return list(ctx, r, projections.KindSession, o,
 		func(_ *view, w eventlog.WorkflowName, x *projections.Session) (row, func() (Session, error), error) {
-			return row{status: string(x.Result), at: x.StartedAt, text: []string{searchableID(x.ID, o.Q)}}, func() (Session, error) {
+			seen := row{status: string(x.Result), at: x.StartedAt, text: []string{searchableID(x.ID, o.Q)}}
+			return seen, func() (Session, error) {
 				s := sessionView(x)
 				s.Workflow = o.across(w)
 				return s, nil

@@ -159,7 +159,8 @@ func (c *Connector) CallEnding(call connector.Call) connector.Ending {
 	return connector.DefaultEnding()
 }
 
-// CallTimeout is the timeout of the call's host. The registry sets it on the context of each call, so nothing here does.
+// CallTimeout is the timeout of the call's host. The registry sets it on the context of each call, so nothing here
+// does.
 func (c *Connector) CallTimeout(call connector.Call) time.Duration {
 	if t, ok := c.targetOf(call); ok {
 		return t.host.timeout
