@@ -73,11 +73,11 @@ type outbox interface {
 	send(m *projections.Mutation, decided *process.Tenure, overtaken bool)
 	// unseenOf is how long the outside may go on with the calls that runs of another process have in flight.
 	unseenOf(*projections.State) time.Duration
-	// outlook is what this process knows of the call of a mutation that waits for a person.
+	// outlook is what this process knows of the call of an indeterminate mutation.
 	outlook(*projections.State, eventlog.MutationID) Outlook
 }
 
-// Outlook is what an engine knows now of the call of a mutation that waits for a person, besides what the log says.
+// Outlook is what an engine knows now of the call of an indeterminate mutation besides what the log says.
 type Outlook struct {
 	// MayTakeEffect says that the call can still take effect, so a person cannot know yet that it did not happen (O1).
 	// Until is the time from which it cannot take effect any more; zero while the exchange is open, since its end is
@@ -89,9 +89,6 @@ type Outlook struct {
 	Asking   decide.Asking
 	Asks     bool
 	NotAsked string
-	// Changed says, of a call that awaits approval, how its operation differs from what was deployed; nil where it does
-	// not. Such a call is not sent before a deploy accepts the change.
-	Changed *eventlog.Failure
 }
 
 func newAggregate(

@@ -99,13 +99,6 @@ func callTimeout(m *projections.Mutation) time.Duration {
 	return time.Duration(m.Call.TimeoutMS) * time.Millisecond
 }
 
-// asking is how it can be found out what became of the call, by the configuration as it is now.
-func (c *calls) asking(m *projections.Mutation) decide.Asking {
-	connectors, call := c.workflow.engine.Config.Connectors, c.call(m)
-	_, present := connectors.Operation(m.Call.Connector, m.Call.Operation)
-	return decide.Asking{Present: present, Reconciles: connectors.Reconciles(call), Resends: connectors.Resends(call)}
-}
-
 // logAttrs is what identifies a mutation's call in the engine's own log, which names the workflow itself.
 func (c *calls) logAttrs(m *projections.Mutation) []any {
 	about := []any{"mutation", m.ID, "run", m.Run, "operation", m.Call.Connector + "." + m.Call.Operation}

@@ -168,7 +168,7 @@ func (e *Engine) CheckpointLag(ctx context.Context, partition int) (uint64, erro
 	return last - min(covered, last), nil
 }
 
-// Outlook says what can become of a workflow's mutation; zero for one that does not wait for a person.
+// Outlook says what can become of a workflow's mutation; zero for one that is not indeterminate.
 func (e *Engine) Outlook(name eventlog.WorkflowName, id eventlog.MutationID) Outlook {
 	r, ok := e.partitionOf(name).runner(name)
 	if !ok {

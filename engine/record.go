@@ -221,14 +221,11 @@ func (a *aggregate) decide(p *proposal, s, base *projections.State) (decide.Env,
 	}
 }
 
-// lookAtCalls adds to env what is known of calls: for Recover of those in flight, for Approve and Resolve of the one
-// that they name.
+// lookAtCalls adds to env what is known of calls: for Recover of those in flight, for Resolve of the one that it names.
 func (a *aggregate) lookAtCalls(env *decide.Env, s *projections.State, cmd decide.Command) {
 	switch c := cmd.(type) {
 	case decide.Recover:
 		env.Unseen = a.calls.unseenOf(s)
-	case decide.Approve:
-		env.Changed = a.calls.outlook(s, c.Mutation).Changed
 	case decide.Resolve:
 		outlook := a.calls.outlook(s, c.Mutation)
 		env.MayTakeEffect, env.Asking = outlook.MayTakeEffect, outlook.Asking

@@ -21,7 +21,7 @@ import (
 // call belongs to the process; its settlement is recorded whatever happens to the run, the lease or
 // the runner meanwhile.
 func (c *calls) send(m *projections.Mutation, decided *process.Tenure, overtaken bool) {
-	pins := c.pins(m)
+	pinned, isPinned := c.pinned(m)
 	if !c.workflow.engine.Calls.Begin() {
 		c.workflow.log.Warn("a mutation was not sent: the engine has ended; its connector will be asked about it", "mutation",
 			m.ID)
@@ -29,7 +29,7 @@ func (c *calls) send(m *projections.Mutation, decided *process.Tenure, overtaken
 	}
 	turn := c.turns.take(m.ID)
 	c.workflow.engine.Goroutines.Go(c.workflow.engine.Life, func() {
-		settlement := c.exchange(started{m, decided, overtaken}, pins, turn)
+		settlement := c.exchange(started{m, decided, overtaken}, pinned, isPinned, turn)
 		c.workflow.engine.Outcomes.Begin()
 		c.workflow.engine.Calls.Done()
 		defer c.workflow.engine.Outcomes.Done()
@@ -46,7 +46,8 @@ type started struct {
 
 // exchange makes the call, unless the right to it has passed, and asks its connector at once where the outcome is not
 // known. An approved call has no turn yet, and waits for it here.
-func (c *calls) exchange(s started, pins []eventlog.Operation, turn connector.Turn) decide.SettleMutation {
+func (c *calls) exchange(s started, pinned eventlog.Operation, isPinned bool,
+	turn connector.Turn) decide.SettleMutation {
 	call := c.call(s.Mutation)
 	call.Turn, call.Resend = turn, s.Resending
 	var refused atomic.Bool
@@ -56,7 +57,7 @@ func (c *calls) exchange(s started, pins []eventlog.Operation, turn connector.Tu
 		return failure
 	}
 	settlement, open := decide.SettleMutation{Mutation: s.ID}, false
-	if why := c.whyNot(s, &call, pins); why != nil {
+	if why := c.whyNot(s, &call, pinned, isPinned); why != nil {
 		if call.Turn != nil {
 			call.Turn.End()
 		}
@@ -84,7 +85,7 @@ func (c *calls) exchange(s started, pins []eventlog.Operation, turn connector.Tu
 }
 
 // whyNot is the first reason not to send the call, nil for none. It gives a call that has no turn yet its turn.
-func (c *calls) whyNot(s started, call *connector.Call, pins []eventlog.Operation) *eventlog.Failure {
+func (c *calls) whyNot(s started, call *connector.Call, pinned eventlog.Operation, isPinned bool) *eventlog.Failure {
 	if why := c.neverSent(s); why != nil {
 		return why
 	}
@@ -93,9 +94,11 @@ func (c *calls) whyNot(s started, call *connector.Call, pins []eventlog.Operatio
 			return why
 		}
 	}
-	// It may have become another tool while the call waited for its turn.
-	if why := c.changed(pins); why != nil {
-		return why
+	if isPinned {
+		// It may have become another tool while the call waited for its approval.
+		if why := deploy.Changed(c.workflow.engine.Config.Connectors, pinned); why != nil {
+			return why
+		}
 	}
 	// A secret may have been refused to the workflow meanwhile, or its connector may have been away before.
 	if why := c.denied(*call); why != nil {
@@ -143,34 +146,15 @@ func (c *calls) askInline(m *projections.Mutation, settlement decide.SettleMutat
 // firstQuestionTimeout bounds the first question about a call that is still open.
 const firstQuestionTimeout = 2 * time.Second
 
-// pins is the operation of a call as the version of its run was deployed with it, and as the newest version was: a
-// deploy accepts a tool that has changed, also for a call that waits for its approval. None where the former is not
-// known.
-func (c *calls) pins(m *projections.Mutation) []eventlog.Operation {
+// pinned is the operation as the version of the mutation's run was deployed with it.
+func (c *calls) pinned(m *projections.Mutation) (op eventlog.Operation, ok bool) {
 	s := c.workflow.state()
-	run := s.Run(m.Run)
-	if run == nil || s.Script(run.Version) == nil {
-		return nil
-	}
-	pinned, ok := s.Script(run.Version).Definition.Operation(m.Call.Connector, m.Call.Operation)
-	if !ok {
-		return nil
-	}
-	pins := []eventlog.Operation{pinned}
-	if newest, ok := s.Definition().Operation(m.Call.Connector, m.Call.Operation); ok && newest.Kind == pinned.Kind {
-		pins = append(pins, newest)
-	}
-	return pins
-}
-
-// changed says how the operation of a call differs from each of its pins, nil where it is one of them.
-func (c *calls) changed(pins []eventlog.Operation) (why *eventlog.Failure) {
-	for _, pinned := range pins {
-		if why = deploy.Changed(c.workflow.engine.Config.Connectors, pinned); why == nil {
-			return nil
+	if run := s.Run(m.Run); run != nil {
+		if script := s.Script(run.Version); script != nil {
+			return script.Definition.Operation(m.Call.Connector, m.Call.Operation)
 		}
 	}
-	return why
+	return op, false
 }
 
 // turnAfterStart waits for the turn of a call that is recorded as started already: a person has approved it, and it

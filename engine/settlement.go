@@ -255,9 +255,6 @@ func (c *calls) unseenOf(s *projections.State) (unseen time.Duration) {
 // may take has passed. Here the first of the two clocks to show that is enough, because a person has looked.
 func (c *calls) outlook(s *projections.State, id eventlog.MutationID) Outlook {
 	m := s.Mutation(id)
-	if m != nil && m.Status == eventlog.MutationStatusAwaitingApproval {
-		return Outlook{Changed: c.changed(c.pins(m))}
-	}
 	if m == nil || m.Status != eventlog.MutationStatusIndeterminate {
 		return Outlook{} // decide refuses what is resolved otherwise
 	}
@@ -281,6 +278,13 @@ func (c *calls) outlook(s *projections.State, id eventlog.MutationID) Outlook {
 		out.MayTakeEffect, out.Until = true, eventlog.At(now.Clock.Add(left)).Add(time.Microsecond) // rounded up
 	}
 	return out
+}
+
+// asking is how it can be found out what became of the call, by the configuration as it is now.
+func (c *calls) asking(m *projections.Mutation) decide.Asking {
+	connectors, call := c.workflow.engine.Config.Connectors, c.call(m)
+	_, present := connectors.Operation(m.Call.Connector, m.Call.Operation)
+	return decide.Asking{Present: present, Reconciles: connectors.Reconciles(call), Resends: connectors.Resends(call)}
 }
 
 // leftOpen lists the mutations whose request this process has sent and whose exchange has not ended.

@@ -39,7 +39,6 @@ type bench struct {
 	hold     decide.Standstill
 	unseen   time.Duration
 	open     bool
-	changed  *eventlog.Failure
 	asking   *decide.Asking // nil: as when the call was made
 	actor    string
 	runs     int
@@ -82,8 +81,7 @@ func (b *bench) do(cmd decide.Command) error {
 	env := decide.Env{
 		Now: b.now, Engine: b.engine, Jitter: b.jitter, Policies: b.policies, MaxHeld: b.maxHeld, Standstill: b.hold,
 		Unseen: b.unseen, MayTakeEffect: b.open, Asking: b.askingOf(cmd),
-		Changed: b.changed,
-		Run:     eventlog.RunID(fmt.Sprintf("R%d", b.runs+1)), Session: eventlog.SessionID(fmt.Sprintf("S%d", b.sessions+1)),
+		Run: eventlog.RunID(fmt.Sprintf("R%d", b.runs+1)), Session: eventlog.SessionID(fmt.Sprintf("S%d", b.sessions+1)),
 		Actor: eventlog.Actor{Kind: "user", Name: b.actor}, NextDue: map[eventlog.Handler]eventlog.Instant{},
 	}
 	for n := range 8 {

@@ -133,9 +133,6 @@ type Env struct {
 	MayTakeEffect bool
 	// Asking is how it can be found out now what became of the call of the mutation that a Resolve names (O3).
 	Asking Asking
-	// Changed says how the operation of the call that an Approve names differs from what was deployed; nil where it does
-	// not.
-	Changed *eventlog.Failure
 	// MaxHeld bounds the events of a concurrent consumer that are held, or whose run waits for a place: with so many no
 	// run begins for another (C3).
 	MaxHeld int

@@ -132,10 +132,6 @@ func (c Approve) decide(d *decision) error {
 		return refuse(Conflict, "workflow.paused", "workflow %s is paused: its calls are not sent",
 			s.Name).hint(hint.Resume, s.Name)
 	}
-	if changed := d.env.Changed; changed != nil {
-		return refuse(Conflict, changed.Code, "the call of mutation %s would not be sent: %s", m.ID,
-			changed.Message).hint(hint.DeployThenApprove, m.ID)
-	}
 	if c.ParamsHash != "" && c.ParamsHash != m.Call.ParamsHash {
 		return refuse(Conflict, "approval.changed", "mutation %s awaits approval of other parameters (hash %s)", m.ID,
 			m.Call.ParamsHash).

@@ -226,11 +226,6 @@ func (b *bench) command(line string) error {
 		}
 		b.asking = &decide.Asking{Present: w.first() != "gone", Reconciles: w.first() == "yes", Resends: within}
 		return err
-	case "changed":
-		if b.changed = nil; w.first() == "yes" {
-			b.changed = &eventlog.Failure{Class: eventlog.Precondition, Code: "connector.changed"}
-		}
-		return nil
 	case "hold":
 		b.hold = map[string]decide.Standstill{"on": decide.EngineStandstill, "damage": decide.DamageStandstill}[w.first()]
 		return nil

@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/pawl-run/pawl/engine/connector"
 	"github.com/pawl-run/pawl/engine/connector/httpcall"
 	"github.com/pawl-run/pawl/engine/decide"
 )
@@ -63,44 +62,6 @@ func TestO3_AskingAgainThatCannotHelpIsRefused(t *testing.T) {
 			if _, now := r.total(); now != before {
 				t.Errorf("%d requests were sent after the refusal", now-before)
 			}
-		})
-	}
-}
-
-// O5: a call whose operation has changed since the deploy would not be sent, so it cannot be approved, and this is not
-// offered. A deploy accepts the operation, and then the same call can be approved and leaves.
-func TestO5_AChangedOperationIsNotApproved(t *testing.T) {
-	for _, plain := range []bool{true, false} {
-		t.Run(fmt.Sprintf("plain: %v", plain), func(t *testing.T) {
-			l, s := live(t), shop{many: !plain}
-			l.do("deployWorkflow", nil, "source", s.source(), "filename", "shop.ts")
-			l.push("a")
-			m := l.wantMutation("awaiting_approval")
-			approve := "pawl approve " + string(m.ID)
-			l.close()
-			l.world.Offer(connector.Operation{Name: "send", Kind: connector.Mutate}) // it used to reconcile
-			l.boot()
-			l.rest()
-			why := l.why()
-			if slices.Contains(why.Commands, approve) || !slices.Contains(why.Commands, "pawl deploy FILE") {
-				t.Errorf("offered: %q, %s", why.Commands, why.Message)
-			}
-			no := l.refused("connector.changed", "approveMutation", "mutation", m.ID)
-			if !strings.Contains(no.Detail, "is not what this version was deployed with") ||
-				!strings.Contains(no.Hint, "pawl deploy FILE, then: "+approve) {
-				t.Errorf("refused with %q (%s)", no.Detail, no.Hint)
-			}
-			l.wantMutation("awaiting_approval")
-			l.do("deployWorkflow", nil, "source", s.source(), "filename", "shop.ts")
-			l.rest()
-			if why := l.why(); !slices.Contains(why.Commands, approve) {
-				t.Errorf("after the deploy: %q, %s", why.Commands, why.Message)
-			}
-			l.do("approveMutation", nil, "mutation", m.ID)
-			l.rest()
-			l.wantMutation("applied")
-			l.wantEvent("a", "consumed")
-			l.wantSent(1)
 		})
 	}
 }

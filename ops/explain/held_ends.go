@@ -75,12 +75,9 @@ func (b Beside) ends(w *projections.Workflow, e *projections.TopicEvent, run *pr
 		return append(commands, skip)
 	case e.Held.Reason == eventlog.HeldApproval:
 		if m != nil {
-			switch {
-			case w.Pause != nil:
+			if w.Pause != nil {
 				can("pawl resume %s", w.Name)
-			case b.changed(w.Name, m):
-				can("pawl deploy FILE")
-			default:
+			} else {
 				can("pawl approve %s", m.ID)
 			}
 			can("pawl reject %s", m.ID)

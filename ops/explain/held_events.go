@@ -223,16 +223,10 @@ func (w *Why) canEnd(s *projections.State, reason eventlog.HeldReason, of []held
 	case s.Archived:
 		w.once("pawl skip %s", events)
 	case reason == eventlog.HeldApproval:
-		switch accept, approve := w.approvable(s, of); {
-		case s.Pause != nil:
+		if s.Pause != nil {
 			w.once("pawl resume %s", s.Name)
-		default:
-			if accept {
-				w.once("pawl deploy FILE")
-			}
-			if approve {
-				w.once("pawl approve %s", mutations)
-			}
+		} else {
+			w.once("pawl approve %s", mutations)
 		}
 		w.once("pawl reject %s", mutations)
 	default:
@@ -286,21 +280,6 @@ func parts(groups []heldGroup) (list []heldPart) {
 // onlyNextIsLeft reports whether the change of an event that is held for a person or a repair is made. A skip is then
 // recorded, and ends the event and its hold only once next has run (O7).
 func onlyNextIsLeft(e *projections.TopicEvent) bool { return e.Status == eventlog.EventStatusReserved }
-
-// approvable reports whether some calls can be approved, and whether some cannot before a deploy accepts their
-// operation.
-func (w *Why) approvable(s *projections.State, groups []heldGroup) (accept, approve bool) {
-	for _, g := range groups {
-		for _, e := range g.events {
-			if _, m := heldBy(s, e); w.with.changed(s.Name, m) {
-				accept = true
-			} else {
-				approve = true
-			}
-		}
-	}
-	return accept, approve
-}
 
 // heldBy returns the run after which the event is held, and that run's mutation, as far as they are in memory.
 func heldBy(s *projections.State, e *projections.TopicEvent) (*projections.Run, *projections.Mutation) {

@@ -99,11 +99,9 @@ var hints = map[hint.Code]string{
 	hint.Outcome:   "see what became of it: pawl mutations show %s",
 	hint.SkipApproved: "to keep it from leaving, skip its event, which pawl mutations show %[3]s names: " +
 		"pawl skip %[1]s %[2]s MESSAGE-ID",
-	hint.SettleFirst:    "first settle it: pawl mutations show %[1]s, or go on without it: pawl resolve %[1]s --skip",
-	hint.SettleFirstWhy: "first settle it: pawl why %s",
-	hint.ApproveLater:   "approve it again later",
-	hint.DeployThenApprove: "first accept it: pawl deploy FILE, then: pawl approve %[1]s; " +
-		"or go on without the call: pawl reject %[1]s",
+	hint.SettleFirst:     "first settle it: pawl mutations show %[1]s, or go on without it: pawl resolve %[1]s --skip",
+	hint.SettleFirstWhy:  "first settle it: pawl why %s",
+	hint.ApproveLater:    "approve it again later",
 	hint.ApproveRecorded: "look at what is recorded, then approve that: pawl mutations show %s",
 	hint.ApproveOrReject: "pawl approve %[1]s, or pawl reject %[1]s",
 	hint.Settled:         "it is settled; see how: pawl mutations show %s",

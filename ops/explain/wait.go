@@ -273,14 +273,9 @@ func (w *Why) explainApproval(s *projections.State, wait decide.Wait, m *project
 			"rejecting skips its events and goes on with next; until then %s.", callName(s, m), others(s, m, ""))
 	}
 	w.offer("pawl mutations show %s", wait.Subject)
-	switch {
-	case s.Pause != nil:
+	if s.Pause != nil {
 		w.add("It can be approved once the workflow is resumed.")
-	case w.with.changed(s.Name, m):
-		w.add("It can be approved once a deploy accepts %s.%s, which has changed since the last one.", m.Call.Connector,
-			m.Call.Operation)
-		w.offer("pawl deploy FILE")
-	default:
+	} else {
 		w.offer("pawl approve %s", wait.Subject)
 	}
 	w.offer("pawl reject %s", wait.Subject)

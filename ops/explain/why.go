@@ -62,11 +62,6 @@ func (b Beside) outlook(w eventlog.WorkflowName, m *projections.Mutation) engine
 	return b.Outlook(w, m.ID)
 }
 
-// changed reports whether the call awaits an approval that is refused until a deploy accepts its operation.
-func (b Beside) changed(w eventlog.WorkflowName, m *projections.Mutation) bool {
-	return m != nil && b.outlook(w, m).Changed != nil
-}
-
 // run returns a run that the explanation speaks of, or nil.
 func (w *Why) run(s *projections.State, id eventlog.RunID) *projections.Run {
 	if cause := w.with.Cause; cause != nil && cause.ID == id {
