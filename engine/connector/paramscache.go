@@ -5,7 +5,7 @@ import (
 	"sync"
 )
 
-// Bounds of each half of a ParamsCache. A half takes 256 values whose parameters have 2 KiB each, and fewer of larger
+// Bounds of each half of a ParamsCache. A half takes 256 values with parameters of 2 KiB each, and fewer with larger
 // ones.
 const (
 	maxCached      = 256

@@ -34,7 +34,7 @@ func TestParamsCacheKeepsTheLatest(t *testing.T) {
 	}
 }
 
-// What is kept has a bound in bytes, too: large parameters leave room for fewer values.
+// The kept values have a bound in bytes, too: large parameters leave room for fewer values.
 func TestParamsCacheIsBoundedInBytes(t *testing.T) {
 	t.Parallel()
 	var c ParamsCache[int]

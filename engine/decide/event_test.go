@@ -171,7 +171,7 @@ func TestJ4_ARefusedCancelNamesAnotherWay(t *testing.T) {
 	}
 }
 
-// O5: an approval of a call that a person has rejected says who has rejected it.
+// O5: an approval of a call that a person has rejected names that person.
 func TestO5_ApprovalAfterTheReject(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)

@@ -142,7 +142,7 @@ type Asking struct {
 }
 
 // CannotAskAgain says why nothing would come of trying again to find out what became of the mutation's call (O3); nil
-// where something may. Both the refusal and what is offered to a person come from here.
+// where something may. Both the refusal and the offer to a person come from here.
 func CannotAskAgain(s *projections.State, m *projections.Mutation, how Asking, attempts int,
 	now eventlog.Instant) *Refusal {
 	no := func(format string, args ...any) *Refusal {

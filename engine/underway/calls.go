@@ -11,8 +11,8 @@ import (
 	"github.com/pawl-run/pawl/projections"
 )
 
-// Calls is what this process knows of the calls of its workflow whose outcome is not known. A settled call may stay in
-// it for a while.
+// Calls has the calls of a workflow that have no known outcome, with all that this process knows of them. A settled
+// call may stay in it for a while.
 type Calls struct {
 	mu sync.Mutex
 	of map[eventlog.MutationID]Call

@@ -60,7 +60,7 @@ func TestF5_ACallIsAsOldAsTheLongerClockSays(t *testing.T) {
 	}
 }
 
-// What is settled is forgotten, so that what is known of calls does not grow.
+// Settled calls are forgotten, so that the known calls do not grow in number.
 func TestSettledCallsAreForgotten(t *testing.T) {
 	t.Parallel()
 	var seen Calls

@@ -43,7 +43,7 @@ func TestParse(t *testing.T) {
 	for text, code := range map[string]string{
 		``: "json.invalid", `{`: "json.invalid", `{"messageId":"a","title":"A"} x`: "json.invalid",
 		"{\"messageId\":\"\xff\",\"title\":\"A\"}": "json.invalid",
-		// What is no JSON is called that, also where a field before the place is wrong.
+		// A text that is no JSON is called that, also where a field before the place is wrong.
 		`{"a":1,}`: "json.invalid", `[{"messageId":1,"title":"A"} {}]`: "json.invalid", `[1`: "json.invalid",
 		`{"messageId":"a","title":"A","payload":01}`: "json.invalid", `[{"messageId":"a","title":"A"}]]`: "json.invalid",
 		"{\"messageId\":\"\n\",\"title\":\"A\"}": "json.invalid", `{"messageId":"\x","title":"A"}`: "json.invalid",

@@ -141,7 +141,7 @@ func Answer[T any](c *Connection, operation string, params map[string]any, show 
 	return show(out)
 }
 
-// shortened is an error whose text leaves out what has been said before it.
+// shortened is an error with a text that leaves out the part which stands before it already.
 type shortened struct {
 	error
 	text string

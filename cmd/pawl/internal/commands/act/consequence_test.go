@@ -62,7 +62,7 @@ func TestConsequences(t *testing.T) {
 	}
 }
 
-// O3: what is only asked about again is not said to be resolved.
+// O3: a mutation that is only asked about again is not said to be resolved.
 func TestO3_AskedAgainIsNotResolved(t *testing.T) {
 	t.Parallel()
 	for done, c := range map[string]Resolve{"asked again": {AskAgain: true}, "resolved": {Skip: true}} {
