@@ -45,7 +45,8 @@ func follows(s *State, r *eventlog.Record) error {
 }
 
 // finish completes a state into which all facts of the record are folded: it sets the head, and touches what has moved
-// since the state before. missing has the keys that the fold has missed. Those missed here are added, and all are the error.
+// since the state before. missing has the keys that the fold has missed. Those missed here are added, and all of them
+// are the error.
 func (s *State) finish(before *State, r *eventlog.Record, missing *Missing) error {
 	s.Head, s.rekeyed, s.answered = r.Head(), nil, nil
 	s.missing = missing

@@ -153,6 +153,41 @@ func TestAGroupThatWasFolded(t *testing.T) {
 	}
 }
 
+// TestTheLastOfAGroupWasDecidedElsewhere: the first record of a group has got another place than the one at which the
+// last was decided. What the last has folded has entities of the first at that place, so it is folded again.
+func TestTheLastOfAGroupWasDecidedElsewhere(t *testing.T) {
+	t.Parallel()
+	h := foldtest.NewHistory(foldtest.NewLog(1), "w")
+	s := h.State
+	first, err := h.Step()
+	if err != nil {
+		t.Fatal(err)
+	}
+	guessed := first
+	guessed.Position.Seq = s.Head.Seq + 1
+	first.Position.Seq = s.Head.Seq + 5
+	decided, ok := folded(t, s, &first).Apply(s, &guessed)
+	if !ok {
+		t.Fatal("the first is to be folded once more")
+	}
+	last, err := h.Step()
+	if err != nil {
+		t.Fatal(err)
+	}
+	last.Position.Seq = first.Position.Seq + 1
+	taken := folded(t, decided, &last)
+	written, err := projections.Apply(s, &first)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, ok := taken.Apply(written, &last); ok {
+		t.Error("what was decided on the guessed place was taken over")
+	}
+	if _, ok := taken.Apply(decided, &last); !ok {
+		t.Error("on the state of its decision it is to be folded once more")
+	}
+}
+
 // TestWhatIsFoldedOnceMore: what a draft has folded says nothing of another record, nor on another state.
 func TestWhatIsFoldedOnceMore(t *testing.T) {
 	t.Parallel()

@@ -8,8 +8,8 @@ import (
 
 // consequence is what an action on a mutation has done, and the work that then goes on unless the workflow is held;
 // work is empty where a hold does not matter. Before an action on many, each says what becomes of each of them; after
-// it, later names the step that is still to come, empty for none. resent stands for done where a call is sent again to find
-// out what became of it.
+// it, later names the step that is still to come, empty for none. resent stands for done where a call is sent again to
+// find out what became of it.
 type consequence struct{ each, done, resent, work, later string }
 
 var (
