@@ -47,8 +47,13 @@ func TestBugsOfConcurrentConsumersAreFound(t *testing.T) {
 			withoutType("handler.uncertain_counted")},
 		{"a crash that forgets what is owed", simulation.SideBySide, "that no run holds", forgetAtCrash},
 	}
-	// It shows in one of a thousand seeds: to begin near that one saves half a minute.
-	first := map[string]uint64{"a row that counts attempts": 1500}
+	// They show in one of hundreds of seeds. To begin near that one saves minutes and gigabytes under the race detector.
+	// A change of the rules changes the histories: then look for them anew.
+	first := map[string]uint64{
+		"a row that counts attempts":                       1815,
+		"a redrive of an event whose run still owes next":  380,
+		"three calls without an outcome that stop nothing": 140,
+	}
 	for _, bug := range bugs {
 		t.Run(bug.name, func(t *testing.T) {
 			t.Parallel()
