@@ -222,9 +222,39 @@ func (j *judge) remembers(b *book) {
 			continue
 		}
 		for _, ref := range r.Refs {
-			if known := state.Event(ref.Topic, ref.MessageID) != nil; !b.publications.unknown(ref, known) || known {
+			known := state.Event(ref.Topic, ref.MessageID) != nil
+			if !b.twins[ref] && (known || !b.publications.unknown(ref, known)) {
 				j.done(state, ref) // of one that nothing tells of any more, a person is asked before its next effect
 			}
+		}
+	}
+}
+
+// publishedAgain: where nothing tells of the event any more, the one that is published is another one.
+func (b *book) publishedAgain(ref eventlog.EventRef) {
+	if !b.publications.unknown(ref, false) {
+		return
+	}
+	b.twins[ref] = true
+	if b.consumptions.unknown(ref, false) {
+		delete(b.consumed, ref)
+	}
+}
+
+// allowedAgain: a call may have the effect of an event's twin if a person has approved it, or has set the grants since
+// the loss after which every call asks.
+func (j *judge) allowedAgain(b *book, r eventlog.Record, f *eventlog.MutationStarted) {
+	approved := slices.ContainsFunc(r.Facts, func(f eventlog.Fact) bool {
+		_, ok := f.(*eventlog.MutationApproved)
+		return ok
+	})
+	if !approved && !b.granted {
+		return
+	}
+	for _, ref := range b.run(f.Run).Reserved {
+		if b.twins[ref] {
+			j.sim.world.excuse(b.name, ref)
+			delete(b.twins, ref)
 		}
 	}
 }

@@ -149,10 +149,13 @@ func (j *judge) fact(b *book, r eventlog.Record, f eventlog.Fact, before *projec
 		}
 		delete(b.awaiting, f.Run)
 	case *eventlog.EventPublished:
-		ref := eventlog.EventRef{Topic: f.Topic, MessageID: f.MessageID}
-		if b.publications.unknown(ref, false) && b.consumptions.unknown(ref, false) {
-			delete(b.consumed, ref) // nothing tells of the earlier event any more, so this is another one
-		}
+		b.publishedAgain(eventlog.EventRef{Topic: f.Topic, MessageID: f.MessageID})
+	case *eventlog.WorkflowDeployed:
+		b.granted = b.granted || f.Grants != nil
+	case *eventlog.WorkflowGranted:
+		b.granted = true
+	case *eventlog.LossAccepted:
+		b.granted = false // these grants were not a person's
 	case *eventlog.EventConsumed:
 		ref := eventlog.EventRef{Topic: f.Topic, MessageID: f.MessageID}
 		if b.consumed[ref] && !b.again[ref] {
