@@ -15,8 +15,8 @@ func TestHeapRoom(t *testing.T) {
 		want            int
 	}{
 		{0, 0, 100}, {10 * mib, 0, 100}, {32 * mib, 0, 100}, {64 * mib, 0, 50}, {80 * mib, 0, 40}, {256 * mib, 0, 33},
-		{1024 * mib, 0, 33}, {64 * mib, 20 * mib, 50}, {64 * mib, 32 * mib, 75}, {64 * mib, 64 * mib, 87},
-		{64 * mib, 1024 * mib, 87}, {10 * mib, 1024 * mib, 175}, {1024 * mib, 1024 * mib, 33},
+		{1024 * mib, 0, 33}, {64 * mib, 20 * mib, 50}, {64 * mib, 32 * mib, 75}, {64 * mib, 64 * mib, 100},
+		{64 * mib, 1024 * mib, 100}, {10 * mib, 1024 * mib, 200}, {1024 * mib, 1024 * mib, 33},
 	} {
 		if got := gcPercent(c.live, c.allocated); got != c.want {
 			t.Errorf("%d MiB may grow by %d %% where %d MiB are allocated in a period, want %d", c.live/mib, got,
