@@ -47,8 +47,8 @@ func TestBugsOfConcurrentConsumersAreFound(t *testing.T) {
 			withoutType("handler.uncertain_counted")},
 		{"a crash that forgets what is owed", simulation.SideBySide, "that no run holds", forgetAtCrash},
 	}
-	// They show in one of hundreds of seeds. To begin near that one saves minutes and gigabytes under the race detector.
-	// A change of the rules changes the histories: then look for them anew.
+	// These bugs show in one of hundreds of seeds. To begin near such a seed saves minutes. A change of the rules changes
+	// the histories: then look for them anew.
 	first := map[string]uint64{
 		"a row that counts attempts":                       1815,
 		"a redrive of an event whose run still owes next":  380,

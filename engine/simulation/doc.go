@@ -20,16 +20,16 @@
 // one history: what prepare returned is on record alike, a call is that of the run's own prepare and for events that
 // the run has reserved, mutate is not called twice, and its failure is not that of prepare.
 //
-// After every move it holds that: a mutation's request leaves once at most, after its start was
-// durable, with the recorded bytes; no event sees more effects than people's words and redrives
-// account for; every acknowledged push is in the log; no event is consumed twice or orphaned; an
-// unresolved mutation keeps its events reserved; phases only move forward; a retry chain sees one result; the
-// log folds; what an engine holds in memory is the fold of its log, and reaches as far as it has written
-// itself, whether or not the caller still waits; it takes no more of the log for dealt with than it has read, and
-// its store's checkpoint covers no more; what was refused with a time to come again is left alone until then and
-// counts against nothing; and a worker that does nothing owes nothing and says why. Once the faults stop, operators
-// help and everything must come to rest with nothing left to do. In some seeds one of the engines that ran before does
-// that, and has to find out what the others have written.
+// After every move it holds that: a mutation's request leaves once at most, after its start was durable, with the
+// recorded bytes; no event sees more effects than people's words and redrives account for, and an id of which a loss
+// has left no trace is that of a new event once a person allows calls again; every acknowledged push is in the log; no
+// event is consumed twice or orphaned; an unresolved mutation keeps its events reserved; phases only move forward; a
+// retry chain sees one result; the log folds; what an engine holds in memory is the fold of its log, and reaches as
+// far as it has written itself, whether or not the caller still waits; it takes no more of the log for dealt with than
+// it has read, and its store's checkpoint covers no more; what was refused with a time to come again is left alone
+// until then and counts against nothing; and a worker that does nothing owes nothing and says why. Once the faults
+// stop, operators help and everything must come to rest with nothing left to do. In some seeds one of the engines that
+// ran before does that, and has to find out what the others have written.
 //
 // A receiver may be busy with a request for some time after its call has ended, and may say meanwhile that there is no
 // trace of it: no call is recorded as failed before that is over, also where the process that made it has died. A

@@ -27,17 +27,16 @@ type book struct {
 	calls        unreadable[eventlog.MutationID]
 	publications unreadable[eventlog.EventRef]
 	consumptions unreadable[eventlog.EventRef]
-	// twins are events that were published after nothing told of the first one with their id any more.
-	twins map[eventlog.EventRef]bool
-	// granted says that a person has set the grants since the last acceptance of a loss.
-	granted   bool
-	open      map[eventlog.MutationID]eventlog.RunID // not known to have happened or not
-	keys      map[eventlog.MutationID]string
-	written   map[*node]uint64 // the last revision of each engine's own
-	lost      int              // the place of the first record that is lost and not cut off yet; 0 for none
-	writer    *node            // of the record that is checked; nil for a dead one
-	wakes     wakes
-	consumers consumerBook
+	// twins are the events whose id was published again after all that told of the first event with that id was lost. asks
+	// are the lost events since whose loss no person has set the grants: a call for a twin of theirs needs an approval.
+	twins, asks map[eventlog.EventRef]bool
+	open        map[eventlog.MutationID]eventlog.RunID // not known to have happened or not
+	keys        map[eventlog.MutationID]string
+	written     map[*node]uint64 // the last revision of each engine's own
+	lost        int              // the place of the first record that is lost and not cut off yet; 0 for none
+	writer      *node            // of the record that is checked; nil for a dead one
+	wakes       wakes
+	consumers   consumerBook
 }
 
 // state is the fold of the workflow's log; the zero state before its first record.
@@ -171,7 +170,7 @@ func (j *judge) book(w eventlog.WorkflowName) *book {
 			written: map[*node]uint64{}, wakes: newWakes(), again: map[eventlog.EventRef]bool{},
 			calls: newUnreadable[eventlog.MutationID](), publications: newUnreadable[eventlog.EventRef](),
 			consumptions: newUnreadable[eventlog.EventRef](), twins: map[eventlog.EventRef]bool{},
-			consumers: newConsumerBook(),
+			asks: map[eventlog.EventRef]bool{}, consumers: newConsumerBook(),
 		}
 		j.books[w] = b
 	}

@@ -137,11 +137,16 @@ func (s *sim) forget(b *book, n int) {
 			case *eventlog.MutationGivenUp:
 				b.calls.forgotten(f.Mutation)
 			case *eventlog.EventPublished:
-				b.publications.spoilt(eventlog.EventRef{Topic: f.Topic, MessageID: f.MessageID})
+				ref := eventlog.EventRef{Topic: f.Topic, MessageID: f.MessageID}
+				b.publications.spoilt(ref)
+				b.asks[ref] = true
 			case *eventlog.EventConsumed:
 				b.consumptions.spoilt(eventlog.EventRef{Topic: f.Topic, MessageID: f.MessageID})
 			case *eventlog.EventGivenUp:
-				b.consumptions.forgotten(eventlog.EventRef{Topic: f.Topic, MessageID: f.MessageID})
+				ref := eventlog.EventRef{Topic: f.Topic, MessageID: f.MessageID}
+				b.publications.forgotten(ref)
+				b.consumptions.forgotten(ref)
+				b.asks[ref] = true
 			}
 		}
 		return
@@ -223,38 +228,37 @@ func (j *judge) remembers(b *book) {
 		}
 		for _, ref := range r.Refs {
 			known := state.Event(ref.Topic, ref.MessageID) != nil
-			if !b.twins[ref] && (known || !b.publications.unknown(ref, known)) {
+			if unknown := b.publications.unknown(ref, known); !b.twins[ref] && (known || !unknown) {
 				j.done(state, ref) // of one that nothing tells of any more, a person is asked before its next effect
 			}
 		}
 	}
 }
 
-// publishedAgain: where nothing tells of the event any more, the one that is published is another one.
-func (b *book) publishedAgain(ref eventlog.EventRef) {
+// publishedAgain: if all that told of an event is lost, an event that a later push publishes with its id is a new one.
+func (b *book) publishedAgain(ref eventlog.EventRef, accepting bool) {
 	if !b.publications.unknown(ref, false) {
 		return
 	}
-	b.twins[ref] = true
+	if !accepting {
+		b.twins[ref] = true
+	}
 	if b.consumptions.unknown(ref, false) {
 		delete(b.consumed, ref)
 	}
 }
 
-// allowedAgain: a call may have the effect of an event's twin if a person has approved it, or has set the grants since
-// the loss after which every call asks.
-func (j *judge) allowedAgain(b *book, r eventlog.Record, f *eventlog.MutationStarted) {
-	approved := slices.ContainsFunc(r.Facts, func(f eventlog.Fact) bool {
-		_, ok := f.(*eventlog.MutationApproved)
-		return ok
-	})
-	if !approved && !b.granted {
-		return
-	}
+// allowedAgain: the first event may have had its effect. The call for its twin may have one more if a person has
+// approved the call, or has set the grants since that loss, after which every call asks.
+func (j *judge) allowedAgain(b *book, f *eventlog.MutationStarted) {
+	decision := b.state().Mutation(f.Mutation).Decision
+	approved := decision != nil && decision.What == projections.DecidedApproved
 	for _, ref := range b.run(f.Run).Reserved {
-		if b.twins[ref] {
-			j.sim.world.excuse(b.name, ref)
+		if b.twins[ref] && (approved || !b.asks[ref]) {
 			delete(b.twins, ref)
+			if j.sim.world.mayHaveHappened(b.name, ref) {
+				j.sim.world.excuse(b.name, ref)
+			}
 		}
 	}
 }

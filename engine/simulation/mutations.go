@@ -22,7 +22,7 @@ func (j *judge) mutation(b *book, r eventlog.Record, f eventlog.Fact) {
 		j.calls(b, f)
 		b.keys[f.Mutation], b.open[f.Mutation] = f.Key, f.Run
 		j.barriers[r.ID] = barrier{key: f.Key, revision: r.Revision}
-		j.allowedAgain(b, r, f)
+		j.allowedAgain(b, f)
 	case *eventlog.MutationRefused:
 		if run := b.run(f.Run); run.Status == eventlog.RunStatusActive || run.Phase.PastMutation() {
 			s.violate("the call of run %s is refused and the run is %s in %s (F14, R17)", s.alias(string(f.Run)), run.Status,

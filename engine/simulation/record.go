@@ -3,6 +3,7 @@ package simulation
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -109,7 +110,7 @@ func (j *judge) reserved(b *book, s *projections.State) {
 
 // fact checks one fact by the judge's own books.
 func (j *judge) fact(b *book, r eventlog.Record, f eventlog.Fact, before *projections.State) {
-	s := j.sim
+	s, accepting := j.sim, r.Kind == decide.KindGivenUp || r.Kind == "workflow.loss_accepted"
 	switch f := f.(type) {
 	case *eventlog.RunStarted:
 		if _, known := b.phases[f.Run]; known {
@@ -149,13 +150,15 @@ func (j *judge) fact(b *book, r eventlog.Record, f eventlog.Fact, before *projec
 		}
 		delete(b.awaiting, f.Run)
 	case *eventlog.EventPublished:
-		b.publishedAgain(eventlog.EventRef{Topic: f.Topic, MessageID: f.MessageID})
+		b.publishedAgain(eventlog.EventRef{Topic: f.Topic, MessageID: f.MessageID}, accepting)
 	case *eventlog.WorkflowDeployed:
-		b.granted = b.granted || f.Grants != nil
+		if !accepting && !f.Repair && !maps.Equal(f.Grants, before.Grants) {
+			clear(b.asks)
+		}
 	case *eventlog.WorkflowGranted:
-		b.granted = true
-	case *eventlog.LossAccepted:
-		b.granted = false // these grants were not a person's
+		if !accepting {
+			clear(b.asks)
+		}
 	case *eventlog.EventConsumed:
 		ref := eventlog.EventRef{Topic: f.Topic, MessageID: f.MessageID}
 		if b.consumed[ref] && !b.again[ref] {
@@ -170,7 +173,6 @@ func (j *judge) fact(b *book, r eventlog.Record, f eventlog.Fact, before *projec
 		}
 	case *eventlog.EventRedriven:
 		ref := eventlog.EventRef{Topic: f.Topic, MessageID: f.MessageID}
-		accepting := r.Kind == "event.given_up" || r.Kind == "workflow.loss_accepted"
 		if b.consumed[ref] && !b.again[ref] {
 			// A person may redrive it where the log cannot tell any more that it was consumed, and says so (O11).
 			if e := before.Event(f.Topic, f.MessageID); !accepting && (!b.consumptions.record[ref] || e == nil || !e.Unknown) {

@@ -88,6 +88,14 @@ func (w *world) excuse(workflow eventlog.WorkflowName, refs ...eventlog.EventRef
 	}
 }
 
+// mayHaveHappened reports whether a call for the event has had its effect, or may still have it, and no person has
+// allowed it again since.
+func (w *world) mayHaveHappened(workflow eventlog.WorkflowName, ref eventlog.EventRef) bool {
+	return slices.ContainsFunc(w.order, func(r *request) bool {
+		return r.call.Workflow == workflow && !r.excused && (r.effects > 0 || r.open()) && slices.Contains(r.Refs, ref)
+	})
+}
+
 // callTimeout is short, so that little time passes until an open call has ended.
 const callTimeout = time.Second
 
