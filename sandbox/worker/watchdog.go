@@ -16,7 +16,7 @@ const exitNoEngine = 87
 // collecting it costs more than keeping it for a while; a script that fills the memory must not
 // reach its limit with garbage.
 const (
-	lavishGC  = 400
+	lavishGC  = 500
 	thriftyGC = 100
 )
 
