@@ -36,6 +36,14 @@ func TestF05_LookingAgainHurriesNoResend(t *testing.T) {
 	}
 }
 
+// TestO11_TheIdOfALostEventMayComeAgain: all that told of an event is lost, and every call asks from then on. A person
+// lets calls leave again, and the id comes in once more: its effect is no doubling, since a person has spoken.
+func TestO11_TheIdOfALostEventMayComeAgain(t *testing.T) {
+	if _, err := simulate(t, simulation.Config{Seed: 818633}); err != nil {
+		t.Error(err)
+	}
+}
+
 // histories runs many seeds with this focus, or the one that -seed names. It returns what all histories had, and
 // whether they were many enough to have had everything: with -short a fifteenth is run.
 func histories(t *testing.T, focus simulation.Focus, enough uint64) (all simulation.Report, many bool) {
